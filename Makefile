@@ -1,0 +1,42 @@
+# Everything from a fresh clone: needs Python 3.11 (or newer) and make.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+UV ?= $(shell command -v uv || echo .tools/bin/uv)
+UV_VERSION := 0.13.7
+RUN := .venv/bin/python -m
+export UV_PYTHON_DOWNLOADS = never
+export UV_PROJECT_ENVIRONMENT = .venv
+
+.PHONY: demo test test-all check format bench clean
+
+demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about a minute
+	.venv/bin/penstock run wordcount --out runs/demo
+
+test: check  ## Lint, types, layers, doctests and every test but the slowest
+	$(RUN) pytest -m "not slow"
+
+test-all: check  ## The slowest tests too
+	$(RUN) pytest
+
+check: .venv/ready
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	.venv/bin/lint-imports
+
+format: .venv/ready
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+bench: .venv/ready  ## Every figure of the README, ours beside the baseline
+	$(RUN) benchmarks
+
+.tools/bin/uv:
+	$(PYTHON) -m venv .tools
+	.tools/bin/python -m pip install --quiet uv==$(UV_VERSION)
+
+.venv/ready: pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))
+	$(UV) sync --locked --python $(PYTHON)
+	@touch $@
+
+clean:
+	rm -rf .venv .tools runs .mypy_cache .ruff_cache .pytest_cache

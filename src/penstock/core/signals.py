@@ -1,0 +1,144 @@
+"""What is seen, what is decided, and one turn of the loop that holds both.
+
+Everything here is frozen. What could not be measured is `None`, never zero: a policy that
+mistakes silence for idleness scales a busy pipeline in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Seconds from a row's creation to its result, at three quantiles.
+
+    >>> Latency(p50=0.8, p95=1.4, p99=2.0).p95
+    1.4
+    """
+
+    p50: float
+    p95: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleReading:
+    """What one control step measured of one module. Rates are rows a second."""
+
+    arrival_rate: float | None = None
+    """Rows a second that came in, whether or not they were processed."""
+    processed_rate: float | None = None
+    """Rows a second that were taken in and finished."""
+    backlog: float | None = None
+    """Rows that have arrived and are not yet finished."""
+    utilisation: float | None = None
+    """Busy share of the module's slots, 0 to 1."""
+    service_time: float | None = None
+    """Seconds of one executor's time that a row takes."""
+    service_cv: float | None = None
+    """Coefficient of variation of the service time."""
+    batch_duration: float | None = None
+    """Mean seconds a micro-batch took, from trigger to commit."""
+    batch_parts: Mapping[str, float] | None = None
+    """Mean seconds of each phase of a micro-batch, by Spark's names."""
+    latency: Latency | None = None
+    """Of the rows that left this module, since their creation at the source."""
+    state_rows: int | None = None
+    failed_tasks: int | None = None
+    """Tasks that failed in this step."""
+    wanted: int | None = None
+    """Executors the last decision wanted."""
+    requested: int | None = None
+    """Executors the cluster has been asked for."""
+    running: int | None = None
+    """Executors that can take tasks now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one control step measured.
+
+    >>> seen = Observation(at=2.0, step=1.0, modules={"count": ModuleReading(running=3)})
+    >>> seen.running
+    3
+    """
+
+    at: float
+    """Seconds since the run began."""
+    step: float
+    """Seconds that this observation covers."""
+    modules: Mapping[str, ModuleReading]
+    latency: Latency | None = None
+    """End to end: from a row's creation to its result at a sink."""
+
+    @property
+    def wanted(self) -> int | None:
+        """Executors wanted in all, or None where a module's are unknown."""
+        return _total([module.wanted for module in self.modules.values()])
+
+    @property
+    def requested(self) -> int | None:
+        """Executors requested in all, or None where a module's are unknown."""
+        return _total([module.requested for module in self.modules.values()])
+
+    @property
+    def running(self) -> int | None:
+        """Executors running in all, or None where a module's are unknown."""
+        return _total([module.running for module in self.modules.values()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What can be decided: how many executors each module has.
+
+    >>> Configuration(degrees={"split": 2, "count": 4}).executors
+    6
+    """
+
+    degrees: Mapping[str, int]
+
+    @property
+    def executors(self) -> int:
+        """Executors in all."""
+        return sum(self.degrees.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The next configuration, and why, in a sentence that a tired operator can read."""
+
+    configuration: Configuration
+    why: str
+    proposed: Configuration | None = None
+    """What the policy wanted before a guard changed it; None where no guard did."""
+    expects: Mapping[str, float] = field(default_factory=dict)
+    """What the policy expects of the next step, such as `utilisation:count`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """One turn of the loop: what was seen, what was decided, what was asked of the plant."""
+
+    seen: Observation
+    decided: Decision
+    asked: Configuration | None
+    """None where nothing had to change."""
+
+
+def current(seen: Observation) -> Configuration:
+    """The configuration in force: what the cluster was last asked for, where that is known.
+
+    >>> current(Observation(at=1, step=1, modules={"count": ModuleReading(requested=4, running=3)}))
+    Configuration(degrees={'count': 4})
+    """
+    degrees: dict[str, int] = {}
+    for name, module in seen.modules.items():
+        known = [n for n in (module.requested, module.wanted, module.running) if n is not None]
+        if known:
+            degrees[name] = known[0]
+    return Configuration(degrees=degrees)
+
+
+def _total(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

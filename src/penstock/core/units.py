@@ -1,0 +1,101 @@
+"""Durations and rates as people write them: `300ms`, `5m`, `600/s`.
+
+A bare number is refused, because nobody agrees on what it would mean.
+
+>>> parse_duration("1m 30s")
+90.0
+>>> parse_rate("120/min")
+2.0
+>>> format_duration(0.0125)
+'12.5 ms'
+"""
+
+import re
+from typing import Final
+
+from penstock.core.errors import SettingError
+
+_SECONDS: Final = {
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+_NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_PART: Final = re.compile(rf"\s*({_NUMBER})\s*(us|ms|sec|s|min|m|h|d)(?![a-z])", re.IGNORECASE)
+_RATE: Final = re.compile(
+    rf"\s*({_NUMBER}|inf)\s*([kM]?)\s*(?:rows)?\s*/\s*(us|ms|sec|s|min|m|h|d)\s*", re.IGNORECASE
+)
+_PREFIX: Final = {"": 1.0, "k": 1e3, "m": 1e6}
+
+
+def parse_duration(text: object) -> float:
+    """Seconds in a duration with its unit.
+
+    >>> parse_duration("5 min")
+    300.0
+    >>> parse_duration(5)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: a duration needs a unit, got 5; write 5s, 5ms or 5m
+    """
+    if isinstance(text, int | float) or (isinstance(text, str) and _is_number(text)):
+        raise SettingError(
+            f"a duration needs a unit, got {text}; write {text}s, {text}ms or {text}m"
+        )
+    if not isinstance(text, str):
+        raise SettingError(f"a duration is a text such as 30s, got {text!r}")
+    total, end = 0.0, 0
+    while match := _PART.match(text, end):
+        total += float(match[1]) * _SECONDS[match[2].lower()]
+        end = match.end()
+    if end == 0 or text[end:].strip():
+        raise SettingError(f"cannot read the duration {text!r}; write it as 300ms, 30s, 5m or 1h")
+    return total
+
+
+def parse_rate(text: object) -> float:
+    """Rows a second in a rate with its unit.
+
+    >>> parse_rate("1.5k/s")
+    1500.0
+    >>> parse_rate(600)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: a rate needs a unit, got 600; write 600/s
+    """
+    if isinstance(text, int | float) or (isinstance(text, str) and _is_number(text)):
+        raise SettingError(f"a rate needs a unit, got {text}; write {text}/s")
+    match = _RATE.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise SettingError(f"cannot read the rate {text!r}; write it as 600/s, 2k/s or 30/min")
+    return float(match[1]) * _PREFIX[match[2].lower()] / _SECONDS[match[3].lower()]
+
+
+def format_duration(seconds: float) -> str:
+    """A duration in the unit a reader would choose.
+
+    >>> format_duration(90), format_duration(2), format_duration(7200)
+    ('1.5 min', '2 s', '2 h')
+    """
+    for limit, unit, size in (
+        (1e-3, "us", 1e-6),
+        (1.0, "ms", 1e-3),
+        (60.0, "s", 1.0),
+        (3600.0, "min", 60.0),
+    ):
+        if abs(seconds) < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 3600.0:.3g} h"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
