@@ -103,7 +103,7 @@ class FlowGraph:
 
     def order(self) -> tuple[str, ...]:
         """Every module's name, each after those that feed it."""
-        sorter: TopologicalSorter[str] = TopologicalSorter({name: () for name in self.names()})
+        sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(self.names(), ()))
         for stream in self.streams:
             sorter.add(stream.target, stream.origin)
         try:
