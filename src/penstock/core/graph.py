@@ -41,6 +41,11 @@ class Module:
     """Cost of one replica for one control step."""
     delay_cost: float = 0.0
     """Cost of one second between results."""
+    operators: tuple[str, ...] = ()
+    """What the module runs on Spark, by the pipeline's names; its own name where none is given."""
+    work: str = "wait"
+    """How a row spends its service time on Spark: `wait` (as for a call to another system), `cpu`,
+    or `none`."""
 
     def __post_init__(self) -> None:
         """Refuse what no module can be."""
@@ -53,6 +58,10 @@ class Module:
             raise SettingError(
                 f"module {self.name} needs 1 <= min_replicas <= initial_replicas <= max_replicas, "
                 f"got {self.min_replicas}, {self.initial_replicas}, {self.max_replicas}"
+            )
+        if self.work not in ("wait", "cpu", "none"):
+            raise SettingError(
+                f"work of module {self.name} must be wait, cpu or none, got {self.work!r}"
             )
         if not self.buffer >= 1:
             raise SettingError(f"buffer of module {self.name} must hold a row, got {self.buffer}")
