@@ -15,6 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import inf
 
 from penstock.core.errors import SettingError
+from penstock.core.settings import seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Module:
     """A streaming query, or a stage of one, with a degree of parallelism of its own."""
 
     name: str
-    service_time: float = 0.0
+    service_time: float = seconds(0.0)
     """Mean seconds that one replica takes for a row."""
     service_cv: float = 0.0
     """Coefficient of variation of the service time: 0 fixed, 1 exponential."""
@@ -31,11 +32,11 @@ class Module:
     initial_replicas: int = 1
     buffer: float = inf
     """Rows that can wait before the module; a full buffer holds up the module before it."""
-    trigger: float = 0.0
+    trigger: float = seconds(0.0)
     """Seconds between micro-batches; 0 processes row by row."""
-    overhead: float = 0.0
+    overhead: float = seconds(0.0)
     """Seconds that a micro-batch takes beyond its rows: planning, commit, scheduling."""
-    start_up: float = 0.0
+    start_up: float = seconds(0.0)
     """Seconds from asking for an executor until it takes tasks."""
     price: float = 0.0
     """Cost of one replica for one control step."""

@@ -10,18 +10,28 @@ read with its unit.
 Pause(for_=120.0)
 """
 
-import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
+from penstock.core.convert import MISFITS, convert, kind_of
 from penstock.core.errors import SettingError
 from penstock.core.units import parse_duration, parse_rate
 
 T = TypeVar("T")
 
-__all__ = ["build", "choose", "dataclass", "near", "option_names", "rate", "seconds"]
+__all__ = [
+    "build",
+    "choose",
+    "dataclass",
+    "missing_settings",
+    "near",
+    "option_names",
+    "rate",
+    "read_setting",
+    "seconds",
+]
 
 
 def seconds(default: Any = MISSING) -> Any:
@@ -36,33 +46,53 @@ def rate(default: Any = MISSING) -> Any:
 
 def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: object) -> T:
     """Make a part from settings; `of` names it in messages, `fixed` are values of our own."""
-    known = {_outer(f.name): f for f in _settable(part) if f.name not in fixed}
-    values: dict[str, object] = dict(fixed)
-    hints = get_type_hints(part)
-    for key, value in given.items():
-        name = key.replace("-", "_")
-        if name not in known:
-            raise SettingError(f"{of} has no setting {key!r}{near(key, known)}")
-        values[known[name].name] = _read(
-            known[name], hints[known[name].name], value, f"{key} of {of}"
-        )
-    missing = [name for name, f in known.items() if _required(f) and f.name not in values]
+    read = [read_setting(part, key, value, of=of, fixed=fixed) for key, value in given.items()]
+    values = dict(read) | fixed
+    if len(values) < len(read) + len(fixed):
+        raise SettingError(f"{of} is given a setting twice; leave one of {', '.join(given)} out")
+    missing = missing_settings(part, values)
     if missing:
         raise SettingError(f"{of} needs a value for {', '.join(missing)}")
     return part(**values)
 
 
+def read_setting(
+    part: type, key: str, value: object, *, of: str, fixed: Iterable[str] = ()
+) -> tuple[str, object]:
+    """One setting of a part: the field that it goes to, and its value as the field holds it.
+
+    >>> @dataclass
+    ... class Pause:
+    ...     for_: float = seconds(5.0)
+    >>> read_setting(Pause, "for", "2m", of="guard pause")
+    ('for_', 120.0)
+    """
+    known = {_outer(f.name): f for f in _settable(part) if f.name not in fixed}
+    name = str(key).replace("-", "_")  # a file may hold a number in a name's place
+    if name not in known:
+        raise SettingError(f"{of} has no setting {key!r}{near(name, known)}")
+    chosen = known[name]
+    return chosen.name, _read(chosen, get_type_hints(part)[chosen.name], value, f"{key} of {of}")
+
+
+def missing_settings(part: type, values: Iterable[str]) -> tuple[str, ...]:
+    """The settings that a part cannot do without and that are not among the fields given."""
+    given = set(values)
+    return tuple(_outer(f.name) for f in _settable(part) if _required(f) and f.name not in given)
+
+
 def choose(kinds: Mapping[str, type[T]], name: str, *, of: str) -> type[T]:
-    """The part of that name, or an error that lists what there is.
+    """The part of that name (`dry_run` is `dry-run`), or an error that lists what there is.
 
     >>> choose({"static": object}, "sttic", of="policy")
     Traceback (most recent call last):
     ...
     penstock.core.errors.SettingError: there is no policy 'sttic'; did you mean 'static'?
     """
-    if name not in kinds:
-        raise SettingError(f"there is no {of} {name!r}{near(name, kinds)}")
-    return kinds[name]
+    for spelling in (str(name), str(name).replace("_", "-")):
+        if spelling in kinds:
+            return kinds[spelling]
+    raise SettingError(f"there is no {of} {name!r}{near(str(name), kinds)}")
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -98,55 +128,12 @@ def _read(f: Field[Any], hint: Any, value: object, what: str) -> object:
     try:
         if reader is not None:
             return None if value is None and _optional(hint) else reader(value)
-        return _convert(hint, value)
+        return convert(hint, value)
     except SettingError as error:
         raise SettingError(f"{what}: {error}") from None
-    except (TypeError, ValueError):
-        raise SettingError(f"{what} must be {_kind(hint)}, got {value!r}") from None
+    except MISFITS:
+        raise SettingError(f"{what} must be {kind_of(hint)}, got {value!r}") from None
 
 
 def _optional(hint: Any) -> bool:
     return type(None) in get_args(hint)
-
-
-def _convert(hint: Any, value: object) -> object:
-    if get_origin(hint) is types.UnionType:
-        if value is None and _optional(hint):
-            return None
-        hint = next(kind for kind in get_args(hint) if kind is not type(None))
-    if hint is bool:
-        return _boolean(value)
-    if hint is int:
-        return _whole(value)
-    if hint is float:
-        if isinstance(value, bool):
-            raise TypeError
-        return float(value)  # type: ignore[arg-type]  # a TypeError is what we want of the rest
-    if hint is str:
-        if not isinstance(value, str | int | float):
-            raise TypeError
-        return str(value)
-    return value
-
-
-def _boolean(value: object) -> bool:
-    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in words:
-        return words[value.lower()]
-    raise TypeError
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
-        raise TypeError
-    return int(value)  # type: ignore[call-overload,no-any-return]  # as above
-
-
-def _kind(hint: Any) -> str:
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-    for kind in (hint, *get_args(hint)):
-        if kind in names:
-            return names[kind]
-    return f"a {hint}"

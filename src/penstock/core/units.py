@@ -11,6 +11,7 @@ A bare number is refused, because nobody agrees on what it would mean.
 """
 
 import re
+from math import isfinite
 from typing import Final
 
 from penstock.core.errors import SettingError
@@ -43,7 +44,7 @@ def parse_duration(text: object) -> float:
     ...
     penstock.core.errors.SettingError: a duration needs a unit, got 5; write 5s, 5ms or 5m
     """
-    if isinstance(text, int | float) or (isinstance(text, str) and _is_number(text)):
+    if _is_number(text):
         raise SettingError(
             f"a duration needs a unit, got {text}; write {text}s, {text}ms or {text}m"
         )
@@ -53,7 +54,7 @@ def parse_duration(text: object) -> float:
     while match := _PART.match(text, end):
         total += float(match[1]) * _SECONDS[match[2].lower()]
         end = match.end()
-    if end == 0 or text[end:].strip():
+    if end == 0 or text[end:].strip() or not isfinite(total):
         raise SettingError(f"cannot read the duration {text!r}; write it as 300ms, 30s, 5m or 1h")
     return total
 
@@ -68,7 +69,7 @@ def parse_rate(text: object) -> float:
     ...
     penstock.core.errors.SettingError: a rate needs a unit, got 600; write 600/s
     """
-    if isinstance(text, int | float) or (isinstance(text, str) and _is_number(text)):
+    if _is_number(text):
         raise SettingError(f"a rate needs a unit, got {text}; write {text}/s")
     match = _RATE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
@@ -93,9 +94,10 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 3600.0:.3g} h"
 
 
-def _is_number(text: str) -> bool:
+def _is_number(given: object) -> bool:
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        return False
     try:
-        float(text)
+        return isfinite(float(given))
     except ValueError:
         return False
-    return True

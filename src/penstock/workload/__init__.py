@@ -1,1 +1,30 @@
-"""workload"""
+"""How many rows come, and when: the same object feeds Spark and the twin.
+
+| kind | short form | settings |
+|---|---|---|
+| `constant` | `constant:300/s` | `rate` |
+| `step` | `step:100/s,400/s@30s,200/s@1m` | `levels` (also `{0s: 100/s, 30s: 400/s}`) |
+| `daily` | `daily:60/s..420/s` | `low`, `high`, `period`, `noise`, `slot`, `seed` |
+| `random-walk` | `random-walk:300/s` | `start`, `step`, `low`, `high`, `slot`, `seed` |
+| `trace` | `trace:arrivals.txt` | `path`, `speed`, `scale`, `repeat` |
+
+A short form takes further settings after commas: `daily:60/s..420/s,period=2m,noise=0.1`. In a
+file the same is a mapping: `{kind: daily, low: 60/s, high: 420/s, period: 2m, noise: 0.1}`.
+
+>>> parse("daily:60/s..420/s,period=2m")
+Daily(low=60.0, high=420.0, period=120.0, noise=0.0, slot=None, seed=1)
+>>> parse({"kind": "constant", "rate": "300/s"})
+Constant(rate_=300.0)
+
+Row number `i`, counted from 0, comes when `arrivals` reaches `i + 1`; so by any moment `t`,
+`floor(arrivals(t))` rows have come.
+"""
+
+from penstock.workload.constant import Constant
+from penstock.workload.daily import Daily
+from penstock.workload.parse import WORKLOADS, parse
+from penstock.workload.random_walk import RandomWalk
+from penstock.workload.step import Step
+from penstock.workload.trace import Trace
+
+__all__ = ["WORKLOADS", "Constant", "Daily", "RandomWalk", "Step", "Trace", "parse"]

@@ -1,0 +1,49 @@
+"""Never scales."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.core.signals import Configuration, Decision, Observation
+from penstock.policy.degrees import PerModule, check_degrees, in_force, of_module, sentence
+
+
+@dataclass
+class Static:
+    """Keeps the degrees that it was given; a module without one keeps what it has.
+
+    >>> from penstock.testing import seen
+    >>> Static(degrees={"counter": 4})(seen(splitter={"running": 2}, counter={"running": 2})).why
+    'splitter keeps its 2; counter is set to 4'
+    """
+
+    degrees: int | Mapping[str, int] | None = None
+    """Executors of every module, or by module."""
+
+    def __post_init__(self) -> None:
+        """Refuse degrees that no module can have."""
+        check_degrees(self.degrees, "degrees of policy static")
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """The same as ever."""
+        known = in_force(seen)
+        clauses, degrees = [], {}
+        for name in seen.modules:
+            degree = of_module(self.degrees, name) or known.get(name)
+            if degree is not None:
+                degrees[name] = degree
+            clauses.append(_clause(name, degree, self.degrees))
+        why = sentence(clauses + _strangers(self.degrees, seen), otherwise="no module was seen")
+        return Decision(configuration=Configuration(degrees=degrees), why=why)
+
+
+def _clause(name: str, degree: int | None, given: PerModule | None) -> str:
+    if degree is None:
+        return f"{name} is left alone, its executors are unknown"
+    if of_module(given, name) is not None:
+        return f"{name} is set to {degree}"
+    return f"{name} keeps its {degree}"
+
+
+def _strangers(given: PerModule | None, seen: Observation) -> list[str]:
+    names = given if isinstance(given, Mapping) else ()
+    return [f"{name} is not among the modules seen" for name in names if name not in seen.modules]

@@ -1,0 +1,41 @@
+"""Test your own policies, guards, forecasters, workloads and plants.
+
+Build observations by hand, play them to a policy, and look at what it decided:
+
+>>> from penstock.core.loop import control
+>>> from penstock.policy import Threshold
+>>> plant = ScriptedPlant([seen(at=1.0, counter={"utilisation": 0.9, "running": 2})])
+>>> [tick.asked.degrees for tick in control(plant, Threshold())]
+[{'counter': 3}]
+
+Or have the conformance checks look for you. Each is a function with a name that says what it asks,
+so that a test over `POLICY_CHECKS` shows which one failed; `check_policy` runs them all.
+
+>>> check_policy(Threshold)
+"""
+
+from penstock.testing.checking import failures
+from penstock.testing.forecasters import FORECASTER_CHECKS, check_forecaster
+from penstock.testing.guards import GUARD_CHECKS, check_guard
+from penstock.testing.plants import PLANT_CHECKS, check_plant
+from penstock.testing.policies import POLICY_CHECKS, check_policy
+from penstock.testing.script import Clock, ScriptedPlant, seen, varied
+from penstock.testing.workloads import WORKLOAD_CHECKS, check_workload
+
+__all__ = [
+    "FORECASTER_CHECKS",
+    "GUARD_CHECKS",
+    "PLANT_CHECKS",
+    "POLICY_CHECKS",
+    "WORKLOAD_CHECKS",
+    "Clock",
+    "ScriptedPlant",
+    "check_forecaster",
+    "check_guard",
+    "check_plant",
+    "check_policy",
+    "check_workload",
+    "failures",
+    "seen",
+    "varied",
+]

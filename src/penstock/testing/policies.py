@@ -1,0 +1,121 @@
+"""What every policy promises."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Final
+
+from penstock.core.roles import Policy
+from penstock.core.signals import Decision, ModuleReading, current
+from penstock.testing.checking import Check, require, run_all, untouched_chance
+from penstock.testing.script import varied
+from penstock.testing.watching import watched
+
+Factory = Callable[[], Policy]
+"""Makes a new policy, with the same settings each time."""
+
+
+def gives_a_reason_in_one_sentence(factory: Factory) -> None:
+    """Holds included."""
+    for why in (decided.why for decided in _decisions(factory())):
+        require(bool(why.strip()), "it decided without a reason")
+        require("\n" not in why and ". " not in why, f"not one sentence: {why!r}")
+
+
+def decides_for_the_modules_seen(factory: Factory) -> None:
+    """For each whose degree is known, for none that was not seen, and never below one."""
+    policy = factory()
+    for seen in varied():
+        degrees = policy(seen).configuration.degrees
+        known = {name for name, degree in current(seen).degrees.items() if degree >= 1}
+        require(known <= set(degrees), f"it forgot {known - set(degrees)} of {set(seen.modules)}")
+        require(
+            set(degrees) <= set(seen.modules),
+            f"it decided for {set(degrees) - set(seen.modules)}, which it had not seen",
+        )
+        for name, degree in degrees.items():
+            whole = isinstance(degree, int) and not isinstance(degree, bool)
+            require(whole and degree >= 1, f"it wants {degree!r} executors of {name}")
+
+
+def holds_what_it_knows_nothing_of(factory: Factory) -> None:
+    """A policy that has only ever seen how many executors there are leaves them as they are."""
+    policy = factory()
+    for seen in varied():
+        blind = replace(seen, modules={n: _blind(m) for n, m in seen.modules.items()})
+        degrees, kept = policy(blind).configuration.degrees, current(blind).degrees
+        require(degrees == kept, f"it went from {kept} to {degrees} without a measurement")
+
+
+def decides_alike_from_the_same_observations(factory: Factory) -> None:
+    """No clock, no chance of its own."""
+    with untouched_chance():
+        first, second = _decisions(factory()), _decisions(factory())
+    for one, other in zip(first, second, strict=True):
+        require(one == other, f"the same observations led to {one} and to {other}")
+
+
+def leaves_the_observation_as_it_was(factory: Factory) -> None:
+    """What was seen is seen by others too."""
+    policy = factory()
+    for seen in varied():
+        before = deepcopy(seen)
+        policy(seen)
+        require(seen == before, f"it changed the observation {before}")
+
+
+def forks_into_copies_that_live_apart(factory: Factory) -> None:
+    """A future can be tried on a copy."""
+    policy, reference = factory(), factory()
+    past, future = varied()[:30], varied()[30:]
+    for seen in past:
+        policy(seen), reference(seen)
+    fork = deepcopy(policy)
+    for seen in varied(seed=2):
+        fork(seen)
+    for seen in future:
+        require(policy(seen) == reference(seen), "what its copy saw changed what it decides")
+
+
+def has_a_repr_and_equality_of_its_settings(factory: Factory) -> None:
+    """Two made alike are equal and look alike."""
+    one, other = factory(), factory()
+    require(one == other, f"{one!r} made twice is not equal to itself")
+    require(repr(one) == repr(other), f"its repr differs from one to the next: {one!r}")
+    require(" at 0x" not in repr(one), f"its repr does not tell its settings: {one!r}")
+
+
+def touches_nothing_outside(factory: Factory) -> None:
+    """Values in, decision out: no file, no socket, no process."""
+    _decisions(factory())  # modules that it imports on its way are read now
+    policy, script = factory(), varied()
+    with watched() as touched:
+        for seen in script:
+            policy(seen)
+    require(not touched, f"it does I/O while it decides: {', '.join(sorted(set(touched)))}")
+
+
+POLICY_CHECKS: Final[Sequence[Check[Factory]]] = (
+    gives_a_reason_in_one_sentence,
+    decides_for_the_modules_seen,
+    holds_what_it_knows_nothing_of,
+    decides_alike_from_the_same_observations,
+    leaves_the_observation_as_it_was,
+    forks_into_copies_that_live_apart,
+    has_a_repr_and_equality_of_its_settings,
+    touches_nothing_outside,
+)
+
+
+def check_policy(factory: Factory) -> None:
+    """Run `POLICY_CHECKS` on a policy, and fail with all that is wrong."""
+    run_all(POLICY_CHECKS, factory)
+
+
+def _decisions(policy: Policy) -> list[Decision]:
+    return [policy(seen) for seen in varied()]
+
+
+def _blind(module: ModuleReading) -> ModuleReading:
+    degree = module.requested
+    return ModuleReading(wanted=degree, requested=degree, running=degree)
