@@ -1,0 +1,117 @@
+"""Columns over time from a list of ticks; what was not measured is NaN, never zero.
+
+>>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+>>> def tick(**readings):
+...     seen = Observation(at=1.0, step=1.0, modules={"count": ModuleReading(**readings)})
+...     return Tick(seen=seen, decided=Decision(configuration=Configuration(degrees={}), why="-"),
+...                 asked=None)
+>>> column([tick(backlog=7), tick()], "count", "backlog")
+array([ 7., nan])
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.signals import Tick, current
+
+Column = NDArray[np.float64]
+
+
+def modules(ticks: Sequence[Tick]) -> tuple[str, ...]:
+    """Every module that was ever seen, in the order of its first reading."""
+    return tuple(dict.fromkeys(name for tick in ticks for name in tick.seen.modules))
+
+
+def times(ticks: Sequence[Tick]) -> Column:
+    """When each step ended, in seconds since the run began."""
+    return np.array([tick.seen.at for tick in ticks], dtype=np.float64)
+
+
+def steps(ticks: Sequence[Tick]) -> Column:
+    """How many seconds each step covers."""
+    return np.array([tick.seen.step for tick in ticks], dtype=np.float64)
+
+
+def column(ticks: Sequence[Tick], module: str, metric: str) -> Column:
+    """One metric of one module, a value a step."""
+    readings = (tick.seen.modules.get(module) for tick in ticks)
+    return _numbers([None if seen is None else getattr(seen, metric) for seen in readings])
+
+
+def latencies(ticks: Sequence[Tick], quantile: str) -> Column:
+    """One quantile of the end-to-end latency, a value a step."""
+    seen = (tick.seen.latency for tick in ticks)
+    return _numbers([None if latency is None else getattr(latency, quantile) for latency in seen])
+
+
+def reporting(ticks: Sequence[Tick], metric: str) -> dict[str, Column]:
+    """The metric of every module that ever reports it.
+
+    A stage inside a query has no backlog of its own; that is no gap in the recording.
+    """
+    columns = {name: column(ticks, name, metric) for name in modules(ticks)}
+    return {name: values for name, values in columns.items() if not np.isnan(values).all()}
+
+
+def total(columns: dict[str, Column], length: int) -> Column:
+    """The sum over modules, NaN in steps where one of them is missing."""
+    return np.sum(list(columns.values()), axis=0) if columns else np.full(length, nan)
+
+
+def held(values: Column) -> Column:
+    """Gaps filled with the value before them, or with the first one where there is none before.
+
+    >>> held(np.array([nan, 2.0, nan, 3.0]))
+    array([2., 2., 2., 3.])
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    if known.size == 0:
+        return values
+    before = np.searchsorted(known, np.arange(len(values)), side="right") - 1
+    filled: Column = values[known[np.maximum(before, 0)]]
+    return filled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A module's degree before and after a decision."""
+
+    module: str
+    before: int | None
+    """None where it was not known."""
+    after: int
+
+    @property
+    def grows(self) -> bool:
+        """Whether executors were added."""
+        return self.before is not None and self.after > self.before
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether executors were taken away."""
+        return self.before is not None and self.after < self.before
+
+
+def changes(ticks: Sequence[Tick]) -> Iterator[tuple[Change, ...]]:
+    """What each tick asked the plant to change; empty for a hold.
+
+    The degree before is what was last asked for, or what the plant reports before any asking.
+    """
+    asked: dict[str, int] = {}
+    for tick in ticks:
+        before = {**current(tick.seen).degrees, **asked}
+        after = dict(tick.asked.degrees) if tick.asked else {}
+        yield tuple(
+            Change(module=name, before=before.get(name), after=degree)
+            for name, degree in after.items()
+            if before.get(name) != degree
+        )
+        asked.update(after)
+
+
+def _numbers(values: list[float | None]) -> Column:
+    return np.array([nan if value is None else value for value in values], dtype=np.float64)

@@ -1,0 +1,212 @@
+"""A run in a handful of numbers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, Final
+
+import numpy as np
+
+from penstock.core.signals import Latency, Tick
+from penstock.record.codec import plain
+from penstock.record.latency import pooled
+from penstock.record.measures import (
+    Column,
+    changes,
+    column,
+    held,
+    modules,
+    reporting,
+    steps,
+    total,
+)
+from penstock.record.reader import reader
+
+_NEEDED: Final = ("arrival_rate", "processed_rate", "backlog", "utilisation", "running")
+"""What policies live on; a step without one that other steps have is a step with a gap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SloCheck:
+    """In how many steps the 95th percentile of the latency was kept."""
+
+    latency_p95: float
+    """Seconds that were promised."""
+    met: int
+    violated: int
+    unknown: int
+    """Steps that measured no latency; they count neither as kept nor as broken."""
+    violated_share: float | None
+    """Of the steps that measured one; None where none did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a run did and what it cost. None is unknown."""
+
+    steps: int
+    duration: float
+    """Seconds from the beginning of the first step to the end of the last."""
+    rows_arrived: float | None
+    """At the source, in the steps that measured it."""
+    rows_processed: float | None
+    """By the source module, in the steps that measured it."""
+    arrival_rate_mean: float | None
+    arrival_rate_max: float | None
+    backlog_final: float | None
+    """Rows waiting at the last step, over all modules that have a backlog."""
+    backlog_max: float | None
+    latency: Latency | None
+    """Of all rows of the run together, each step weighted by the rows it processed."""
+    slo: SloCheck | None
+    """None where nothing was promised."""
+    executor_seconds: Mapping[str, float | None]
+    """Running executors integrated over time, by module; a gap keeps the value before it."""
+    executor_seconds_total: float | None
+    executors_min: int | None
+    executors_mean: float | None
+    """Weighted by time."""
+    executors_max: int | None
+    reconfigurations: int
+    """Steps that asked for a change."""
+    scale_outs: int
+    """Steps that gave some module more executors."""
+    scale_ins: int
+    """Steps that took executors from some module; a step may do both."""
+    failed_tasks: int | None
+    steps_with_gaps: int
+    """Steps that lack a rate, backlog, utilisation or executor count which other steps have."""
+    results: Mapping[str, object] = field(default_factory=dict)
+    """What the application itself came to, such as the most frequent words."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `summary.json` has it."""
+        written: dict[str, Any] = plain(self)
+        return written
+
+
+def summary_from_json(data: Mapping[str, Any]) -> Summary:
+    """The summary that `to_json` wrote; raises ValueError with the field that is wrong."""
+    summary: Summary = reader(Summary)(data)
+    return summary
+
+
+def summarise(
+    ticks: Iterable[Tick], slo_latency_p95: float | None, *, source: str | None = None
+) -> Summary:
+    """The summary of a run; `source` is where rows arrive, the first module where not given.
+
+    >>> summarise([], slo_latency_p95=2.0).slo
+    SloCheck(latency_p95=2.0, met=0, violated=0, unknown=0, violated_share=None)
+    """
+    ticks = tuple(ticks)
+    source = source or next(iter(modules(ticks)), "")
+    seconds = steps(ticks)
+    rates = column(ticks, source, "arrival_rate")
+    processed = column(ticks, source, "processed_rate") * seconds
+    backlog = total(reporting(ticks, "backlog"), len(ticks))
+    return Summary(
+        steps=len(ticks),
+        duration=_duration(ticks),
+        rows_arrived=_sum(rates * seconds),
+        rows_processed=_sum(processed),
+        arrival_rate_mean=_mean(rates, seconds),
+        arrival_rate_max=_max(rates),
+        backlog_final=_last(backlog),
+        backlog_max=_max(backlog),
+        latency=pooled([tick.seen.latency for tick in ticks], processed.tolist()),
+        slo=None if slo_latency_p95 is None else _check(ticks, slo_latency_p95),
+        **_executors(ticks, seconds),
+        **_actions(ticks),
+        failed_tasks=_whole(_sum(_stacked(reporting(ticks, "failed_tasks")))),
+        steps_with_gaps=int(_gaps(ticks).sum()),
+    )
+
+
+def _duration(ticks: Sequence[Tick]) -> float:
+    if not ticks:
+        return 0.0
+    first, last = ticks[0].seen, ticks[-1].seen
+    return last.at - first.at + first.step
+
+
+def _check(ticks: Sequence[Tick], promised: float) -> SloCheck:
+    known = [tick.seen.latency.p95 for tick in ticks if tick.seen.latency is not None]
+    violated = sum(p95 > promised for p95 in known)
+    return SloCheck(
+        latency_p95=promised,
+        met=len(known) - violated,
+        violated=violated,
+        unknown=len(ticks) - len(known),
+        violated_share=violated / len(known) if known else None,
+    )
+
+
+def _executors(ticks: Sequence[Tick], seconds: Column) -> dict[str, Any]:
+    running = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
+    everywhere = total(running, len(ticks))
+    return {
+        "executor_seconds": {name: _integral(n, seconds) for name, n in running.items()},
+        "executor_seconds_total": _integral(everywhere, seconds),
+        "executors_min": _whole(_min(everywhere)),
+        "executors_mean": _mean(everywhere, seconds),
+        "executors_max": _whole(_max(everywhere)),
+    }
+
+
+def _actions(ticks: Sequence[Tick]) -> dict[str, Any]:
+    acts = [change for change in changes(ticks) if change]
+    return {
+        "reconfigurations": len(acts),
+        "scale_outs": sum(any(change.grows for change in act) for act in acts),
+        "scale_ins": sum(any(change.shrinks for change in act) for act in acts),
+    }
+
+
+def _gaps(ticks: Sequence[Tick]) -> Column:
+    gaps = np.zeros(len(ticks), dtype=bool)
+    for metric in _NEEDED:
+        for values in reporting(ticks, metric).values():
+            gaps |= np.isnan(values)
+    return gaps.astype(np.float64)
+
+
+def _stacked(columns: Mapping[str, Column]) -> Column:
+    return np.concatenate(list(columns.values())) if columns else np.empty(0)
+
+
+def _known(values: Column) -> Column:
+    return values[~np.isnan(values)]
+
+
+def _sum(values: Column) -> float | None:
+    known = _known(values)
+    return float(known.sum()) if known.size else None
+
+
+def _integral(values: Column, seconds: Column) -> float | None:
+    product = values * seconds
+    return float(product.sum()) if product.size and not np.isnan(product).any() else None
+
+
+def _mean(values: Column, seconds: Column) -> float | None:
+    weights = seconds[~np.isnan(values)]
+    return float(np.average(_known(values), weights=weights)) if weights.sum() > 0 else None
+
+
+def _min(values: Column) -> float | None:
+    known = _known(values)
+    return float(known.min()) if known.size else None
+
+
+def _max(values: Column) -> float | None:
+    known = _known(values)
+    return float(known.max()) if known.size else None
+
+
+def _last(values: Column) -> float | None:
+    return None if not values.size or isnan(values[-1]) else float(values[-1])
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -1,0 +1,122 @@
+"""Every decision as a row of a table; decisions to hold that follow each other share one."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from typing import Final
+
+from penstock.core.signals import Configuration, Tick
+from penstock.record.measures import Change, changes
+from penstock.report.scales import clock
+
+_MOST: Final = 600
+_REASONS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A decision that changed something, or a row of decisions to hold."""
+
+    start: float
+    end: float
+    kind: str
+    """`out`, `in`, `both`, `set` or `hold`."""
+    what: tuple[str, ...]
+    reasons: tuple[tuple[str, int], ...]
+    """Each reason with the number of steps that gave it, the most frequent first."""
+
+
+def rows(ticks: Sequence[Tick]) -> list[Row]:
+    """The decisions of a run, in order."""
+    both = zip(ticks, changes(ticks), strict=True)
+    return [
+        row for held, group in groupby(both, lambda pair: not pair[1]) for row in _rows(held, group)
+    ]
+
+
+def table(ticks: Sequence[Tick]) -> str:
+    """The table, decisions to hold hidden until asked for, unless there is nothing else."""
+    found = rows(ticks)
+    holds = sum(row.kind == "hold" for row in found)
+    checked = " checked" if holds == len(found) else ""
+    body = "".join(_html(row) for row in found[:_MOST])
+    more = len(found) - _MOST
+    rest = f"<p>{more:,} more rows are in ticks.jsonl.</p>" if more > 0 else ""
+    return (
+        f'<input type="checkbox" id="holds"{checked}><label for="holds">Show decisions to hold'
+        f"</label><table><thead><tr><th>Time</th><th>Change</th><th>Why</th></tr></thead>"
+        f"<tbody>{body}</tbody></table>{rest}"
+    )
+
+
+def _rows(held: bool, group: Iterator[tuple[Tick, tuple[Change, ...]]]) -> Iterator[Row]:
+    if held:
+        yield _hold([tick for tick, _ in group])
+        return
+    for tick, made in group:
+        yield Row(
+            start=tick.seen.at,
+            end=tick.seen.at,
+            kind=_kind(made),
+            what=tuple(_moved(change) for change in made),
+            reasons=((_why(tick), 1),),
+        )
+
+
+def _hold(ticks: list[Tick]) -> Row:
+    return Row(
+        start=ticks[0].seen.at,
+        end=ticks[-1].seen.at,
+        kind="hold",
+        what=("held" if len(ticks) == 1 else f"held for {len(ticks):,} steps",),
+        reasons=tuple(Counter(_why(tick) for tick in ticks).most_common()),
+    )
+
+
+def _kind(made: Sequence[Change]) -> str:
+    grows, shrinks = any(c.grows for c in made), any(c.shrinks for c in made)
+    if grows and shrinks:
+        return "both"
+    if grows:
+        return "out"
+    return "in" if shrinks else "set"
+
+
+def _moved(change: Change) -> str:
+    before = "?" if change.before is None else change.before
+    return f"{change.module} {before} \u2192 {change.after}"
+
+
+def _why(tick: Tick) -> str:
+    proposed = tick.decided.proposed
+    if proposed is None or proposed == tick.decided.configuration:
+        return tick.decided.why
+    return f"{tick.decided.why} (the policy wanted {_degrees(proposed)})"
+
+
+def _degrees(configuration: Configuration) -> str:
+    return ", ".join(f"{name} {degree}" for name, degree in configuration.degrees.items())
+
+
+def _html(row: Row) -> str:
+    what = ", ".join(f"<span>{escape(part)}</span>" for part in row.what)
+    span = clock(row.start) if row.start == row.end else f"{clock(row.start)}\u2013{clock(row.end)}"
+    return (
+        f'<tr class="{row.kind}" data-at="{row.start:g}"><td>{span}</td>'
+        f"<td>{what}</td><td>{_reasons(row)}</td></tr>\n"
+    )
+
+
+def _reasons(row: Row) -> str:
+    (first, _), *others = row.reasons
+    if not others:
+        return escape(first)
+    shown = "".join(
+        f"<li>{escape(why)} <small>{steps:,}\u00d7</small></li>"
+        for why, steps in row.reasons[:_REASONS]
+    )
+    left = len(row.reasons) - _REASONS
+    rest = f"<li>and {left:,} other reasons</li>" if left > 0 else ""
+    return f"<details><summary>{escape(first)}</summary><ul>{shown}{rest}</ul></details>"

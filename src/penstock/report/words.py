@@ -1,0 +1,159 @@
+"""The run in a paragraph and in tiles."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.record.summary import Summary
+from penstock.report.scales import duration, number, percent
+
+UNKNOWN: Final = "unknown"
+NO_SLO: Final = "no SLO"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One number of the summary."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: str = ""
+    """`good`, `bad`, or nothing."""
+
+
+def paragraph(summary: Summary) -> str:
+    """What happened, in plain words."""
+    if summary.steps == 0:
+        return "The run ended before its first control step, so there is nothing to tell."
+    return " ".join([_quality(summary), *_flow(summary), _actions(summary)])
+
+
+def tiles(summary: Summary) -> tuple[Tile, ...]:
+    """The numbers that people compare runs by."""
+    return (
+        _latency_tile(summary),
+        _slo_tile(summary),
+        Tile("Executors, mean", _number(summary.executors_mean), _range(summary)),
+        Tile("Executor-seconds", _number(summary.executor_seconds_total), _per_row(summary)),
+        Tile("Rows processed", _number(summary.rows_processed), _arrived(summary)),
+        Tile("Backlog, max", _number(summary.backlog_max), _end(summary)),
+        Tile("Reconfigurations", f"{summary.reconfigurations:,}", _ways(summary)),
+        _failures_tile(summary),
+    )
+
+
+def _quality(summary: Summary) -> str:
+    cost = _with_executors(summary)
+    if summary.latency is None:
+        return f"Ran for {duration(summary.duration)}{cost}; no latency was measured."
+    p95 = duration(summary.latency.p95)
+    if summary.slo is None:
+        return f"p95 latency was {p95}{cost}, over {duration(summary.duration)}."
+    promised = duration(summary.slo.latency_p95)
+    opening = (
+        f"Held p95 latency at {p95}, within the SLO of {promised},"
+        if summary.latency.p95 <= summary.slo.latency_p95
+        else f"Missed the SLO: p95 latency was {p95} where {promised} was promised,"
+    )
+    return f"{opening}{cost}, over {duration(summary.duration)}. {_broken(summary)}"
+
+
+def _with_executors(summary: Summary) -> str:
+    if summary.executors_mean is None:
+        return ""
+    if summary.executors_min == summary.executors_max:
+        return f" with {_count(summary.executors_min or 0, 'executor')} throughout"
+    return f" with {number(summary.executors_mean)} executors on average ({_range(summary)})"
+
+
+def _broken(summary: Summary) -> str:
+    slo = summary.slo
+    if slo is None or slo.violated_share is None:
+        return "No step measured a latency."
+    unknown = f"; {_count(slo.unknown, 'step')} measured none" if slo.unknown else ""
+    if slo.violated == 0:
+        return f"Every step that measured latency kept it{unknown}."
+    return f"{percent(slo.violated_share)} of the steps that measured latency broke it{unknown}."
+
+
+def _flow(summary: Summary) -> Iterator[str]:
+    if summary.arrival_rate_mean is not None and summary.arrival_rate_max is not None:
+        yield (
+            f"Rows came at {number(summary.arrival_rate_mean)}/s on average "
+            f"and {number(summary.arrival_rate_max)}/s at the peak."
+        )
+    if summary.backlog_max is not None:
+        yield (
+            f"The backlog peaked at {number(summary.backlog_max)} rows "
+            f"and ended at {_number(summary.backlog_final)}."
+        )
+
+
+def _actions(summary: Summary) -> str:
+    if summary.reconfigurations == 0:
+        return "Nothing was reconfigured."
+    return f"Reconfigured {_times(summary.reconfigurations)}: {_ways(summary)}."
+
+
+def _ways(summary: Summary) -> str:
+    return f"{summary.scale_outs:,} out, {summary.scale_ins:,} in"
+
+
+def _end(summary: Summary) -> str:
+    return "" if summary.backlog_final is None else f"{number(summary.backlog_final)} at the end"
+
+
+def _latency_tile(summary: Summary) -> Tile:
+    if summary.latency is None:
+        return Tile("Latency, p95", UNKNOWN)
+    note = f"p50 {duration(summary.latency.p50)}, p99 {duration(summary.latency.p99)}"
+    if summary.slo is None:
+        return Tile("Latency, p95", duration(summary.latency.p95), note)
+    kept = summary.latency.p95 <= summary.slo.latency_p95
+    return Tile("Latency, p95", duration(summary.latency.p95), note, "good" if kept else "bad")
+
+
+def _slo_tile(summary: Summary) -> Tile:
+    slo = summary.slo
+    if slo is None:
+        return Tile("Steps beyond the SLO", NO_SLO)
+    note = f"SLO {duration(slo.latency_p95)}"
+    note += f", {_count(slo.unknown, 'step')} unknown" if slo.unknown else ""
+    if slo.violated_share is None:
+        return Tile("Steps beyond the SLO", UNKNOWN, note)
+    return Tile("Steps beyond the SLO", percent(slo.violated_share), note)
+
+
+def _failures_tile(summary: Summary) -> Tile:
+    failed = summary.failed_tasks
+    note = f"{_count(summary.steps_with_gaps, 'step')} of {summary.steps:,} with gaps"
+    return Tile("Failed tasks", _number(failed), note, "bad" if failed else "")
+
+
+def _range(summary: Summary) -> str:
+    if summary.executors_min is None or summary.executors_max is None:
+        return ""
+    return f"{summary.executors_min} to {summary.executors_max}"
+
+
+def _per_row(summary: Summary) -> str:
+    if not summary.rows_processed or summary.executor_seconds_total is None:
+        return ""
+    return f"{duration(summary.executor_seconds_total / summary.rows_processed)} a row"
+
+
+def _arrived(summary: Summary) -> str:
+    return "" if summary.rows_arrived is None else f"of {number(summary.rows_arrived)} arrived"
+
+
+def _number(value: float | None) -> str:
+    return UNKNOWN if value is None else number(value)
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
