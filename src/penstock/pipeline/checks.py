@@ -1,0 +1,142 @@
+"""The sections of a pipeline file beside its graph, each read with all its mistakes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import near, seconds
+from penstock.core.units import format_duration
+from penstock.guard import GUARDS
+from penstock.pipeline.located import Draft, Path
+from penstock.pipeline.sections import assemble, chosen, kind, mapping, sequence
+from penstock.pipeline.settings import APPLICATIONS, Part
+from penstock.policy import POLICIES, Static
+
+_STEPS: Final = 30
+"""Steps of a run whose duration is not given."""
+_BY_MODULE: Final = frozenset({"degrees", "low", "high"})
+"""Settings of policies and guards that may differ from module to module."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How long, how often, and from which seed."""
+
+    step: float = seconds(2.0)
+    duration: float | None = seconds(None)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a run without a step in it."""
+        if not self.step > 0:
+            raise SettingError("step of the pipeline must be above 0s; write 2s for two seconds")
+        if self.seed < 0:
+            raise SettingError(f"seed of the pipeline must be 0 or more, got {self.seed}")
+        if self.lasts < self.step:
+            raise SettingError(
+                f"duration of the pipeline is {format_duration(self.lasts)}, "
+                f"shorter than its step of {format_duration(self.step)}"
+            )
+
+    @property
+    def lasts(self) -> float:
+        """Seconds of the whole run."""
+        return _STEPS * self.step if self.duration is None else self.duration
+
+
+def read_timing(draft: Draft) -> Timing | None:
+    """`step`, `duration` and `seed`."""
+    names = [field.name for field in fields(Timing)]
+    given = {name: draft.value[name] for name in names if draft.value.get(name) is not None}
+    return assemble(draft, (), given, Timing, of="the pipeline")
+
+
+def read_policy(draft: Draft, modules: Iterable[str]) -> Part:
+    """`policy`: a name, or a mapping with the name and its settings."""
+    given = draft.at(("policy",))
+    if given is None:
+        return Part("threshold")
+    if isinstance(given, str):
+        given = {"name": given}
+    if not isinstance(given, dict):
+        like = "threshold or {name: threshold}"
+        draft.note(("policy",), f"policy must be written as {like}, got {kind(given)}")
+        return Part("threshold")
+    name = given.get("name")
+    policy = chosen(draft, ("policy", "name"), POLICIES, name, of="policy")
+    if policy is None:
+        return Part("threshold")
+    settings = {key: value for key, value in given.items() if key != "name"}
+    assemble(draft, ("policy",), settings, policy, of=f"policy {name}")
+    _check_names(draft, ("policy",), settings, modules)
+    return Part(str(name), settings)
+
+
+def read_guards(draft: Draft, modules: Iterable[str]) -> tuple[Part, ...]:
+    """`guards`: a list of names, or of names with their settings, innermost first."""
+    like = "[hold, cooldown: {out: 4s, in: 8s}]"
+    given = sequence(draft, ("guards",), of="guards", like=like)
+    parts = [_read_guard(draft, ("guards", i), item, like) for i, item in enumerate(given)]
+    for i, part in enumerate(parts):
+        if part:
+            _check_names(draft, ("guards", i, part.name), part.settings, modules)
+    return tuple(part for part in parts if part)
+
+
+def _read_guard(draft: Draft, path: Path, item: object, like: str) -> Part | None:
+    if isinstance(item, str):
+        item = {item: None}
+    if not isinstance(item, dict) or len(item) != 1:
+        draft.note(path, f"guards must be a list such as {like}, got {kind(item)} in it")
+        return None
+    name = next(iter(item))
+    here = (*path, name)
+    guard = chosen(draft, here, GUARDS, name, of="guard")
+    if guard is None:
+        return None
+    settings = mapping(draft, here, of=f"guard {name}", like="{out: 4s}")
+    assemble(draft, here, settings, guard, of=f"guard {name}", policy=Static())
+    return Part(name, settings)
+
+
+def _check_names(
+    draft: Draft, path: Path, settings: Mapping[str, Any], modules: Iterable[str]
+) -> None:
+    """Refuse executors for a module that there is not."""
+    for key in _BY_MODULE & settings.keys():
+        for name in settings[key] if isinstance(settings[key], dict) else ():
+            if modules and name not in modules:
+                draft.note((*path, key, name), f"there is no module {name!r}{near(name, modules)}")
+
+
+def read_application(draft: Draft, graph: FlowGraph | None) -> str | None:
+    """`pipeline`: the application, whose operators the modules must cover in their order."""
+    name = draft.at(("pipeline",))
+    if name is None:
+        return None
+    if not isinstance(name, str) or name not in APPLICATIONS:
+        what = f"there is no pipeline {str(name)!r}{near(str(name), APPLICATIONS)}"
+        draft.note(("pipeline",), what)
+    elif graph is not None:
+        _check_operators(draft, graph, name)
+    return str(name)
+
+
+def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:
+    needed = APPLICATIONS[application]
+    modules = [graph[name] for name in graph.order()]
+    for module in modules:
+        for operator in module.operators or (module.name,):
+            if operator not in needed:
+                what = f"pipeline {application} has no operator {operator!r}"
+                draft.note(("modules", module.name, "operators"), what + near(operator, needed))
+                return
+    got = [operator for module in modules for operator in module.operators or (module.name,)]
+    if tuple(got) != needed:
+        draft.note(
+            ("modules",),
+            f"the modules of pipeline {application} must run {', '.join(needed)} in this order, "
+            f"got {', '.join(got)}",
+        )

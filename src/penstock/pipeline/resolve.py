@@ -1,0 +1,72 @@
+"""A checked file as plain values, with which it can be recorded and read again."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from math import isfinite
+from typing import Any
+
+from penstock.core.graph import Module, Stream
+from penstock.core.units import parse_duration
+from penstock.pipeline.settings import Part, PipelineFile
+
+
+def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
+    """The file with `resolved` filled in: every default and override, units written out."""
+    names = {"pipeline": file.name} if file.runnable else {}
+    feeds = {"workload": plain(given["workload"])} if given.get("workload") is not None else {}
+    resolved = names | {
+        "step": _seconds(file.step),
+        "duration": _seconds(file.duration),
+        "seed": file.seed,
+        **feeds,
+        "slo": _settings(file.slo),
+        "policy": {"name": file.policy.name, **plain(file.policy.settings)},
+        "guards": [_guard(part) for part in file.guards],
+        "cluster": _settings(file.cluster),
+        "source": plain(given["source"]),
+        "modules": {module.name: _module(module) for module in file.graph.modules},
+        "streams": [_stream(stream) for stream in file.graph.streams],
+    }
+    return replace(file, resolved=resolved)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: what is not finite becomes a text, a tuple a list.
+
+    >>> plain({"buffer": float("inf"), "operators": ("split", "filter")})
+    {'buffer': 'inf', 'operators': ['split', 'filter']}
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def _guard(part: Part) -> Any:
+    return {part.name: plain(part.settings)} if part.settings else part.name
+
+
+def _module(module: Module) -> dict[str, Any]:
+    settings = _settings(module)
+    return {name: value for name, value in settings.items() if name != "name" and value != []}
+
+
+def _stream(stream: Stream) -> dict[str, Any]:
+    settings = _settings(stream)
+    return {"from": settings.pop("origin"), "to": settings.pop("target"), **settings}
+
+
+def _settings(part: Any) -> dict[str, Any]:
+    """The fields of a part as they are written in a file; those without a value are left out."""
+    timed = {f.name: f.metadata.get("read") is parse_duration for f in fields(part)}
+    values = {name: getattr(part, name) for name in timed}
+    return {
+        name: _seconds(value) if timed[name] else plain(value)
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _seconds(value: float) -> str:
+    return f"{value!r}s"

@@ -1,0 +1,141 @@
+"""What a pipeline file says, checked and with every default filled in."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.roles import Workload
+from penstock.core.settings import seconds
+
+APPLICATIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "wordcount": ("splitter", "filter", "counter", "consumer"),
+}
+"""Applications that run on Spark, and their operators in the order in which rows cross them."""
+
+_SIZE: Final = re.compile(r"(\d{1,9})([kmgt])b?", re.IGNORECASE)
+_BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_LEAST_EXECUTOR: Final = 450 * 2**20  # Spark refuses an executor with less
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A policy or a guard by its name, with its settings as they were written."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slo:
+    """What the user was promised. Seconds from a row's creation to its result.
+
+    >>> Slo(latency_p95=5.0).stated()
+    {'latency_p95': 5.0}
+    """
+
+    latency_p50: float | None = seconds(None)
+    latency_p95: float | None = seconds(None)
+    latency_p99: float | None = seconds(None)
+
+    def __post_init__(self) -> None:
+        """Refuse a promise that nothing can keep."""
+        for name, limit in self.stated().items():
+            if limit <= 0:
+                raise SettingError(f"{name} of slo must be above 0, got {limit:g}s")
+
+    def stated(self) -> dict[str, float]:
+        """The promises that were made."""
+        limits = {name: getattr(self, name) for name in self.__slots__}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """The embedded cluster: a Spark standalone master and its workers on this machine.
+
+    >>> ClusterSettings(workers=0)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: workers of cluster must be at least 1, got 0
+    """
+
+    workers: int = 2
+    cores: int = 8
+    """Slots that each worker offers; an executor takes one."""
+    memory: str = "8g"
+    """Memory that each worker offers."""
+    executor_memory: str = "512m"
+    port: int = 0
+    """Port of the master on loopback; 0 takes any free one."""
+    ui_port: int | None = None
+    """Port of Spark's web pages; without one there are none."""
+
+    def __post_init__(self) -> None:
+        """Refuse what Spark would refuse later, half-started."""
+        for name in ("workers", "cores"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} of cluster must be at least 1, got {self._of(name)}")
+        for name in ("port", "ui_port"):
+            if not 0 <= (self._of(name) or 0) <= 65535:
+                raise SettingError(f"{name} of cluster must be 0 to 65535, got {self._of(name)}")
+        self._check_memory()
+
+    def _of(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def _check_memory(self) -> None:
+        worker = parse_size(self.memory, "memory of cluster")
+        executor = parse_size(self.executor_memory, "executor_memory of cluster")
+        if executor < _LEAST_EXECUTOR:
+            raise SettingError(
+                f"executor_memory of cluster must be at least 450m, got {self.executor_memory}"
+            )
+        if executor > worker:
+            raise SettingError(
+                f"executor_memory of cluster is {self.executor_memory}, more than a worker has; "
+                f"raise memory, which is {self.memory}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineFile:
+    """A pipeline, what feeds it, what decides for it, and what was promised of it."""
+
+    name: str
+    """The application that runs on Spark; for a graph file, its own name."""
+    runnable: bool
+    """Whether the file names an application; a graph file does not."""
+    graph: FlowGraph
+    step: float
+    """Seconds between two decisions."""
+    duration: float
+    """Seconds that a run lasts."""
+    seed: int
+    workload: Workload
+    policy: Part
+    guards: tuple[Part, ...]
+    """Innermost first; the clamp to each module's bounds comes on top of them."""
+    slo: Slo
+    cluster: ClusterSettings
+    origin: str
+    """The file's path as it was given, or the name of a built-in one."""
+    text: str
+    """The file as it was written."""
+    resolved: Mapping[str, Any]
+    """Everything above as plain values, overrides and defaults included: itself a pipeline file."""
+
+
+def parse_size(text: str, what: str) -> int:
+    """Bytes in a size as Spark writes it.
+
+    >>> parse_size("512m", "memory")
+    536870912
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        unit = f"; write {text}m or {text}g" if text.isdigit() else ", such as 512m or 8g"
+        raise SettingError(f"{what} must be a size with its unit, got {text!r}{unit}")
+    return int(match[1]) * _BYTES[match[2].lower()]

@@ -1,0 +1,110 @@
+"""Bring each module to the number of executors that was decided, without restarting a query.
+
+Growing is a request to the cluster. Shrinking is a graceful farewell: chosen executors finish
+their tasks, get no new ones, and go. A module that shuffles lets them go only between two
+batches, because what they wrote for the second stage of a batch would leave with them.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.plant.spark.backend import Backend, Executor
+
+TASKS_PER_EXECUTOR = 2
+"""Parts of a batch for each executor: an executor that has just come takes fewer of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """A module's executors: the profile they carry, and when they may leave."""
+
+    module: str
+    profile: int
+    hint: Path
+    """The file that tells the module's source in how many parts to read a batch."""
+    shuffles: bool = False
+    between_batches: Callable[[], bool] = lambda: True
+    """Whether the module's query is between two batches now."""
+
+
+@dataclass(slots=True)
+class Actuator:
+    """Holds what is wanted, asks the cluster for it, and sees off what is too much."""
+
+    backend: Backend
+    lanes: Mapping[str, Lane]
+    wanted: dict[str, int] = field(default_factory=dict)
+    requested: dict[str, int] = field(default_factory=dict)
+    _leaving: set[str] = field(default_factory=set)
+    _crowded: set[str] = field(default_factory=set)
+    """Modules that have more executors than wanted and wait for a good moment."""
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def want(self, degrees: Mapping[str, int]) -> None:
+        """Set what modules should have, and do at once what can be done at once."""
+        with self._lock:
+            self.wanted.update(degrees)
+            self._request()
+            self.settle(self.backend.executors())
+
+    def settle(self, executors: Iterable[Executor]) -> None:
+        """See off what is too much where that is safe now, and tell the sources what is left."""
+        with self._lock:
+            running = self.running(executors)
+            for module, lane in self.lanes.items():
+                if not lane.shuffles or lane.between_batches():
+                    running[module] = self._shrink(module, running[module])
+                elif self._surplus(module, running[module]) > 0:
+                    self._crowded.add(module)
+                _tell_source(lane, len(running[module]))
+
+    def batch_ended(self, module: str) -> None:
+        """A batch of this module has just ended, and the next has not begun."""
+        with self._lock:
+            if module in self._crowded:
+                running = self.running(self.backend.executors())[module]
+                _tell_source(self.lanes[module], len(self._shrink(module, running)))
+
+    def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that can take tasks, by module."""
+        with self._lock:
+            active = [executor for executor in executors if executor.active]
+            self._leaving &= {executor.id for executor in active}
+            staying = [executor for executor in active if executor.id not in self._leaving]
+            return {
+                module: [executor for executor in staying if executor.profile == lane.profile]
+                for module, lane in self.lanes.items()
+            }
+
+    def _request(self) -> None:
+        """Ask for what is wanted. This alone removes nothing that runs."""
+        if self.requested != self.wanted:
+            self.backend.request({self.lanes[m].profile: n for m, n in self.wanted.items()})
+            self.requested = dict(self.wanted)
+
+    def _shrink(self, module: str, running: list[Executor]) -> list[Executor]:
+        self._crowded.discard(module)
+        surplus = self._surplus(module, running)
+        if surplus <= 0:
+            return running
+        agreed = self.backend.decommission(least_useful(running, surplus))
+        self._leaving.update(agreed)
+        return [executor for executor in running if executor.id not in agreed]
+
+    def _surplus(self, module: str, running: list[Executor]) -> int:
+        return len(running) - self.wanted.get(module, len(running))
+
+
+def _tell_source(lane: Lane, running: int) -> None:
+    lane.hint.write_text(str(TASKS_PER_EXECUTOR * max(running, 1)))
+
+
+def least_useful(executors: Iterable[Executor], count: int) -> list[str]:
+    """Which executors to let go: idle ones first, then those that joined last.
+
+    The longest-serving have their code compiled and the state of their partitions at hand.
+    """
+    ranked = sorted(executors, key=lambda e: (e.active_tasks > 0, -int(e.id)))
+    return [executor.id for executor in ranked[:count]]

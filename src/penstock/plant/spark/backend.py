@@ -1,0 +1,137 @@
+"""Spark's developer interfaces, all in this one place.
+
+Spark offers no public call for the number of executors of each resource profile. These are the
+calls that its own dynamic allocation makes, reached through py4j. A test runs every one of them
+against a real cluster, so that a Spark release that changes them is noticed.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.resource import (
+    ExecutorResourceRequests,
+    ResourceProfile,
+    ResourceProfileBuilder,
+    TaskResourceRequests,
+)
+from pyspark.sql import SparkSession
+
+DEFAULT_PROFILE = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executor:
+    """What Spark knows of one executor, dead ones included."""
+
+    id: str
+    profile: int
+    active: bool
+    cores: int
+    active_tasks: int
+    completed_tasks: int
+    failed_tasks: int
+    busy: float
+    """Seconds that its finished tasks took, since it began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTask:
+    """A task under way."""
+
+    executor: str
+    launched: float
+    """Seconds since the epoch."""
+
+
+class Backend:
+    """The scheduler of one Spark application."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        context: Any = spark.sparkContext
+        self._jvm, self._gateway = context._jvm, context._gateway
+        self._context = context._jsc.sc()
+        self._scheduler = self._context.schedulerBackend()
+        self._store = self._context.statusStore()
+        self._json = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
+        self._nothing = self._scala_map({})
+
+    def add_profile(self, memory: str) -> ResourceProfile:
+        """A resource profile of one-core executors."""
+        executors = ExecutorResourceRequests().cores(1).memory(memory)
+        builder = ResourceProfileBuilder().require(executors)
+        profile = builder.require(TaskResourceRequests().cpus(1)).build
+        self._context.resourceProfileManager().addResourceProfile(profile._java_resource_profile)
+        return profile
+
+    def request(self, targets: Mapping[int, int]) -> None:
+        """Ask for that many executors of each profile. Grows, and cancels what is not yet there;
+        an executor that runs is not taken away."""
+        self._scheduler.requestTotalExecutors(
+            self._scala_map(targets),
+            self._scala_map(dict.fromkeys(targets, 0)),
+            self._scala_map(dict.fromkeys(targets, self._nothing)),
+        )
+
+    def decommission(self, executors: Iterable[str]) -> tuple[str, ...]:
+        """Let executors finish their tasks and leave; returns those that will.
+
+        What was requested stays as it is: lower it first, or others come in their place.
+        """
+        ids = list(executors)
+        pair, info = self._jvm.scala.Tuple2, self._jvm.org.apache.spark.scheduler
+        none = self._jvm.scala.Option.empty()
+        leaving = self._gateway.new_array(pair, len(ids))
+        for place, executor in enumerate(ids):
+            leaving[place] = pair(executor, info.ExecutorDecommissionInfo("scaled in", none))
+        agreed = self._scheduler.decommissionExecutors(leaving, False, False)
+        return tuple(agreed.apply(place) for place in range(agreed.size()))
+
+    def executors(self) -> tuple[Executor, ...]:
+        """Every executor the application has or had, the driver apart."""
+        told = json.loads(self._json.writeValueAsString(self._store.executorList(False)))
+        return tuple(_executor(entry) for entry in told if entry["id"] != "driver")
+
+    def running_tasks(self) -> tuple[RunningTask, ...]:
+        """The tasks under way at this moment."""
+        stages = self._spark.sparkContext.statusTracker().getActiveStageIds()
+        return tuple(task for stage in stages for task in self._running_tasks_of(stage))
+
+    def _running_tasks_of(self, stage: int) -> list[RunningTask]:
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            attempt = self._store.lastStageAttempt(stage).attemptId()
+            tasks = self._store.taskList(stage, attempt, 1000)
+        except Py4JJavaError:
+            return []  # the stage ended between the two calls
+        told = json.loads(self._json.writeValueAsString(tasks))
+        return [_running_task(entry) for entry in told if entry["status"] == "RUNNING"]
+
+    def _scala_map(self, entries: Mapping[int, Any]) -> Any:
+        table = self._jvm.java.util.HashMap()
+        for key, value in entries.items():
+            table.put(key, value)
+        return self._jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(table)
+
+
+def _executor(entry: Mapping[str, Any]) -> Executor:
+    return Executor(
+        id=entry["id"],
+        profile=entry["resourceProfileId"],
+        active=entry["isActive"],
+        cores=entry["totalCores"],
+        active_tasks=entry["activeTasks"],
+        completed_tasks=entry["completedTasks"],
+        failed_tasks=entry["failedTasks"],
+        busy=entry["totalDuration"] / 1000,
+    )
+
+
+def _running_task(entry: Mapping[str, Any]) -> RunningTask:
+    from datetime import datetime
+
+    launched = datetime.strptime(entry["launchTime"], "%Y-%m-%dT%H:%M:%S.%f%Z")
+    return RunningTask(executor=entry["executorId"], launched=launched.timestamp())

@@ -1,0 +1,244 @@
+"""The plant itself: running queries that are watched, and executors that follow decisions."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.core.errors import PlantError, SettingError
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.plant.spark import monitor
+from penstock.plant.spark.actuator import Actuator
+from penstock.plant.spark.backend import Executor
+from penstock.plant.spark.monitor import Batch, Occupancy
+from penstock.plant.spark.session import first_line
+
+POLL = 0.02
+"""Seconds between two looks for a progress event, once a step is due."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """A module's query, and how far its progress has been read."""
+
+    module: str
+    query: StreamingQuery
+    arrived: Callable[[], int] | None = None
+    """Rows that have come by now, asked of the source itself; None where it cannot say."""
+    _seen: tuple[int, str] = (-1, "")
+    _last: Batch | None = None
+    _rows_then: int | None = None
+
+    def has_news(self) -> bool:
+        """Whether a progress event has come since `collect` was last called."""
+        last = self._jvm_query().lastProgress()
+        return last is not None and (last.batchId(), last.timestamp()) != self._seen
+
+    def read(self) -> int:
+        """Rows that the query's last batch ended with."""
+        last = self._jvm_query().lastProgress()
+        return (monitor.parse_progress(json.loads(last.json())).read or 0) if last else 0
+
+    def collect(self) -> list[tuple[Batch, str]]:
+        """The progress events since the last call, with their text."""
+        if not self.has_news():
+            return []
+        texts = [progress.json() for progress in self._jvm_query().recentProgress()]
+        events = [(json.loads(text), text) for text in texts]
+        fresh = [(e, t) for e, t in events if (e["batchId"], e["timestamp"]) > self._seen]
+        if fresh:
+            self._seen = (fresh[-1][0]["batchId"], fresh[-1][0]["timestamp"])
+        return [(monitor.parse_progress(event), text) for event, text in fresh]
+
+    def _jvm_query(self) -> Any:
+        return self.query._jsq
+
+
+@dataclass(slots=True, kw_only=True)
+class SparkPlant:
+    """Spark queries as a plant: `readings` observes them, `apply` resizes their executors."""
+
+    queries: Mapping[str, Watched]
+    actuator: Actuator
+    step: float
+    duration: float
+    final: str
+    """The module whose results leave the pipeline."""
+    on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
+    results: dict[str, Any] = field(default_factory=dict)
+    last_event: float | None = None
+    """When the newest progress event ended, in seconds since the epoch."""
+    _before: Occupancy | None = None
+    _executors: tuple[Executor, ...] = ()
+    _failed: dict[str, int] = field(default_factory=dict)
+    _progress: dict[str, "_Progress"] = field(default_factory=dict)
+
+    def readings(self) -> Iterator[Observation]:
+        """One observation a step, as soon as a query has reported something new."""
+        begin = time.monotonic()
+        self._progress = {name: _Progress(read=w.read()) for name, w in self.queries.items()}
+        self._look(time.time())
+        due = self.step
+        previous = 0.0
+        while due <= self.duration + 1e-9:
+            self._wait(begin + due)
+            now = time.monotonic() - begin
+            yield self._observe(at=now, step=now - previous)
+            previous = now
+            due = max(due + self.step, self.step * (now // self.step + 1))
+
+    def apply(self, decision: Decision) -> Configuration | None:
+        """Ask for what was decided; the queries go on meanwhile."""
+        degrees = dict(decision.configuration.degrees)
+        for module, degree in degrees.items():
+            if module not in self.queries:
+                known = ", ".join(self.queries)
+                raise SettingError(f"there is no module {module!r} to scale; there are {known}")
+            if degree < 1:
+                raise SettingError(f"module {module} needs at least one executor, got {degree}")
+        if degrees.items() <= self.actuator.wanted.items():
+            return None
+        self.actuator.want(degrees)
+        return Configuration(degrees=dict(self.actuator.wanted))
+
+    def drained(self) -> bool:
+        """Whether every row that has come by now has been through every query."""
+        self._check_alive()
+        return all(
+            watched.arrived is None or watched.read() >= watched.arrived()
+            for watched in self.queries.values()
+        )
+
+    def collect_progress(self) -> None:
+        """Hand on the progress events that came after the last step."""
+        for watched in self.queries.values():
+            self._collect(watched)
+
+    def _wait(self, due: float) -> None:
+        """Sleep until the step is due, then until a query reports, for a step at the most."""
+        time.sleep(max(due - time.monotonic(), 0.0))
+        while time.monotonic() < due + self.step:
+            self._check_alive()
+            if any(watched.has_news() for watched in self.queries.values()):
+                return
+            time.sleep(POLL)
+
+    def _check_alive(self) -> None:
+        for name, watched in self.queries.items():
+            if not watched.query.isActive:
+                raise PlantError(f"the query of module {name} stopped: {_failure(watched.query)}")
+
+    def _look(self, now: float) -> Occupancy:
+        self._executors = self.actuator.backend.executors()
+        tasks = self.actuator.backend.running_tasks()
+        before, self._before = self._before, Occupancy.of(self._executors, tasks, now)
+        return before or self._before
+
+    def _observe(self, *, at: float, step: float) -> Observation:
+        batches = {name: self._collect(watched) for name, watched in self.queries.items()}
+        now = time.time()
+        before = self._look(now)
+        self.actuator.settle(self._executors)
+        running = self.actuator.running(self._executors)
+        modules = {
+            name: self._read(name, batches[name], running[name], before, now)
+            for name in self.queries
+        }
+        return Observation(at=at, step=step, modules=modules, latency=modules[self.final].latency)
+
+    def _collect(self, watched: Watched) -> list[Batch]:
+        events = watched.collect()
+        for batch, text in events:
+            self.on_progress(text)
+            self.last_event = max(self.last_event or 0.0, batch.ended)
+        return [batch for batch, _ in events]
+
+    def _read(
+        self, name: str, events: list[Batch], running: list[Executor], before: Occupancy, now: float
+    ) -> ModuleReading:
+        progress = self._progress[name]
+        arrived = self._arrived(name, events)
+        rates = progress.advance(events, arrived, now)
+        batches = [batch for batch in events if not batch.idle]
+        mean, cv = monitor.service(batches)
+        assert self._before is not None  # noqa: S101  # for the type checker
+        return ModuleReading(
+            arrival_rate=rates.arrival,
+            processed_rate=rates.processed,
+            backlog=rates.backlog,
+            utilisation=self._before.share_since(before, [e.id for e in running]),
+            service_time=mean,
+            service_cv=cv,
+            batch_duration=_mean([batch.duration for batch in batches]),
+            batch_parts=monitor.mean_parts(batches),
+            latency=monitor.latency(batches),
+            state_rows=events[-1].state_rows if events else None,
+            failed_tasks=self._new_failures(name),
+            wanted=self.actuator.wanted.get(name),
+            requested=self.actuator.requested.get(name),
+            running=len(running),
+        )
+
+    def _arrived(self, name: str, events: list[Batch]) -> int | None:
+        ask = self.queries[name].arrived
+        if ask is not None:
+            return ask()
+        return events[-1].arrived if events else None
+
+    def _new_failures(self, name: str) -> int:
+        profile = self.actuator.lanes[name].profile
+        total = sum(e.failed_tasks for e in self._executors if e.profile == profile)
+        before, self._failed[name] = self._failed.get(name, 0), total
+        return max(total - before, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    arrival: float | None
+    processed: float | None
+    backlog: float | None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """Running totals of one module, from which rates over a step follow."""
+
+    read: int = 0
+    read_at: float | None = None
+    arrived: int | None = None
+    arrived_at: float = 0.0
+
+    def advance(self, events: list[Batch], arrived: int | None, now: float) -> _Rates:
+        return _Rates(
+            processed=self._processed(events),
+            arrival=self._arrival(arrived, now),
+            backlog=None if arrived is None else float(max(arrived - self.read, 0)),
+        )
+
+    def _processed(self, events: list[Batch]) -> float | None:
+        """Rows finished between the last event of this step and that of the step before."""
+        if not events or events[-1].read is None:
+            return None
+        end, rows = events[-1].ended, events[-1].read - self.read
+        begin = self.read_at if self.read_at is not None else events[0].started
+        self.read, self.read_at = events[-1].read, end
+        return rows / (end - begin) if end > begin else None
+
+    def _arrival(self, arrived: int | None, now: float) -> float | None:
+        if arrived is None:
+            return None
+        before, then = self.arrived, self.arrived_at
+        self.arrived, self.arrived_at = arrived, now
+        return None if before is None or now <= then else (arrived - before) / (now - then)
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _failure(query: StreamingQuery) -> str:
+    error = query.exception()
+    return first_line(error) if error is not None else "it was stopped from outside"

@@ -1,0 +1,73 @@
+"""The work that a module does for each row, and how long each row really took.
+
+`wait` stands for a call to another system: an executor waits and the machine's cores stay free,
+so executors beyond the number of cores still help. `cpu` keeps a core busy. The column `service`
+that is added holds the measured seconds.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+SERVICE: Final = "service"
+_CLOCK_GRAIN: Final = 1e-3
+"""Rows shorter than this are served several at a time: a sleep cannot be cut finer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serve:
+    """Spends each row's service time; give it to `mapInArrow`."""
+
+    service_time: float
+    service_cv: float = 0.0
+    work: str = "wait"
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Serve every row, adding how long it took."""
+        random = np.random.default_rng()
+        for batch in batches:
+            took = self._serve(batch.num_rows, random)
+            yield pa.RecordBatch.from_arrays(
+                [*batch.columns, pa.array(took)], [*batch.schema.names, SERVICE]
+            )
+
+    def _serve(self, rows: int, random: np.random.Generator) -> NDArray[np.float64]:
+        if self.work == "none" or self.service_time == 0:
+            return np.zeros(rows)
+        spend, group = _SPEND[self.work], max(1, int(_CLOCK_GRAIN / self.service_time))
+        times = draw(self.service_time, self.service_cv, rows, random)
+        took = np.empty(rows)
+        for begin in range(0, rows, group):
+            end = min(begin + group, rows)
+            took[begin:end] = spend(float(times[begin:end].sum())) / (end - begin)
+        return took
+
+
+def draw(mean: float, cv: float, rows: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """Service times of a given mean and coefficient of variation (a gamma distribution)."""
+    if cv == 0:
+        return np.full(rows, mean)
+    shape = 1 / cv**2
+    return random.gamma(shape, mean / shape, rows)
+
+
+def _wait(seconds: float) -> float:
+    begin = time.perf_counter()
+    time.sleep(seconds)
+    return time.perf_counter() - begin
+
+
+def _compute(seconds: float) -> float:
+    begin, clock = time.perf_counter(), time.thread_time
+    end = clock() + seconds
+    while clock() < end:
+        pass
+    return time.perf_counter() - begin
+
+
+_SPEND: Final[dict[str, Callable[[float], float]]] = {"wait": _wait, "cpu": _compute}

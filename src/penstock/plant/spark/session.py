@@ -1,0 +1,149 @@
+"""Open a Spark session whose executors are ours to count: Spark's own allocation stands still."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.core.errors import ClusterError, PlantError
+from penstock.plant.spark.cluster import LIGHT_JVM, LOOPBACK
+
+_NEVER: Final = "3650d"
+_LOCAL_CHECKPOINTS: Final = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+
+ELASTIC: Final[Mapping[str, str]] = {
+    # Resource profiles need dynamic allocation; with these timeouts it never acts by itself.
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.initialExecutors": "0",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": _NEVER,
+    "spark.dynamicAllocation.sustainedSchedulerBacklogTimeout": _NEVER,
+    "spark.dynamicAllocation.executorIdleTimeout": _NEVER,
+    "spark.dynamicAllocation.shuffleTracking.enabled": "false",  # decommissioning does instead
+    # A leaving executor finishes its tasks; its blocks are not worth moving.
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "false",
+    # With the default of 3 s a stateful query hardly uses new executors.
+    "spark.locality.wait": "0s",
+    # An idle query says so every second: silence and idleness are different facts.
+    "spark.sql.streaming.noDataProgressEventInterval": "1s",
+    "spark.sql.streaming.numRecentProgressUpdates": "200",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.executor.cores": "1",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+EMBEDDED: Final[Mapping[str, str]] = {
+    "spark.driver.bindAddress": LOOPBACK,
+    "spark.driver.host": LOOPBACK,
+    "spark.executor.extraJavaOptions": LIGHT_JVM,
+    "spark.driver.extraJavaOptions": LIGHT_JVM,
+    "spark.driver.memory": "1g",
+    "spark.python.daemon.module": "penstock.plant.spark.daemon",
+    "spark.sql.streaming.checkpointFileManagerClass": _LOCAL_CHECKPOINTS,
+}
+
+
+def check_master(master: str) -> None:
+    """Refuse a master that cannot be used, before anything is started."""
+    if master.startswith(("spark://", "k8s://")):
+        return _check_reachable(master)
+    if master == "yarn":
+        if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
+            raise ClusterError(
+                "master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR in the environment; "
+                "set it to the folder with yarn-site.xml"
+            )
+        return None
+    if master.startswith("local-cluster["):
+        return None
+    raise ClusterError(
+        f"master {master!r} has no executors to scale; "
+        "give spark://host:port, yarn or k8s://host:port, or leave --master out to start a cluster"
+    )
+
+
+def _check_reachable(master: str) -> None:
+    address = master.removeprefix("k8s://").removeprefix("spark://").split(",")[0]
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        port = parts.port or (80 if parts.scheme == "http" else 443)
+        if not parts.hostname or (master.startswith("spark://") and not parts.port):
+            raise ValueError
+    except ValueError:
+        raise ClusterError(f"master {master!r} is no address; write spark://host:7077") from None
+    try:
+        socket.create_connection((parts.hostname, port), timeout=5).close()
+    except OSError as error:
+        raise ClusterError(
+            f"nothing answers at master {master} ({error.strerror or error}); check the address, "
+            "or leave --master out to start a cluster on this machine"
+        ) from None
+
+
+@contextmanager
+def open_session(
+    name: str, master: str, conf: Mapping[str, str], *, environment: Mapping[str, str], log: Path
+) -> Iterator[SparkSession]:
+    """A session that ends with its block. What its JVM prints goes to `log`."""
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        with log.open("ab") as file, _stderr_to(file.fileno()):
+            spark = builder.getOrCreate()
+        try:
+            yield spark
+        except (PySparkException, Py4JError) as error:
+            raise PlantError(f"Spark failed: {first_line(error)}; see {log}") from error
+        finally:
+            _close(spark)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Spark's says, without the trace that follows; ask while its JVM lives."""
+    cause = getattr(error, "java_exception", None)
+    text = str(error if cause is None else cause.toString()).strip()
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def _close(spark: SparkSession) -> None:
+    """Stop the session and the JVM behind it, so that the next session starts afresh."""
+    context: Any = spark.sparkContext
+    gateway = context._gateway
+    spark.stop()
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    if process is not None:
+        process.stdin.close()
+        process.wait(30)
+    type(context)._gateway = None
+    type(context)._jvm = None
+
+
+@contextmanager
+def _stderr_to(descriptor: int) -> Iterator[None]:
+    """Send what a child prints on its inherited stderr elsewhere, while it is being started."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    os.dup2(descriptor, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)

@@ -1,0 +1,198 @@
+"""A workload as a Spark streaming source: rows that come when the workload says.
+
+Row number i is always the same row, created at the same moment, so a batch can be replayed
+exactly after a failure. An offset is a count of rows: what has arrived and what has been read
+differ by the backlog.
+"""
+
+import base64
+import pickle
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
+
+from penstock.core.chance import uniform
+from penstock.core.roles import Workload
+
+FORMAT: Final = "penstock-workload"
+_CHUNK: Final = 4096
+
+
+class RowMaker(Protocol):
+    """What the rows hold besides their moment of creation."""
+
+    @property
+    def schema(self) -> str:
+        """The columns, as Spark writes them."""
+        ...
+
+    def columns(self, index: NDArray[np.int64]) -> dict[str, pa.Array]:
+        """The columns of rows with these numbers; the same number gives the same row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """Everything that determines the rows of a run, but for the moment at which it begins.
+
+    The first rows come at once, to wake every process on their way; the workload's own follow
+    when the gate opens: when its file says at which second of the epoch the workload begins.
+    """
+
+    workload: Workload
+    rows: RowMaker
+    gate: Path
+    total: int
+    """The workload's rows after which no more come."""
+    first: int = 0
+    """Rows that come before the gate opens."""
+    disorder: float = 0.0
+    """Rows are created up to this many seconds before they arrive, at random."""
+    seed: int = 0
+    max_rows: int | None = None
+    """Most rows in one batch."""
+    hint: Path | None = None
+    """A file that says in how many parts to read a batch; see `parallelism`."""
+
+    def open(self, now: float) -> None:
+        """Let the workload begin at this moment, in seconds since the epoch."""
+        draft = self.gate.with_suffix(".draft")
+        draft.write_text(repr(now))
+        draft.replace(self.gate)
+
+    def start(self) -> float | None:
+        """When the workload began, or None while the gate is closed."""
+        try:
+            return float(self.gate.read_text())
+        except FileNotFoundError:
+            return None
+
+    def arrived(self, now: float) -> int:
+        """Rows that have come by a moment, in seconds since the epoch."""
+        start = self.start()
+        if start is None:
+            return self.first
+        count = self.workload.arrivals(np.array([max(now - start, 0.0)]))[0]
+        return self.first + min(int(count), self.total)
+
+    def encode(self) -> str:
+        """This feed as a text, for the options of a Spark source."""
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    def batch(self, begin: int, end: int, start: float) -> pa.RecordBatch:
+        """Rows `begin` up to `end`, with the moment of their creation as `ts`."""
+        index = np.arange(begin, end, dtype=np.int64)
+        order = (index - self.first).astype(np.float64)
+        created = start + np.where(order < 0, 0.0, self.workload.times(np.maximum(order, 0.0)))
+        if self.disorder > 0:
+            created -= self.disorder * uniform(index, self.seed)
+        micros = pa.array((created * 1e6).astype(np.int64), pa.timestamp("us", "UTC"))
+        columns = {"ts": micros, **self.rows.columns(index)}
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def decode(text: str) -> Feed:
+    """The feed that `Feed.encode` wrote."""
+    feed = pickle.loads(base64.b64decode(text))  # noqa: S301  # written by this very program
+    assert isinstance(feed, Feed)  # noqa: S101  # for the type checker
+    return feed
+
+
+def parallelism(hint: Path | None, otherwise: int = 2) -> int:
+    """In how many parts to read the next batch, as the actuator last wrote it."""
+    try:
+        return max(int(hint.read_text()), 1) if hint is not None else otherwise
+    except (OSError, ValueError):
+        return otherwise
+
+
+def slices(begin: int, end: int, parts: int) -> list[tuple[int, int]]:
+    """Cut a range of rows into parts of nearly equal size.
+
+    >>> slices(0, 10, 4)
+    [(0, 2), (2, 5), (5, 7), (7, 10)]
+    >>> slices(0, 1, 4)
+    [(0, 1)]
+    """
+    edges = [begin + (end - begin) * part // parts for part in range(parts + 1)]
+    return [(a, b) for a, b in pairwise(edges) if a < b]
+
+
+class Rows(InputPartition):
+    """A range of row numbers, and when the workload began."""
+
+    def __init__(self, begin: int, end: int, start: float) -> None:
+        super().__init__((begin, end))
+        self.begin, self.end, self.start = begin, end, start
+
+
+class WorkloadReader(DataSourceStreamReader):
+    """Reads a feed, batch by batch."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Before the first row."""
+        return {"rows": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """As many rows as have come, or the most that the feed allows in a batch."""
+        limit = self._feed.max_rows
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
+        """Where the next batch ends."""
+        return bounded(start["rows"], self._feed.arrived(time.time()), limit)
+
+    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
+        """Rows that have come, read or not."""
+        return {"rows": self._feed.arrived(time.time())}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Rows]:
+        """The batch in as many parts as the module has use for now."""
+        began = self._feed.start() or time.time()
+        parts = parallelism(self._feed.hint)
+        return [Rows(a, b, began) for a, b in slices(start["rows"], end["rows"], parts)]
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """The rows of one part."""
+        for begin in range(partition.begin, partition.end, _CHUNK):
+            end = min(begin + _CHUNK, partition.end)
+            yield self._feed.batch(begin, end, partition.start)
+
+
+class WorkloadSource(DataSource):
+    """`spark.readStream.format("penstock-workload").option("feed", feed.encode())`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """The moment of creation, and what the rows hold."""
+        return f"ts timestamp, {self._feed().rows.schema}"
+
+    def streamReader(self, schema: Any) -> WorkloadReader:  # noqa: N802, ARG002
+        """The reader of the feed in the options."""
+        return WorkloadReader(self._feed())
+
+    def _feed(self) -> Feed:
+        return decode(self.options["feed"])
+
+
+def bounded(start: int, newest: int, limit: ReadLimit) -> dict[str, int]:
+    """The end of a batch that begins at `start`, within Spark's limit."""
+    if isinstance(limit, ReadMaxRows):
+        newest = min(newest, start + limit.max_rows)
+    return {"rows": max(newest, start)}

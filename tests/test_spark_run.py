@@ -1,0 +1,152 @@
+"""Real runs on a real cluster: nothing is lost, nothing is counted twice, whatever happens."""
+
+import os
+import random
+import signal
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from penstock.core.signals import Configuration, Decision, Observation
+from penstock.pipeline.file import load
+from penstock.pipeline.launch import open_spark
+from penstock.pipeline.sentences import SHORTEST_KEPT, Sentences
+from penstock.plant.spark.plant import SparkPlant
+
+pytestmark = pytest.mark.spark
+
+FAST = ("workload=constant:120/s", "step=1s")
+
+
+def expected(rows: int, seed: int = 1) -> Counter[str]:
+    """What a plain loop over the same input counts."""
+    words = (word for text in Sentences(seed).texts(np.arange(rows)) for word in text.split())
+    return Counter(word for word in words if len(word) >= SHORTEST_KEPT)
+
+
+def executor_pids(folder: Path) -> list[int]:
+    """The executors that work for the run in this folder."""
+    marker = f"{folder}/spark/conf"
+    told = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    lines = [line.split(None, 1) for line in told.stdout.splitlines()]
+    return [int(p) for p, a in lines if marker in a and "CoarseGrainedExecutorBackend" in a]
+
+
+@dataclass
+class Outcome:
+    seen: list[Observation] = field(default_factory=list)
+    changes: int = 0
+    during_batches: int = 0
+    run_ids: list[set[str]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
+
+
+def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> None:
+    """Change the degrees at moments that have nothing to do with batches."""
+    chance = random.Random(7)
+    degrees = {"splitter": 1, "counter": 1}
+    while not stop.wait(chance.uniform(1.0, 2.5)):
+        module = chance.choice(list(degrees))
+        degrees[module] = chance.choice([n for n in (1, 2, 3) if n != degrees[module]])
+        busy = plant.queries[module].query.status["isTriggerActive"]
+        plan = Decision(configuration=Configuration(degrees=dict(degrees)), why="forced")
+        if plant.apply(plan) is not None:
+            outcome.changes += 1
+            outcome.during_batches += busy
+
+
+@pytest.fixture(scope="module")
+def forced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+    """A run that is scaled out and in at random, all the time."""
+    outcome, folder = Outcome(), tmp_path_factory.mktemp("forced")
+    file = load("wordcount", [*FAST, "duration=40s"])
+    with open_spark(file, master=None, folder=folder, duration=40.0) as plant:
+        stop = threading.Event()
+        scaler = threading.Thread(target=keep_scaling, args=(plant, outcome, stop))
+        scaler.start()
+        for seen in plant.readings():
+            outcome.seen.append(seen)
+            outcome.run_ids.append({str(w.query.runId) for w in plant.queries.values()})
+        stop.set()
+        scaler.join()
+    outcome.results = plant.results
+    yield outcome
+
+
+def test_scaling_out_and_in_all_the_time_loses_and_doubles_nothing(forced: Outcome) -> None:
+    assert forced.changes >= 10
+    assert forced.during_batches >= 3
+    assert forced.results["rows_waiting"] == 0
+    truth = expected(forced.results["rows_fed"])
+    assert forced.results["rows_fed"] == 40 * 120 + 32
+    assert forced.results["words_counted"] == truth.total()
+    assert forced.results["distinct_words"] == len(truth)
+    assert forced.results["top_words"] == {w: truth[w] for w in forced.results["top_words"]}
+
+
+def test_no_task_is_lost_to_a_scale_in(forced: Outcome) -> None:
+    assert [m.failed_tasks for seen in forced.seen for m in seen.modules.values()] == [0] * (
+        2 * len(forced.seen)
+    )
+
+
+def test_no_query_is_restarted(forced: Outcome) -> None:
+    assert len({frozenset(ids) for ids in forced.run_ids}) == 1
+
+
+def test_executors_really_come_and_go(forced: Outcome) -> None:
+    running = [seen.running for seen in forced.seen if seen.running is not None]
+    assert max(running) >= 4
+    assert min(running) <= 3
+    assert any(b < a for a, b in zip(running, running[1:], strict=False))
+
+
+def test_every_figure_is_measured_and_in_its_range(forced: Outcome) -> None:
+    readings = [m for seen in forced.seen for m in seen.modules.values() if m.batch_duration]
+    assert readings
+    for reading in readings:
+        assert reading.processed_rate is not None and reading.processed_rate >= 0
+        assert reading.backlog is not None and reading.backlog >= 0
+        assert reading.service_time is None or 0.001 < reading.service_time < 0.1
+        assert reading.service_cv is None or reading.service_cv >= 0
+        assert reading.batch_parts is not None and reading.batch_parts["addBatch"] > 0
+    known = [m.utilisation for m in readings if m.utilisation is not None]
+    assert known and all(0 <= share <= 1 for share in known)
+    arrivals = [s.modules["splitter"].arrival_rate for s in forced.seen[1:]]
+    assert np.median([rate for rate in arrivals if rate is not None]) == pytest.approx(120, rel=0.1)
+    late = [s.latency for s in forced.seen if s.latency is not None]
+    assert late and all(0 < q.p50 <= q.p95 <= q.p99 for q in late)
+    states = [s.modules["counter"].state_rows for s in forced.seen]
+    assert max(n for n in states if n is not None) <= forced.results["distinct_words"]
+
+
+@pytest.mark.slow
+def test_a_killed_executor_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    file = load("wordcount", [*FAST, "duration=20s", "modules.counter.initial_replicas=2"])
+    with open_spark(file, master=None, folder=tmp_path, duration=20.0) as plant:
+        for number, seen in enumerate(plant.readings()):
+            if number in (5, 9):
+                victim = executor_pids(tmp_path)[number % 2]
+                os.kill(victim, signal.SIGKILL)
+    assert seen.running is not None
+    truth = expected(plant.results["rows_fed"])
+    assert plant.results["rows_waiting"] == 0
+    assert plant.results["words_counted"] == truth.total()
+    assert plant.results["top_words"] == {w: truth[w] for w in plant.results["top_words"]}
+
+
+def test_the_run_leaves_logs_and_nothing_else(tmp_path: Path) -> None:
+    file = load("wordcount", [*FAST, "duration=2s"])
+    with open_spark(file, master=None, folder=tmp_path, duration=2.0) as plant:
+        list(plant.readings())
+    left = {entry.name for entry in (tmp_path / "spark").iterdir()}
+    assert left == {"driver.log", "master.log", "worker-1.log", "worker-2.log"}
+    assert executor_pids(tmp_path) == []
