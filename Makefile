@@ -5,6 +5,7 @@ UV_VERSION := 0.13.7
 RUN := .venv/bin/python -m
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
+export UV_COMPILE_BYTECODE = 1  # every Python worker of every executor imports from here
 
 .PHONY: demo test test-all check format bench clean
 

@@ -17,6 +17,7 @@ from penstock.pipeline.deploy import deploy
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_free
+from penstock.plant.spark.home import compiled_home
 from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
@@ -83,6 +84,7 @@ def _session_on(
     with _embedded(file, scratch, java_home) as cluster:
         environment |= {
             "PYSPARK_PYTHON": sys.executable,
+            "SPARK_HOME": str(cluster.spark_home),
             "SPARK_CONF_DIR": str(cluster.conf_dir),
             "SPARK_LOCAL_IP": LOOPBACK,
         }
@@ -98,6 +100,7 @@ def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedClu
     return EmbeddedCluster(
         folder=scratch,
         java_home=java_home,
+        spark_home=compiled_home(scratch),
         workers=settings.workers,
         cores=settings.cores,
         memory=settings.memory,

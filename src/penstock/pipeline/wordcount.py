@@ -1,7 +1,9 @@
 """The word count of the e2df paper: sentences are split, short words dropped, the rest counted,
 and the most frequent words published."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -60,11 +62,12 @@ class TopWords:
         self._publish()
 
     def results(self) -> dict[str, Any]:
-        """The most frequent words, and how many were counted in all."""
+        """The most frequent words, how many were counted in all, and a digest of every count."""
         return {
             "top_words": dict(self._top()),
             "words_counted": sum(self.counts.values()),
             "distinct_words": len(self.counts),
+            "digest": digest(self.counts),
         }
 
     def _top(self) -> list[tuple[str, int]]:
@@ -75,6 +78,15 @@ class TopWords:
         draft = self.folder / f".{PAGE}"
         draft.write_text(json.dumps(self.results(), indent=1))
         draft.replace(self.folder / PAGE)
+
+
+def digest(counts: Mapping[str, int]) -> str:
+    """A short text that two runs share only if every word was counted equally often.
+
+    >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1}) != digest({"a": 1, "b": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(sorted(counts.items())).encode()).hexdigest()[:16]
 
 
 WORDCOUNT: Final = Application(

@@ -43,6 +43,7 @@ class EmbeddedCluster:
     folder: Path
     """Where logs, configuration and the workers' scratch space go."""
     java_home: Path
+    spark_home: Path
     workers: int = 2
     cores: int = 8
     """Cores that each worker offers; may be more than the machine has, for work that waits."""
@@ -107,7 +108,7 @@ class EmbeddedCluster:
 
     def _daemon(self, name: str, main: str, *arguments: str) -> None:
         log = self._exit.enter_context((self.folder / f"{name}.log").open("wb"))
-        command = [sys.executable, "-I", keeper.__file__, spark_class(), main, *arguments]
+        command = [sys.executable, "-I", keeper.__file__, str(self.spark_home / "bin" / "spark-class"), main, *arguments]
         process = subprocess.Popen(
             command,
             env=self._environment(),
@@ -122,6 +123,7 @@ class EmbeddedCluster:
         return {
             **os.environ,
             "JAVA_HOME": str(self.java_home),
+            "SPARK_HOME": str(self.spark_home),
             "SPARK_CONF_DIR": str(self.conf_dir),
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_DAEMON_MEMORY": "256m",
@@ -137,13 +139,6 @@ def write_configuration(conf_dir: Path) -> None:
     secret = secrets.token_hex(32)
     defaults.write_text(f"spark.authenticate true\nspark.authenticate.secret {secret}\n")
     (conf_dir / "log4j2.properties").write_text(_LOGGING)
-
-
-def spark_class() -> str:
-    """The program of the PySpark package that starts Spark's daemons."""
-    import pyspark
-
-    return str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 
 
 def free_port() -> int:

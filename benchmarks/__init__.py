@@ -1,0 +1,1 @@
+"""Figures that Penstock promises, each measured beside its baseline in the same run."""

@@ -1,0 +1,17 @@
+"""Run every benchmark, or those named: `python -m benchmarks twin exactly_once`."""
+
+import sys
+from importlib import import_module
+
+ALL = ("twin", "decision_latency", "controller_cost", "exactly_once")
+
+
+def main(names: list[str]) -> None:
+    """Run benchmarks one after the other."""
+    for name in names or ALL:
+        print(f"\n== {name.replace('_', ' ')} ==", flush=True)
+        import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,112 @@
+"""From words to a command, and from whatever happens to an exit code.
+
+Nothing heavy is imported before a command needs it: help must come at once.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NoReturn
+
+from penstock import __version__
+from penstock.cli import doctor, report, run, simulate, validate
+from penstock.cli.output import drop_stdout, print_json, say
+from penstock.core.errors import PenstockError, UserError
+
+_COMMANDS: Final = (run, simulate, validate, doctor, report)
+_BROKEN_PIPE: Final = 128 + 13
+_DESCRIPTION: Final = """\
+Keep streaming pipelines on Apache Spark inside their quality of service at the least cost.
+"""
+_EPILOG: Final = """\
+examples:
+  penstock run wordcount                  an elastic run on a Spark cluster of your own
+  penstock simulate wordcount             the same pipeline on the twin, in no time
+  penstock validate my.yaml               every mistake of a pipeline file, with its line
+  penstock doctor                         what this machine lacks, and the remedy
+
+exit codes: 0 done, 1 failure, 2 a mistake of yours, 130 stopped by Ctrl-C, 143 by SIGTERM.
+PENSTOCK_DEBUG=1 in the environment shows tracebacks.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Mistakes on the command line become errors like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; `{self.prog} --help` shows what there is")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out a command; returns the exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        args = build_parser().parse_args(words)
+        args.words = words
+        code: int = args.execute(args)
+    except BrokenPipeError:
+        drop_stdout()
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        say("stopped")
+        return 130
+    except Exception as error:
+        return _explain(error, as_json="--json" in words)
+    return code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(
+        prog="penstock",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"penstock {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        added = commands.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=command.HELP,
+            description=command.HELP[0].upper() + command.HELP[1:] + ".",
+            epilog=command.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_arguments(added)
+        added.add_argument("--json", action="store_true", help="print JSON for machines")
+        added.set_defaults(execute=command.execute)
+    return parser
+
+
+def _explain(error: Exception, *, as_json: bool) -> int:
+    """One sentence about an error, wherever people and machines look for it."""
+    code, message = _sentence(error)
+    if os.environ.get("PENSTOCK_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    say(message)
+    if as_json:
+        with suppress(BrokenPipeError, PenstockError):
+            print_json({"error": message, **getattr(error, "details", {})})
+    return code
+
+
+def _sentence(error: Exception) -> tuple[int, str]:
+    if isinstance(error, PenstockError):
+        return error.exit_code, str(error)
+    what = f"{type(error).__name__}{_first_line(error)}"
+    return 1, f"something unexpected went wrong ({what}); set PENSTOCK_DEBUG=1 to see where"
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, if it can still speak: those of a JVM that has gone cannot."""
+    with suppress(Exception):
+        lines = str(error).strip().splitlines()
+        return f": {lines[0]}" if lines else ""
+    return ""

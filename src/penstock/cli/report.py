@@ -1,0 +1,57 @@
+"""`penstock report`: a page about a run."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Final
+
+from penstock.cli.output import print_json, print_line, say
+from penstock.core.errors import FileError
+
+HELP: Final = "turn the folder of a run into one self-contained HTML page"
+EXAMPLES: Final = """\
+examples:
+  penstock report runs/demo
+  penstock report runs/demo --out demo.html --open
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `report` takes."""
+    parser.add_argument("run", metavar="RUN", help="the folder that a run left")
+    parser.add_argument("--out", metavar="FILE", help="where the page goes (RUN/report.html)")
+    parser.add_argument("--open", action="store_true", help="show it in the browser")
+
+
+def execute(args: Namespace) -> int:
+    """Write the page and tell where it is."""
+    page = _write(Path(args.run), args.out)
+    if args.json:
+        print_json({"report": str(page)})
+    else:
+        print_line(str(page))
+    if args.open:
+        _open(page)
+    return 0
+
+
+def _write(run: Path, out: str | None) -> Path:
+    from penstock.record import load
+    from penstock.report import page, write_report
+
+    if out is None:
+        return write_report(run)
+    path, text = Path(out), page(load(run))
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"cannot write {path} ({error.strerror}); give --out another file"
+        ) from None
+    return path
+
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(page.absolute().as_uri()):
+        say(f"there is no browser to open; open {page} yourself")

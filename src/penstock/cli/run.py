@@ -1,0 +1,65 @@
+"""`penstock run`: a pipeline on Spark."""
+
+import os
+from argparse import ArgumentParser, Namespace
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Final
+
+from penstock.cli.options import add_run_options, overrides
+
+if TYPE_CHECKING:
+    from penstock.core.roles import Plant
+    from penstock.record import RunFolder
+
+HELP: Final = "run a pipeline on Spark, on a cluster of its own or on yours"
+EXAMPLES: Final = """\
+examples:
+  penstock run wordcount
+  penstock run wordcount --workload daily:60/s..420/s,period=2m --duration 5m
+  penstock run wordcount --policy static --set policy.degrees=2 --out runs/static
+  penstock run my.yaml --master spark://host:7077
+  penstock run my.yaml --master yarn --dry-run
+  penstock run wordcount --json --quiet | jq .latency.p95
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `run` takes."""
+    add_run_options(parser)
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help="an existing cluster: spark://HOST:PORT, yarn or k8s://HOST:PORT",
+    )
+
+
+def execute(args: Namespace) -> int:
+    """Open Spark, and control the pipeline on it."""
+    from penstock.cli.session import conduct
+    from penstock.pipeline.file import load
+
+    file = load(args.pipeline, overrides(args), to_run=True)
+    _hush_libraries()
+
+    def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":
+        from penstock.pipeline.launch import open_spark
+
+        return open_spark(
+            file,
+            master=args.master,
+            folder=folder.path,
+            duration=file.duration,
+            on_progress=folder.write_progress,
+        )
+
+    on = args.master or f"a cluster of {file.cluster.workers} workers"
+    note = f"starting {file.name} on {on}, which takes a moment"
+    return conduct(args, file, plant="spark", opener=opener, note=note)
+
+
+def _hush_libraries() -> None:
+    """Keep tracebacks off the terminal that py4j logs beside the errors that it raises."""
+    import logging
+
+    if not os.environ.get("PENSTOCK_DEBUG"):
+        logging.getLogger().addHandler(logging.NullHandler())

@@ -1,0 +1,50 @@
+"""`penstock simulate`: a pipeline on the twin."""
+
+from argparse import ArgumentParser, Namespace
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final
+
+from penstock.cli.options import add_run_options, overrides
+
+if TYPE_CHECKING:
+    from penstock.core.roles import Plant
+    from penstock.record import RunFolder
+
+HELP: Final = "run a pipeline on the twin, in virtual time and without Spark"
+EXAMPLES: Final = """\
+examples:
+  penstock simulate wordcount
+  penstock simulate wordcount --duration 1h --workload daily:60/s..600/s,period=1h
+  penstock simulate wordcount --policy static --set policy.degrees=4 --seed 7
+  penstock simulate graph.yaml --json --quiet | jq .executor_seconds_total
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `simulate` takes."""
+    add_run_options(parser)
+
+
+def execute(args: Namespace) -> int:
+    """Build the twin, and control the pipeline on it."""
+    from penstock.cli.session import conduct
+    from penstock.pipeline.file import load
+
+    file = load(args.pipeline, overrides(args))
+
+    def opener(_: "RunFolder") -> "AbstractContextManager[Plant]":
+        from penstock.plant.twin import Twin
+
+        return nullcontext(
+            Twin(
+                file.graph,
+                file.workload,
+                step=file.step,
+                duration=file.duration,
+                seed=file.seed,
+            )
+        )
+
+    # The first run after an installation compiles the twin, which takes a while.
+    note = f"starting {file.name} on the twin"
+    return conduct(args, file, plant="twin", opener=opener, note=note)

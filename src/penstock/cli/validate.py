@@ -1,0 +1,70 @@
+"""`penstock validate`: every mistake of a file, with the line it stands on."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any, Final
+
+from penstock.cli.options import add_set
+from penstock.cli.output import print_json, print_line, say
+from penstock.core.errors import UserError
+
+HELP: Final = "check pipeline files and explain every mistake with its line"
+EXAMPLES: Final = """\
+examples:
+  penstock validate my.yaml
+  penstock validate pipelines/*.yaml --json
+  penstock validate wordcount --set step=5s
+"""
+_SORTS: Final = {
+    "pipeline": "a pipeline file, fine for run, simulate and plan",
+    "graph": "a graph file, fine for simulate and plan; run needs `pipeline:` as well",
+    "allocation graph": "an allocation graph, fine for plan",
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `validate` takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a file or a built-in pipeline")
+    add_set(parser)
+
+
+def execute(args: Namespace) -> int:
+    """Check each file; 2 where there is a mistake in any."""
+    found = [examine(file, args.set) for file in args.files]
+    if args.json:
+        print_json({"ok": all(one["ok"] for one in found), "files": found})
+    else:
+        for one in found:
+            _show(one)
+    wrong = sum(not one["ok"] for one in found)
+    if wrong:
+        count = sum(len(one["mistakes"]) for one in found)
+        files = "the file" if len(found) == 1 else f"{wrong} of {len(found)} files"
+        say(f"{count} mistake{'s' * (count > 1)} in {files}")
+    return 2 if wrong else 0
+
+
+def examine(file: str, overrides: list[str]) -> dict[str, Any]:
+    """What there is to say about a file, as plain values.
+
+    >>> examine("wordcount", [])["sort"]
+    'pipeline'
+    """
+    from penstock.pipeline.file import check
+
+    try:
+        checked = check(file, overrides)
+    except UserError as error:
+        unread = {"line": None, "message": str(error)}
+        return {"file": file, "ok": False, "sort": None, "mistakes": [unread]}
+    mistakes = [
+        {"line": mistake.place.line or None, "message": str(mistake)}
+        for mistake in checked.mistakes
+    ]
+    return {"file": file, "ok": not mistakes, "sort": checked.sort, "mistakes": mistakes}
+
+
+def _show(one: dict[str, Any]) -> None:
+    for mistake in one["mistakes"]:
+        print_line(mistake["message"])
+    if one["ok"]:
+        print_line(f"{one['file']}: {_SORTS[one['sort']]}")

@@ -1,0 +1,46 @@
+"""Measurements as people read them; what is unknown is a dash, never a zero."""
+
+from penstock.core.signals import Latency, ModuleReading
+from penstock.core.units import format_duration
+
+UNKNOWN = "-"
+
+
+def number(value: float | None) -> str:
+    """A count or a rate.
+
+    >>> number(1234.5), number(0.25), number(None)
+    ('1,234', '0.25', '-')
+    """
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def percent(share: float | None) -> str:
+    """A share of one.
+
+    >>> percent(0.756)
+    '76 %'
+    """
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the unit a reader would choose."""
+    return UNKNOWN if seconds is None else format_duration(seconds)
+
+
+def p95(latency: Latency | None) -> str:
+    """The 95th percentile."""
+    return UNKNOWN if latency is None else duration(latency.p95)
+
+
+def executors(module: ModuleReading) -> str:
+    """Executors wanted, requested and running.
+
+    >>> executors(ModuleReading(wanted=4, requested=4, running=3))
+    '4/4/3'
+    """
+    counts = (module.wanted, module.requested, module.running)
+    return "/".join(UNKNOWN if count is None else str(count) for count in counts)

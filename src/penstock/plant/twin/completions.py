@@ -1,0 +1,63 @@
+"""Which of a station's busy servers will be done first: a skew heap of the rows that they serve.
+
+The heap is threaded through the rows, so any number of servers fits.
+"""
+
+from math import inf
+from typing import Any
+
+from penstock.plant.twin.compiling import inlined
+from penstock.plant.twin.state import NOBODY
+
+
+@inlined
+def push(rows: Any, station: Any, index: int) -> None:
+    """A server has begun with the row, and will be done with it at `row.done`."""
+    rows[index].next = rows[index].right = NOBODY
+    station.first_done = _merge(rows, station.first_done, index)
+    station.busy += 1
+
+
+@inlined
+def pop_done(rows: Any, station: Any) -> int:
+    """Take out the row that is done first."""
+    index: int = station.first_done
+    station.first_done = _merge(rows, rows[index].next, rows[index].right)
+    station.busy -= 1
+    return index
+
+
+@inlined
+def next_done(rows: Any, station: Any) -> float:
+    """When the next server will be done."""
+    if station.first_done == NOBODY:
+        return inf
+    moment: float = rows[station.first_done].done
+    return moment
+
+
+@inlined
+def _merge(rows: Any, a: int, b: int) -> int:
+    """One heap of two: walk down the right sides, and swap children on the way."""
+    if a == NOBODY or b == NOBODY:
+        return a if b == NOBODY else b
+    if _before(rows, b, a):
+        a, b = b, a
+    root = a
+    while rows[a].right != NOBODY:
+        below = rows[a].right
+        if _before(rows, b, below):
+            below, b = b, below
+        rows[a].right, rows[a].next = rows[a].next, below
+        a = below
+    rows[a].right, rows[a].next = rows[a].next, b
+    return root
+
+
+@inlined
+def _before(rows: Any, a: int, b: int) -> bool:
+    """Whether row a is done before row b; of two at the same moment, the one begun first is."""
+    first, second = rows[a], rows[b]
+    if first.done == second.done:
+        return bool(first.order < second.order)
+    return bool(first.done < second.done)

@@ -1,0 +1,68 @@
+"""Random numbers inside compiled code.
+
+Each station draws its service times from a stream of its own, and the ways of its results from
+another, so two policies compared with the same seed meet the same service times.
+"""
+
+from math import cos, exp, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from penstock.plant.twin.compiling import compiled, inlined
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+
+
+@inlined
+def uniform(chance: Any) -> float:
+    """A number in [0, 1), by SplitMix64 (Steele, Lea and Flood, 2014)."""
+    chance.state += _STEP
+    bits = chance.state
+    bits = (bits ^ (bits >> _SHIFTS[0])) * _FIRST
+    bits = (bits ^ (bits >> _SHIFTS[1])) * _SECOND
+    bits = bits ^ (bits >> _SHIFTS[2])
+    return np.float64(bits >> _SHIFTS[3]) * _UNIT
+
+
+@inlined
+def exponential(chance: Any) -> float:
+    """A number above 0 with mean 1 and coefficient of variation 1."""
+    return -log(1.0 - uniform(chance))
+
+
+@inlined
+def normal(chance: Any) -> float:
+    """A standard normal number, by Box and Muller."""
+    return sqrt(2.0 * exponential(chance)) * cos(2.0 * pi * uniform(chance))
+
+
+@compiled
+def gamma(chance: Any, shape: float) -> float:
+    """A gamma number with mean `shape`, by Marsaglia and Tsang (2000)."""
+    boost = 1.0
+    if shape < 1.0:
+        boost = exp(-exponential(chance) / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / sqrt(9.0 * d)
+    while True:
+        x = normal(chance)
+        v = (1.0 + c * x) ** 3
+        if v > 0.0 and -exponential(chance) < 0.5 * x * x + d - d * v + d * log(v):
+            return boost * d * v
+
+
+@inlined
+def service_time(station: Any) -> float:
+    """Seconds that the next row takes: fixed, exponential or gamma by the station's variation."""
+    mean: float = station.mean
+    if station.cv == 0.0:
+        return mean
+    if station.cv == 1.0:
+        return mean * exponential(station.service_chance)
+    shape: float = 1.0 / station.cv**2
+    return mean * gamma(station.service_chance, shape) / shape
