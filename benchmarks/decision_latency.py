@@ -1,5 +1,6 @@
 """From a progress event to the request it leads to, beside the lateness of Spark's own listener."""
 
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from penstock.core.signals import Decision, Observation
+from penstock.core.signals import Observation
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
@@ -20,8 +21,9 @@ SECONDS = 90.0
 def main() -> None:
     """Print the quantiles of both."""
     file = load("wordcount", ["step=1s", "workload=daily:20/s..400/s,period=30s", "guards=[]"])
-    policy, ours, noted = build_policy(file), [], Noted()
-    spark_time = []
+    policy, noted = build_policy(file), Noted()
+    ours: list[float] = []
+    spark_time: list[float] = []
     with (
         tempfile.TemporaryDirectory() as folder,
         open_spark(file, master=None, folder=Path(folder), duration=SECONDS) as plant,
@@ -55,8 +57,6 @@ class Noted(StreamingQueryListener):
         self.late: list[float] = []
 
     def onQueryProgress(self, event) -> None:  # type: ignore[no-untyped-def]  # noqa: D102, N802
-        import json
-
         batch = parse_progress(json.loads(event.progress.json))
         if not batch.idle:
             self.late.append(time.time() - batch.ended)
@@ -77,8 +77,6 @@ def show(what: str, seconds: list[float]) -> None:
     p50, p95 = np.quantile(ms, [0.5, 0.95])
     print(f"{what:38}{len(ms):>5}{p50:>8.1f}{p95:>8.1f}{ms.max():>8.1f}")
 
-
-__all__ = ["Decision", "main"]
 
 if __name__ == "__main__":
     main()

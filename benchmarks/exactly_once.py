@@ -5,7 +5,6 @@ import tempfile
 import threading
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,12 @@ SECONDS, RATE, SEED = 60.0, 150, 1
 
 def main() -> None:
     """Print both counts, and what was done to the streaming one."""
-    settings = [f"workload=constant:{RATE}/s", "step=1s", f"duration={SECONDS:.0f}s", f"seed={SEED}"]
+    settings = [
+        f"workload=constant:{RATE}/s",
+        "step=1s",
+        f"duration={SECONDS:.0f}s",
+        f"seed={SEED}",
+    ]
     file = load("wordcount", settings)
     log = Changes()
     with (
@@ -37,18 +41,14 @@ def main() -> None:
         )
         log.over.set()
         scaler.join()
-        plant.finish()
-        batch = batch_counts(plant.results["rows_fed"])
-    stream = plant.results
+    stream, batch = plant.results, batch_counts(plant.results["rows_fed"])
     print(f"scale-outs {log.out}, scale-ins {log.in_}, of which during a batch {log.during}")
     print(f"failed tasks {failed}")
     print(f"{'':12}{'words':>10}{'distinct':>10}  digest of all counts")
     row = "{:12}{:>10}{:>10}  {}"
     print(row.format("batch job", batch.total(), len(batch), digest(batch)))
     print(
-        row.format(
-            "streaming", stream["words_counted"], stream["distinct_words"], stream["digest"]
-        )
+        row.format("streaming", stream["words_counted"], stream["distinct_words"], stream["digest"])
     )
     print("equal" if stream["digest"] == digest(batch) else "DIFFERENT")
 
@@ -79,11 +79,11 @@ def batch_counts(rows: int) -> Counter[str]:
     """What a plain Spark batch job counts over the same sentences."""
     from pyspark.sql import SparkSession
 
-    spark: Any = SparkSession.getActiveSession()
-    texts = Sentences(SEED).texts(np.arange(rows))
-    table = spark.createDataFrame([(text,) for text in texts], "sentence string")
-    table = table.selectExpr("timestamp_seconds(0) as ts", "sentence")
-    return Counter({r["word"]: r["count"] for r in count(drop_short(split(table))).collect()})
+    with SparkSession.builder.master("local[2]").getOrCreate() as spark:
+        texts = Sentences(SEED).texts(np.arange(rows))
+        table = spark.createDataFrame([(text,) for text in texts], "sentence string")
+        table = table.selectExpr("timestamp_seconds(0) as ts", "sentence")
+        return Counter({r["word"]: r["count"] for r in count(drop_short(split(table))).collect()})
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ class TestValidate:
     ) -> None:
         assert main(["validate", "wordcount"]) == 0
         assert capsys.readouterr().out == (
-            "wordcount: a pipeline file, fine for run, simulate and plan\n"
+            "wordcount: a pipeline file, fine for run and simulate\n"
         )
 
     def test_every_mistake_of_every_file_has_its_line(

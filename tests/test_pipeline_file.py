@@ -493,3 +493,19 @@ class TestCluster:
         for wrong in ({"cores": 0}, {"memory": "lots"}, {"ui_port": -1}, {"executor_memory": "1k"}):
             with pytest.raises(SettingError):
                 ClusterSettings(**wrong)
+
+
+def test_settings_of_sparks_keep_their_dots() -> None:
+    file = load("wordcount", ["cluster.conf.spark.executor.memory=2g"])
+    assert file.cluster.conf == {"spark.executor.memory": "2g"}
+    with pytest.raises(FileError, match="takes settings of Spark, got 'executor'"):
+        load("wordcount", ["cluster.conf.executor=2g"])
+
+
+def test_the_source_may_bring_rows_out_of_order_and_in_small_batches() -> None:
+    file = load("wordcount", ["source.disorder=400ms", "source.max_rows=100"])
+    assert (file.source.disorder, file.source.max_rows) == (0.4, 100)
+    with pytest.raises(FileError, match="max_rows of source must be at least 1, got 0"):
+        load("wordcount", ["source.max_rows=0"])
+    with pytest.raises(FileError, match="disorder of source"):
+        load("wordcount", ["source.disorder=1"])

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> 
 
 
 @pytest.fixture(scope="module")
-def forced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+def forced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """A run that is scaled out and in at random, all the time."""
     outcome, folder = Outcome(), tmp_path_factory.mktemp("forced")
     file = load("wordcount", [*FAST, "duration=40s"])

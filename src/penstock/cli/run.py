@@ -18,7 +18,7 @@ examples:
   penstock run wordcount --workload daily:60/s..420/s,period=2m --duration 5m
   penstock run wordcount --policy static --set policy.degrees=2 --out runs/static
   penstock run my.yaml --master spark://host:7077
-  penstock run my.yaml --master yarn --dry-run
+  penstock run my.yaml --master yarn --conf spark.yarn.queue=streams --dry-run
   penstock run wordcount --json --quiet | jq .latency.p95
 """
 
@@ -31,6 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="URL",
         help="an existing cluster: spark://HOST:PORT, yarn or k8s://HOST:PORT",
     )
+    parser.add_argument(
+        "--conf",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="a setting for Spark, such as spark.executor.memory=2g",
+    )
 
 
 def execute(args: Namespace) -> int:
@@ -38,7 +45,8 @@ def execute(args: Namespace) -> int:
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
 
-    file = load(args.pipeline, overrides(args), to_run=True)
+    settings = [f"cluster.conf.{setting}" for setting in args.conf]
+    file = load(args.pipeline, [*overrides(args), *settings], to_run=True)
     _hush_libraries()
 
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":

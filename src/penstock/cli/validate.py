@@ -15,9 +15,9 @@ examples:
   penstock validate wordcount --set step=5s
 """
 _SORTS: Final = {
-    "pipeline": "a pipeline file, fine for run, simulate and plan",
-    "graph": "a graph file, fine for simulate and plan; run needs `pipeline:` as well",
-    "allocation graph": "an allocation graph, fine for plan",
+    "pipeline": "a pipeline file, fine for run and simulate",
+    "graph": "a graph file, fine for simulate; run needs `pipeline:` as well",
+    "allocation graph": "an allocation graph, for planning",
 }
 
 

@@ -263,7 +263,9 @@ def _feed(
         gate=workspace / "start",
         first=_FIRST_ROWS,
         total=int(file.workload.arrivals(np.array([duration]))[0]),
+        disorder=file.source.disorder,
         seed=file.seed,
+        max_rows=file.source.max_rows,
         hint=hint_path(workspace, file.graph.source),
     )
 

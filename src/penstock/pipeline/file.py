@@ -128,7 +128,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
     names = graph.names() if graph else ()
     policy, guards = checks.read_policy(draft, names), checks.read_guards(draft, names)
-    if draft.mistakes or graph is None or workload is None:
+    if draft.mistakes or source is None or graph is None or workload is None:
         return None
     file = PipelineFile(
         name=application or Path(text.origin).stem,
@@ -137,6 +137,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
         step=timing.step,
         duration=timing.lasts,
         seed=timing.seed,
+        source=source,
         workload=workload,
         policy=policy,
         guards=guards,

@@ -23,6 +23,10 @@ class Source:
     rate: float | None = rate(None)
     inter_arrival: float | None = seconds(None)
     """Seconds between two rows."""
+    disorder: float = seconds(0.0)
+    """Rows are created up to this many seconds before they arrive, at random."""
+    max_rows: int | None = None
+    """Most rows in one micro-batch on Spark; all that wait, unless given."""
 
     def __post_init__(self) -> None:
         """Refuse two rates, or none at all."""
@@ -31,6 +35,10 @@ class Source:
         for name, value in (("rate", self.rate), ("inter_arrival", self.inter_arrival)):
             if value is not None and not 0 < value < float("inf"):
                 raise SettingError(f"{name} of source must be above 0 and finite, got {value:g}")
+        if not 0 <= self.disorder < float("inf"):
+            raise SettingError(f"disorder of source must not be negative, got {self.disorder:g}s")
+        if self.max_rows is not None and self.max_rows < 1:
+            raise SettingError(f"max_rows of source must be at least 1, got {self.max_rows}")
 
     def rows_a_second(self) -> float | None:
         """The constant rate, where one was given.

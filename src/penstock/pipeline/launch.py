@@ -39,6 +39,8 @@ def open_spark(
         raise SettingError(f"there is no pipeline {file.name!r}{near(file.name, APPLICATIONS)}")
     if master is not None:
         check_master(master)
+    else:
+        _check_room(file)
     scratch = folder / "spark"
     scratch.mkdir(parents=True, exist_ok=True)
     java_home = usable_home(find_java(), scratch)
@@ -49,7 +51,7 @@ def open_spark(
             spark,
             file,
             APPLICATIONS[file.name],
-            workspace=scratch / "data",
+            workspace=Path(file.cluster.workspace or scratch / "data"),
             results=folder,
             duration=duration,
             on_progress=on_progress,
@@ -76,7 +78,7 @@ def _session_on(
     name, log = f"penstock {file.name}", scratch / "driver.log"
     environment = {"JAVA_HOME": str(java_home)}
     if master is not None:
-        conf = {**ELASTIC, **_pages(file)}
+        conf = {**ELASTIC, **_pages(file), **file.cluster.conf}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
             spark.sparkContext.addPyFile(str(_pack(scratch)))
             yield spark
@@ -88,11 +90,21 @@ def _session_on(
             "SPARK_CONF_DIR": str(cluster.conf_dir),
             "SPARK_LOCAL_IP": LOOPBACK,
         }
-        conf = {**ELASTIC, **EMBEDDED, **_pages(file)}
-        conf["spark.executor.memory"] = file.cluster.executor_memory
+        memory = {"spark.executor.memory": file.cluster.executor_memory}
+        conf = {**ELASTIC, **EMBEDDED, **_pages(file), **memory, **file.cluster.conf}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
             yield spark
+
+
+def _check_room(file: PipelineFile) -> None:
+    """Refuse a file whose modules could ask for more executors than the cluster holds."""
+    most, room = sum(module.max_replicas for module in file.graph.modules), file.cluster.room()
+    if most > room:
+        raise SettingError(
+            f"the modules may grow to {most} executors and the cluster has room for {room}; "
+            "raise workers, cores or memory of cluster, or lower max_replicas"
+        )
 
 
 def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedCluster:

@@ -17,11 +17,14 @@ from penstock.pipeline.located import Draft, Path, Place, read
 SHORT: Final = {"policy": "name", "workload": "kind"}
 """Sections that can be a single word, and the key that this word stands for."""
 
+OPAQUE: Final = "cluster.conf."
+"""What follows this is one key."""
+
 
 def override(draft: Draft, setting: str) -> None:
     """Apply one `key.path=value`, or `list+=item`; the value is YAML."""
     keys, equals, text = setting.partition("=")
-    path: Path = tuple(key.strip() for key in keys.removesuffix("+").split("."))
+    path = _path(keys.removesuffix("+"))
     if not equals or not all(path):
         raise SettingError(
             f"a setting is written as key=value, such as step=5s or cluster.workers=3, "
@@ -32,6 +35,17 @@ def override(draft: Draft, setting: str) -> None:
     if keys.endswith("+"):
         path = _end_of(draft, path, place)
     _put(draft, path, value, place)
+
+
+def _path(keys: str) -> Path:
+    """The keys of a setting; what Spark calls its own settings is one key, dots and all.
+
+    >>> _path("cluster.conf.spark.executor.memory")
+    ('cluster', 'conf', 'spark.executor.memory')
+    """
+    if keys.startswith(OPAQUE):
+        return (*OPAQUE.strip(".").split("."), keys.removeprefix(OPAQUE).strip())
+    return tuple(key.strip() for key in keys.split("."))
 
 
 def _end_of(draft: Draft, path: Path, place: Place) -> Path:

@@ -3,8 +3,8 @@
 Three to seven words each, five on average. Three words in five are short ones that carry no
 meaning; both the short and the long ones follow Zipf's law.
 
->>> Sentences(seed=1).texts(np.arange(1))
-['haho hehara kaho haho']
+>>> Sentences(seed=1).texts(np.arange(2))
+['hoka kenuri timo', 'rokuta kusi muhaho hota maki sure']
 """
 
 from dataclasses import dataclass

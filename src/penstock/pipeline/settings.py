@@ -9,6 +9,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.roles import Workload
 from penstock.core.settings import seconds
+from penstock.pipeline.flow import Source
 
 APPLICATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "wordcount": ("splitter", "filter", "counter", "consumer"),
@@ -72,6 +73,11 @@ class ClusterSettings:
     """Port of the master on loopback; 0 takes any free one."""
     ui_port: int | None = None
     """Port of Spark's web pages; without one there are none."""
+    workspace: str | None = None
+    """A folder that every machine of the cluster sees, for checkpoints and the streams between
+    modules; in the run folder unless given."""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    """Settings handed on to Spark."""
 
     def __post_init__(self) -> None:
         """Refuse what Spark would refuse later, half-started."""
@@ -82,6 +88,15 @@ class ClusterSettings:
             if not 0 <= (self._of(name) or 0) <= 65535:
                 raise SettingError(f"{name} of cluster must be 0 to 65535, got {self._of(name)}")
         self._check_memory()
+        for key in self.conf:
+            if not key.startswith("spark."):
+                raise SettingError(f"conf of cluster takes settings of Spark, got {key!r}")
+
+    def room(self) -> int:
+        """Executors that the embedded cluster can hold."""
+        worker = parse_size(self.memory, "memory of cluster")
+        executor = parse_size(self.executor_memory, "executor_memory of cluster")
+        return self.workers * min(self.cores, worker // executor)
 
     def _of(self, name: str) -> Any:
         return getattr(self, name)
@@ -114,6 +129,7 @@ class PipelineFile:
     duration: float
     """Seconds that a run lasts."""
     seed: int
+    source: Source
     workload: Workload
     policy: Part
     guards: tuple[Part, ...]

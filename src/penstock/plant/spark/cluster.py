@@ -108,7 +108,14 @@ class EmbeddedCluster:
 
     def _daemon(self, name: str, main: str, *arguments: str) -> None:
         log = self._exit.enter_context((self.folder / f"{name}.log").open("wb"))
-        command = [sys.executable, "-I", keeper.__file__, str(self.spark_home / "bin" / "spark-class"), main, *arguments]
+        command = [
+            sys.executable,
+            "-I",
+            keeper.__file__,
+            str(self.spark_home / "bin" / "spark-class"),
+            main,
+            *arguments,
+        ]
         process = subprocess.Popen(
             command,
             env=self._environment(),

@@ -1,8 +1,10 @@
 """Open a Spark session whose executors are ours to count: Spark's own allocation stands still."""
 
 import os
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,9 +103,11 @@ def open_session(
         builder = builder.config(key, value)
     before = dict(os.environ)
     os.environ.update(environment)
+    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         with log.open("ab") as file, _stderr_to(file.fileno()):
             spark = builder.getOrCreate()
+        _restore(on_interrupt)
         try:
             yield spark
         except (PySparkException, Py4JError) as error:
@@ -113,6 +117,12 @@ def open_session(
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def _restore(on_interrupt: Any) -> None:
+    """Ctrl-C is the caller's again: PySpark takes it for itself."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, on_interrupt)
 
 
 def first_line(error: Exception) -> str:
