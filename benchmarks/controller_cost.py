@@ -31,7 +31,7 @@ def main() -> None:
     alone: list[float] = []
     cpu: list[float] = []
     with (
-        suppress(Enough),
+        suppress(EnoughError),
         tempfile.TemporaryDirectory() as folder,
         open_spark(file, master=None, folder=Path(folder), duration=1e9) as plant,
     ):
@@ -42,7 +42,7 @@ def main() -> None:
                 rows = window(plant, file, with_controller)
                 (watched if with_controller else alone).append(rows)
                 cpu.append(spent() - began if with_controller else np.nan)
-        raise Enough  # and do not wait for the rows that are left
+        raise EnoughError  # and do not wait for the rows that are left
     ratio = np.array(watched) / np.array(alone)
     low, high = np.quantile(bootstrap(ratio), [0.025, 0.975])
     print(f"{'rows/s':16}{'median':>10}{'min':>10}{'max':>10}")
@@ -54,7 +54,7 @@ def main() -> None:
     print(f"CPU of the watching process: {100 * np.nanmean(cpu) / WINDOW:.2f} % of one core")
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """Everything has been measured."""
 
 

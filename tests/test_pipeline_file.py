@@ -496,8 +496,9 @@ class TestCluster:
 
 
 def test_settings_of_sparks_keep_their_dots() -> None:
-    file = load("wordcount", ["cluster.conf.spark.executor.memory=2g"])
-    assert file.cluster.conf == {"spark.executor.memory": "2g"}
+    given = ["spark.executor.memory=2g", "spark.speculation=true", "spark.task.cpus=2"]
+    file = load("wordcount", [f"cluster.conf.{setting}" for setting in given])
+    assert file.cluster.spark_conf() == dict(setting.split("=") for setting in given)
     with pytest.raises(FileError, match="takes settings of Spark, got 'executor'"):
         load("wordcount", ["cluster.conf.executor=2g"])
 

@@ -112,6 +112,18 @@ def test_a_chain_of_batches_passes_results_on_at_the_next_trigger() -> None:
     assert_latency(last.latency, p50=2.4 - 0.75, p95=2.4 - 0.25)
 
 
+def test_rows_done_at_the_same_moment_go_on_in_the_order_in_which_they_were_begun() -> None:
+    """Four rows are done at 1.1; then one after another takes a second."""
+    graph = FlowGraph(
+        source="batch",
+        modules=(batched(initial_replicas=4), Module(name="next", service_time=1.0)),
+        streams=(Stream(origin="batch", target="next"),),
+    )
+    twin = Twin(graph, Constant(4.0, rows=4), step=1.0, duration=6.0, arrivals="even")
+    ages = [seen.latency.p50 for seen in twin.readings() if seen.latency]
+    assert ages == pytest.approx([2.1 - 0.25, 3.1 - 0.5, 4.1 - 0.75, 5.1 - 1.0])
+
+
 def test_a_batch_waits_for_room_before_the_next_one() -> None:
     """Six results released at 1.06 towards a station that takes one a second, with room for one."""
     graph = FlowGraph(

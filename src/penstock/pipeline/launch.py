@@ -78,7 +78,7 @@ def _session_on(
     name, log = f"penstock {file.name}", scratch / "driver.log"
     environment = {"JAVA_HOME": str(java_home)}
     if master is not None:
-        conf = {**ELASTIC, **_pages(file), **file.cluster.conf}
+        conf = {**ELASTIC, **_pages(file), **file.cluster.spark_conf()}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
             spark.sparkContext.addPyFile(str(_pack(scratch)))
             yield spark
@@ -91,7 +91,7 @@ def _session_on(
             "SPARK_LOCAL_IP": LOOPBACK,
         }
         memory = {"spark.executor.memory": file.cluster.executor_memory}
-        conf = {**ELASTIC, **EMBEDDED, **_pages(file), **memory, **file.cluster.conf}
+        conf = {**ELASTIC, **EMBEDDED, **_pages(file), **memory, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
             yield spark

@@ -76,7 +76,7 @@ class ClusterSettings:
     workspace: str | None = None
     """A folder that every machine of the cluster sees, for checkpoints and the streams between
     modules; in the run folder unless given."""
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str | bool] = field(default_factory=dict)
     """Settings handed on to Spark."""
 
     def __post_init__(self) -> None:
@@ -91,6 +91,10 @@ class ClusterSettings:
         for key in self.conf:
             if not key.startswith("spark."):
                 raise SettingError(f"conf of cluster takes settings of Spark, got {key!r}")
+
+    def spark_conf(self) -> dict[str, str]:
+        """`conf` as Spark writes it."""
+        return {k: v if isinstance(v, str) else str(v).lower() for k, v in self.conf.items()}
 
     def room(self) -> int:
         """Executors that the embedded cluster can hold."""
