@@ -4,11 +4,10 @@ Three to seven words each, five on average. Three words in five are short ones t
 meaning; both the short and the long ones follow Zipf's law.
 
 >>> Sentences(seed=1).texts(np.arange(2))
-['hoka kenuri timo', 'rokuta kusi muhaho hota maki sure']
+['kaho rinuke moti', 'takuro siku hohamu taho kima resu']
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Final
 
@@ -52,24 +51,20 @@ class Sentences:
         places = (index[:, None] * _LONGEST + np.arange(_LONGEST)).ravel()
         short = self._chance(places, 1) < _SHORT_SHARE
         rank = np.searchsorted(_ZIPF, self._chance(places, 2))
-        words: NDArray[np.object_] = np.where(
-            short, self._vocabulary[0][rank], self._vocabulary[1][rank]
-        )
+        words: NDArray[np.object_] = np.where(short, _SHORT[rank], _LONG[rank])
         return words.reshape(len(index), _LONGEST)
 
     def _chance(self, index: NDArray[np.int64], purpose: int) -> NDArray[np.float64]:
         return uniform(index, 3 * self.seed + purpose)
 
-    @cached_property
-    def _vocabulary(self) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-        return _spell(2), _spell(3)
-
 
 def _spell(syllables: int) -> NDArray[np.object_]:
     """Words of so many syllables, picked far apart so that neighbours in rank look different."""
-    spelled = ["".join(parts) for parts in product(_SYLLABLES, repeat=syllables)]
-    picked = (np.arange(1, _WORDS + 1) * _STRIDE) % len(spelled)
-    return np.array(spelled, dtype=object)[picked]
+    picked = (np.arange(1, _WORDS + 1) * _STRIDE) % len(_SYLLABLES) ** syllables
+    digits = [picked // len(_SYLLABLES) ** place % len(_SYLLABLES) for place in range(syllables)]
+    return np.array(
+        ["".join(_SYLLABLES[d] for d in word) for word in zip(*digits, strict=True)], object
+    )
 
 
 def _zipf() -> NDArray[np.float64]:
@@ -79,3 +74,5 @@ def _zipf() -> NDArray[np.float64]:
 
 
 _ZIPF: Final = _zipf()
+_SHORT: Final = _spell(2)
+_LONG: Final = _spell(3)

@@ -1,12 +1,13 @@
 """Spark's Python daemon, with the libraries that every worker needs loaded before it forks.
 
 A worker then starts in milliseconds and shares their memory, where it would otherwise import
-them anew. Pandas is left out: Arrow batches do without it, and it costs more than the rest.
+them anew: most of the wait for a new executor's first task.
 """
 
 import runpy
 
 import numpy  # noqa: F401
+import pandas  # noqa: F401
 import pyarrow  # noqa: F401
 import pyspark.sql.pandas.serializers
 import pyspark.worker  # noqa: F401

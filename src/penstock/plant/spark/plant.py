@@ -71,7 +71,8 @@ class SparkPlant:
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
     """When the newest progress event ended, in seconds since the epoch."""
-    _before: Occupancy | None = None
+    _occupancy: dict[str, Occupancy] = field(default_factory=dict)
+    """By module, when it last reported."""
     _executors: tuple[Executor, ...] = ()
     _failed: dict[str, int] = field(default_factory=dict)
     _progress: dict[str, "_Progress"] = field(default_factory=dict)
@@ -80,7 +81,7 @@ class SparkPlant:
         """One observation a step, as soon as a query has reported something new."""
         begin = time.monotonic()
         self._progress = {name: _Progress(read=w.read()) for name, w in self.queries.items()}
-        self._look(time.time())
+        self._occupancy = dict.fromkeys(self.queries, self._look(time.time()))
         due = self.step
         previous = 0.0
         while due <= self.duration + 1e-9:
@@ -133,19 +134,16 @@ class SparkPlant:
 
     def _look(self, now: float) -> Occupancy:
         self._executors = self.actuator.backend.executors()
-        tasks = self.actuator.backend.running_tasks()
-        before, self._before = self._before, Occupancy.of(self._executors, tasks, now)
-        return before or self._before
+        return Occupancy.of(self._executors, self.actuator.backend.running_tasks(), now)
 
     def _observe(self, *, at: float, step: float) -> Observation:
         batches = {name: self._collect(watched) for name, watched in self.queries.items()}
         now = time.time()
-        before = self._look(now)
+        occupancy = self._look(now)
         self.actuator.settle(self._executors)
         running = self.actuator.running(self._executors)
         modules = {
-            name: self._read(name, batches[name], running[name], before, now)
-            for name in self.queries
+            name: self._read(name, batches[name], running[name], occupancy) for name in self.queries
         }
         return Observation(at=at, step=step, modules=modules, latency=modules[self.final].latency)
 
@@ -157,19 +155,18 @@ class SparkPlant:
         return [batch for batch, _ in events]
 
     def _read(
-        self, name: str, events: list[Batch], running: list[Executor], before: Occupancy, now: float
+        self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
     ) -> ModuleReading:
         progress = self._progress[name]
         arrived = self._arrived(name, events)
-        rates = progress.advance(events, arrived, now)
+        rates = progress.advance(events, arrived, now.at)
         batches = [batch for batch in events if not batch.idle]
         mean, cv = monitor.service(batches)
-        assert self._before is not None  # noqa: S101  # for the type checker
         return ModuleReading(
             arrival_rate=rates.arrival,
             processed_rate=rates.processed,
             backlog=rates.backlog,
-            utilisation=self._before.share_since(before, [e.id for e in running]),
+            utilisation=self._utilisation(name, events, running, now),
             service_time=mean,
             service_cv=cv,
             batch_duration=_mean([batch.duration for batch in batches]),
@@ -181,6 +178,19 @@ class SparkPlant:
             requested=self.actuator.requested.get(name),
             running=len(running),
         )
+
+    def _utilisation(
+        self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
+    ) -> float | None:
+        """Busy share of the slots since the module last reported; unknown in mid-batch.
+
+        Over part of a batch it would say little: executors that are done with their share of it
+        look idle until the last one is.
+        """
+        if not events:
+            return None
+        before, self._occupancy[name] = self._occupancy[name], now
+        return now.share_since(before, [executor.id for executor in running])
 
     def _arrived(self, name: str, events: list[Batch]) -> int | None:
         ask = self.queries[name].arrived
