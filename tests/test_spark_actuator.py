@@ -24,7 +24,7 @@ class Ledger:
         for profile, target in targets.items():
             while sum(e.profile == profile for e in self.granted.values()) < target:
                 name = str(len(self.granted))
-                self.granted[name] = replace(executor(name), profile=profile)
+                self.granted[name] = replace(executor(name), profile=profile, completed_tasks=1)
 
     def decommission(self, executors: Iterable[str]) -> tuple[str, ...]:
         agreed = tuple(executors)
@@ -122,11 +122,28 @@ def test_growing_again_before_the_farewell_keeps_everybody(
 
 
 def test_sources_learn_how_many_parts_are_useful(actuator: Actuator) -> None:
-    assert actuator.lanes["count"].hint.read_text() == "6"
+    assert actuator.lanes["count"].hint.read_text() == "3"
     actuator.want({"count": 1})
-    assert actuator.lanes["count"].hint.read_text() == "2"
+    assert actuator.lanes["count"].hint.read_text() == "1"
 
 
-def test_idle_executors_go_first_then_the_newest() -> None:
-    crowd = [executor("9", tasks=1), executor("10"), executor("2"), executor("11", tasks=1)]
-    assert least_useful(crowd, 3) == ["10", "2", "11"]
+def test_a_newcomer_does_not_count_as_running_before_its_first_task(actuator: Actuator) -> None:
+    cold = replace(executor("77"), profile=1)
+    crew = (*ledger(actuator).executors(), cold)
+    assert len(actuator.members(crew)["split"]) == 3
+    assert len(actuator.running(crew)["split"]) == 2
+
+
+def test_growth_is_announced_until_everybody_is_there(actuator: Actuator) -> None:
+    announced: list[None] = []
+    actuator.on_growth = lambda: announced.append(None)
+    actuator.want({"split": 4})
+    assert announced == []  # the ledger grants at once
+    actuator.settle(ledger(actuator).executors()[:3])
+    assert len(announced) == 1
+
+
+def test_cold_executors_go_first_then_idle_ones_then_the_newest() -> None:
+    names = {"9": 1, "10": 0, "2": 0, "11": 1}
+    warm = [replace(executor(n, tasks=t), completed_tasks=1) for n, t in names.items()]
+    assert least_useful([*warm, executor("1")], 4) == ["1", "10", "2", "11"]

@@ -36,15 +36,17 @@ class Hold:
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, of the modules that were measured."""
         known = in_force(seen)
-        ruled = revise(self.policy(seen), lambda name, _: self._rule(name, seen, known.get(name)))
+        ruled = revise(
+            self.policy(seen), lambda name, n: self._rule(name, n, seen, known.get(name))
+        )
         if seen.modules:
             return ruled
         return replace(ruled, why=f"{ruled.why}; all held, nothing was measured")
 
-    def _rule(self, name: str, seen: Observation, now: int | None) -> Ruling | None:
+    def _rule(self, name: str, degree: int, seen: Observation, now: int | None) -> Ruling | None:
         module = seen.modules.get(name, ModuleReading())
         missing = [need for need in self.needs if _unknown(getattr(module, need))]
-        if not missing:
+        if not missing or degree == now:
             return None
         held = f"{name} held at {now}" if now is not None else f"{name} left alone"
         return Ruling(now, f"{held} without its {' and '.join(missing)}")

@@ -7,12 +7,14 @@ profile that pins its single stage.
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
@@ -29,10 +31,13 @@ from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.plant.spark.monitor import LEVELS, METRICS
 from penstock.plant.spark.plant import SparkPlant, Watched
 from penstock.plant.spark.serve import SERVICE, Serve
+from penstock.plant.spark.welcome import Welcome
 
 _ARRIVAL_PATIENCE: Final = 120.0
 """Seconds for the first executors to come."""
 _FIRST_ROWS: Final = 32
+_HANDSHAKE: Final = 0.05
+"""Seconds of a warm-up task: long enough that every executor gets one."""
 _DRAIN_PATIENCE: Final = 60.0
 """Seconds for the last rows to get through after the workload has ended."""
 
@@ -162,6 +167,8 @@ def deploy(
         name: _lane(name, stage, profiles[name], workspace, spark) for name, stage in stages.items()
     }
     actuator = Actuator(backend, lanes)
+    welcome = Welcome(actuator, lambda name, tasks: _warm_up(spark, profiles[name], tasks))
+    actuator.on_growth = welcome.expect
     actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
     spark.conf.set("spark.sql.shuffle.partitions", _state_partitions(stages))
     spark.dataSource.register(source.WorkloadSource)
@@ -194,6 +201,7 @@ def deploy(
         yield plant
         _drain(plant)
     finally:
+        welcome.close()
         plant.results.update(deployment.results(plant))
         for watched in queries.values():
             watched.query.stop()
@@ -299,6 +307,13 @@ def _await_executors(actuator: Actuator) -> None:
                 "see whether the cluster has a free core and enough memory"
             )
         time.sleep(0.05)
+
+
+def _warm_up(spark: SparkSession, profile: ResourceProfile | None, tasks: int) -> None:
+    """A task for each executor of a profile, through Python and back."""
+    rows = spark.range(0, tasks, 1, tasks)
+    with suppress(PySparkException, Py4JError):  # the session may end in the middle of it
+        _served(rows, Serve(service_time=_HANDSHAKE), profile).collect()
 
 
 def _await_first_rows(plant: SparkPlant) -> None:

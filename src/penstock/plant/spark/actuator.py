@@ -12,9 +12,6 @@ from pathlib import Path
 
 from penstock.plant.spark.backend import Backend, Executor
 
-TASKS_PER_EXECUTOR = 2
-"""Parts of a batch for each executor: an executor that has just come takes fewer of them."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
@@ -35,6 +32,8 @@ class Actuator:
 
     backend: Backend
     lanes: Mapping[str, Lane]
+    on_growth: Callable[[], None] = lambda: None
+    """Called when executors were asked for that are not there yet."""
     wanted: dict[str, int] = field(default_factory=dict)
     requested: dict[str, int] = field(default_factory=dict)
     _leaving: set[str] = field(default_factory=set)
@@ -52,23 +51,25 @@ class Actuator:
     def settle(self, executors: Iterable[Executor]) -> None:
         """See off what is too much where that is safe now, and tell the sources what is left."""
         with self._lock:
-            running = self.running(executors)
+            members = self.members(executors)
             for module, lane in self.lanes.items():
                 if not lane.shuffles or lane.between_batches():
-                    running[module] = self._shrink(module, running[module])
-                elif self._surplus(module, running[module]) > 0:
+                    members[module] = self._shrink(module, members[module])
+                elif self._surplus(module, members[module]) > 0:
                     self._crowded.add(module)
-                _tell_source(lane, len(running[module]))
+                _tell_source(lane, members[module])
+            if any(self._surplus(module, members[module]) < 0 for module in self.lanes):
+                self.on_growth()
 
     def batch_ended(self, module: str) -> None:
         """A batch of this module has just ended, and the next has not begun."""
         with self._lock:
             if module in self._crowded:
-                running = self.running(self.backend.executors())[module]
-                _tell_source(self.lanes[module], len(self._shrink(module, running)))
+                members = self.members(self.backend.executors())[module]
+                _tell_source(self.lanes[module], self._shrink(module, members))
 
-    def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
-        """Of these executors, those that can take tasks, by module."""
+    def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that are here to stay, by module."""
         with self._lock:
             active = [executor for executor in executors if executor.active]
             self._leaving &= {executor.id for executor in active}
@@ -78,33 +79,39 @@ class Actuator:
                 for module, lane in self.lanes.items()
             }
 
+    def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that have proved that they can take tasks, by module."""
+        members = self.members(executors)
+        return {module: [e for e in crew if e.is_warm] for module, crew in members.items()}
+
     def _request(self) -> None:
         """Ask for what is wanted. This alone removes nothing that runs."""
         if self.requested != self.wanted:
             self.backend.request({self.lanes[m].profile: n for m, n in self.wanted.items()})
             self.requested = dict(self.wanted)
 
-    def _shrink(self, module: str, running: list[Executor]) -> list[Executor]:
+    def _shrink(self, module: str, members: list[Executor]) -> list[Executor]:
         self._crowded.discard(module)
-        surplus = self._surplus(module, running)
+        surplus = self._surplus(module, members)
         if surplus <= 0:
-            return running
-        agreed = self.backend.decommission(least_useful(running, surplus))
+            return members
+        agreed = self.backend.decommission(least_useful(members, surplus))
         self._leaving.update(agreed)
-        return [executor for executor in running if executor.id not in agreed]
+        return [executor for executor in members if executor.id not in agreed]
 
-    def _surplus(self, module: str, running: list[Executor]) -> int:
-        return len(running) - self.wanted.get(module, len(running))
-
-
-def _tell_source(lane: Lane, running: int) -> None:
-    lane.hint.write_text(str(TASKS_PER_EXECUTOR * max(running, 1)))
+    def _surplus(self, module: str, members: list[Executor]) -> int:
+        return len(members) - self.wanted.get(module, len(members))
 
 
 def least_useful(executors: Iterable[Executor], count: int) -> list[str]:
-    """Which executors to let go: idle ones first, then those that joined last.
+    """Which executors to let go: those not yet warm, then idle ones, then those that came last.
 
     The longest-serving have their code compiled and the state of their partitions at hand.
     """
-    ranked = sorted(executors, key=lambda e: (e.active_tasks > 0, -int(e.id)))
+    ranked = sorted(executors, key=lambda e: (e.is_warm, e.active_tasks > 0, -int(e.id)))
     return [executor.id for executor in ranked[:count]]
+
+
+def _tell_source(lane: Lane, members: list[Executor]) -> None:
+    """One part of a batch for each executor that is ready for it."""
+    lane.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))

@@ -35,6 +35,11 @@ class Executor:
     busy: float
     """Seconds that its finished tasks took, since it began."""
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether it has finished a task: its first takes seconds longer than any other."""
+        return self.completed_tasks > 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTask:

@@ -80,8 +80,9 @@ class SparkPlant:
     def readings(self) -> Iterator[Observation]:
         """One observation a step, as soon as a query has reported something new."""
         begin = time.monotonic()
-        self._progress = {name: _Progress(read=w.read()) for name, w in self.queries.items()}
-        self._occupancy = dict.fromkeys(self.queries, self._look(time.time()))
+        now = time.time()
+        self._progress = {name: _Progress.of(w, now) for name, w in self.queries.items()}
+        self._occupancy = dict.fromkeys(self.queries, self._look(now))
         due = self.step
         previous = 0.0
         while due <= self.duration + 1e-9:
@@ -220,6 +221,11 @@ class _Progress:
     read_at: float | None = None
     arrived: int | None = None
     arrived_at: float = 0.0
+
+    @classmethod
+    def of(cls, watched: Watched, now: float) -> "_Progress":
+        ask = watched.arrived
+        return cls(read=watched.read(), arrived=ask and ask(), arrived_at=now)
 
     def advance(self, events: list[Batch], arrived: int | None, now: float) -> _Rates:
         return _Rates(

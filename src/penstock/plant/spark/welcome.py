@@ -1,0 +1,61 @@
+"""See new executors in: give each a task of no consequence before a batch gives it a real one.
+
+A new executor's first task loads classes and starts Python workers, which takes seconds, and a
+batch is done only when its last task is. So that no batch waits for a newcomer, a small job is
+sent to it as soon as it registers. Until it has answered it does not count as running.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from penstock.plant.spark.actuator import Actuator
+
+_LOOK: Final = 0.1
+_PATIENCE: Final = 120.0
+"""Seconds to look out for executors that were asked for."""
+
+
+@dataclass(slots=True)
+class Welcome:
+    """Looks out for newcomers while some are expected."""
+
+    actuator: Actuator
+    warm_up: Callable[[str, int], None]
+    """Runs a job of so many tasks on the executors of a module; returns when it is done."""
+    _greeted: set[str] = field(default_factory=set)
+    _closed: threading.Event = field(default_factory=threading.Event, repr=False)
+    _lookout: threading.Thread | None = None
+
+    def expect(self) -> None:
+        """Executors have been asked for: look out for them."""
+        if self._lookout is None or not self._lookout.is_alive():
+            self._lookout = threading.Thread(target=self._look_out, daemon=True)
+            self._lookout.start()
+
+    def close(self) -> None:
+        """Look out no longer."""
+        self._closed.set()
+        if self._lookout is not None:
+            self._lookout.join()
+
+    def _look_out(self) -> None:
+        give_up = time.monotonic() + _PATIENCE
+        while time.monotonic() < give_up and not self._closed.wait(_LOOK):
+            if self._greet_newcomers():
+                return
+
+    def _greet_newcomers(self) -> bool:
+        """Greet whoever is new; True once nobody is expected any more."""
+        members = self.actuator.members(self.actuator.backend.executors())
+        for module, crew in members.items():
+            cold = {executor.id for executor in crew if not executor.is_warm}
+            if cold - self._greeted:
+                self._greeted |= cold
+                threading.Thread(target=self.warm_up, args=(module, len(crew)), daemon=True).start()
+        return all(
+            len(crew) >= self.actuator.wanted[module] and all(e.is_warm for e in crew)
+            for module, crew in members.items()
+        )
