@@ -10,6 +10,7 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.roles import Forecaster, Plant, Policy, Workload
 from penstock.forecast import FORECASTERS
 from penstock.guard import GUARDS, Clamp, Cooldown, Hold, StepLimit
+from penstock.plant.replay import Replay
 from penstock.plant.twin import Twin
 from penstock.policy import POLICIES, Static, Threshold
 from penstock.testing import (
@@ -123,6 +124,10 @@ def scripted() -> Plant:
     return ScriptedPlant([seen(at=at, splitter=readings, counter=readings) for at in (1, 2, 3, 4)])
 
 
+def replay() -> Plant:
+    return Replay(observations=tuple(scripted().readings()))
+
+
 def twin() -> Plant:
     graph = FlowGraph(
         source="splitter",
@@ -136,7 +141,7 @@ def twin() -> Plant:
 
 
 @pytest.mark.parametrize("check", PLANT_CHECKS, ids=name)
-@pytest.mark.parametrize("factory", [scripted, twin], ids=name)
+@pytest.mark.parametrize("factory", [scripted, replay, twin], ids=name)
 def test_plant(factory: Callable[[], Plant], check: Check[Callable[[], Plant]]) -> None:
     check(factory)
 

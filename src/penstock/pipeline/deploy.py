@@ -199,6 +199,7 @@ def deploy(
         _await_first_rows(plant)
         deployment.feed.open(time.time())
         yield plant
+        deployment.feed.close(time.time())
         _drain(plant)
     finally:
         welcome.close()

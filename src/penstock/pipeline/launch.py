@@ -46,7 +46,7 @@ def open_spark(
     java_home = usable_home(find_java(), scratch)
     with (
         _tidied(scratch),
-        _session_on(file, master, scratch, java_home) as spark,
+        session_on(file, master, scratch, java_home) as spark,
         deploy(
             spark,
             file,
@@ -72,9 +72,10 @@ def _tidied(scratch: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _session_on(
+def session_on(
     file: PipelineFile, master: str | None, scratch: Path, java_home: Path
 ) -> Iterator[SparkSession]:
+    """A session on the cluster at `master`, or on one of our own that ends with it."""
     name, log = f"penstock {file.name}", scratch / "driver.log"
     environment = {"JAVA_HOME": str(java_home)}
     if master is not None:

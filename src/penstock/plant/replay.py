@@ -4,7 +4,8 @@ The past does not answer back: rates, backlog and executors stay as they were re
 the policy asks for. What it would have asked is returned and remembered.
 
 >>> from penstock.core.loop import control
->>> from penstock.core.signals import Configuration, ModuleReading
+>>> from penstock.core.degrees import check_degrees
+from penstock.core.signals import Configuration, ModuleReading
 >>> seen = Observation(at=1.0, step=1.0, modules={"count": ModuleReading(requested=2, running=2)})
 >>> plant = Replay(observations=(seen,))
 >>> four = Configuration(degrees={"count": 4})
@@ -16,6 +17,7 @@ the policy asks for. What it would have asked is returned and remembered.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from penstock.core.degrees import check_degrees
 from penstock.core.signals import Configuration, Decision, Observation, Tick, current
 
 
@@ -26,6 +28,7 @@ class Replay:
     observations: tuple[Observation, ...]
     decisions: list[Decision] = field(default_factory=list)
     """Every decision since the replay began."""
+    _modules: tuple[str, ...] = ()
     _recorded: dict[str, int] = field(default_factory=dict)
     _asked: dict[str, int] = field(default_factory=dict)
 
@@ -39,7 +42,7 @@ class Replay:
         self.decisions.clear()
         self._asked.clear()
         for seen in self.observations:
-            self._recorded = dict(current(seen).degrees)
+            self._modules, self._recorded = tuple(seen.modules), dict(current(seen).degrees)
             yield seen
 
     def apply(self, decision: Decision, /) -> Configuration | None:
@@ -47,6 +50,7 @@ class Replay:
 
         In force is what this replay was last asked for, or the recording before any asking.
         """
+        check_degrees(decision.configuration.degrees, self._modules)
         self.decisions.append(decision)
         in_force = {**self._recorded, **self._asked}
         if {**in_force, **decision.configuration.degrees} == in_force:

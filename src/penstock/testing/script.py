@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
+from penstock.core.degrees import check_degrees
 from penstock.core.signals import (
     Configuration,
     Decision,
@@ -72,11 +71,7 @@ class ScriptedPlant:
     def apply(self, decision: Decision, /) -> Configuration | None:
         """Remember the decision; returns what it changes, or None."""
         wanted = decision.configuration.degrees
-        for name, degree in wanted.items():
-            if name not in self._modules:
-                raise SettingError(f"there is no module {name!r}{near(name, self._modules)}")
-            if degree < 1:
-                raise SettingError(f"module {name} needs 1 executor or more, got {degree}")
+        check_degrees(wanted, self._modules)
         self.decisions.append(decision)
         if all(self._degrees.get(name) == degree for name, degree in wanted.items()):
             return None

@@ -6,6 +6,7 @@ batches, because what they wrote for the second stage of a batch would leave wit
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ class Actuator:
     """Called when executors were asked for that are not there yet."""
     wanted: dict[str, int] = field(default_factory=dict)
     requested: dict[str, int] = field(default_factory=dict)
+    asked_at: float | None = None
+    """When the cluster was last asked for something, in seconds since the epoch."""
     _leaving: set[str] = field(default_factory=set)
     _crowded: set[str] = field(default_factory=set)
     """Modules that have more executors than wanted and wait for a good moment."""
@@ -53,10 +56,8 @@ class Actuator:
         with self._lock:
             members = self.members(executors)
             for module, lane in self.lanes.items():
-                if not lane.shuffles or lane.between_batches():
-                    members[module] = self._shrink(module, members[module])
-                elif self._surplus(module, members[module]) > 0:
-                    self._crowded.add(module)
+                if self._surplus(module, members[module]) > 0:
+                    members[module] = self._shrink_if_safe(lane, members[module])
                 _tell_source(lane, members[module])
             if any(self._surplus(module, members[module]) < 0 for module in self.lanes):
                 self.on_growth()
@@ -87,8 +88,15 @@ class Actuator:
     def _request(self) -> None:
         """Ask for what is wanted. This alone removes nothing that runs."""
         if self.requested != self.wanted:
+            self.asked_at = time.time()
             self.backend.request({self.lanes[m].profile: n for m, n in self.wanted.items()})
             self.requested = dict(self.wanted)
+
+    def _shrink_if_safe(self, lane: Lane, members: list[Executor]) -> list[Executor]:
+        if not lane.shuffles or lane.between_batches():
+            return self._shrink(lane.module, members)
+        self._crowded.add(lane.module)
+        return members
 
     def _shrink(self, module: str, members: list[Executor]) -> list[Executor]:
         self._crowded.discard(module)

@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.core.errors import PlantError, SettingError
+from penstock.core.degrees import check_degrees
+from penstock.core.errors import PlantError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.plant.spark import monitor
 from penstock.plant.spark.actuator import Actuator
@@ -16,7 +17,7 @@ from penstock.plant.spark.backend import Executor
 from penstock.plant.spark.monitor import Batch, Occupancy
 from penstock.plant.spark.session import first_line
 
-POLL = 0.02
+POLL = 0.01
 """Seconds between two looks for a progress event, once a step is due."""
 
 
@@ -32,10 +33,10 @@ class Watched:
     _last: Batch | None = None
     _rows_then: int | None = None
 
-    def has_news(self) -> bool:
-        """Whether a progress event has come since `collect` was last called."""
+    def newest(self) -> tuple[int, str]:
+        """The query's newest progress event: its batch and its moment."""
         last = self._jvm_query().lastProgress()
-        return last is not None and (last.batchId(), last.timestamp()) != self._seen
+        return (-1, "") if last is None else (last.batchId(), last.timestamp())
 
     def read(self) -> int:
         """Rows that the query's last batch ended with."""
@@ -44,14 +45,18 @@ class Watched:
 
     def collect(self) -> list[tuple[Batch, str]]:
         """The progress events since the last call, with their text."""
-        if not self.has_news():
-            return []
-        texts = [progress.json() for progress in self._jvm_query().recentProgress()]
-        events = [(json.loads(text), text) for text in texts]
-        fresh = [(e, t) for e, t in events if (e["batchId"], e["timestamp"]) > self._seen]
-        if fresh:
-            self._seen = (fresh[-1][0]["batchId"], fresh[-1][0]["timestamp"])
-        return [(monitor.parse_progress(event), text) for event, text in fresh]
+        fresh: list[tuple[Batch, str]] = []
+        recent, newest = self._jvm_query().recentProgress(), self._seen
+        for place in reversed(range(len(recent))):  # a call each, so only as far as needed
+            text = recent[place].json()
+            event = json.loads(text)
+            mark = (event["batchId"], event["timestamp"])
+            if mark <= self._seen:
+                break
+            newest = max(newest, mark)
+            fresh.append((monitor.parse_progress(event), text))
+        self._seen = newest
+        return fresh[::-1]
 
     def _jvm_query(self) -> Any:
         return self.query._jsq
@@ -95,12 +100,7 @@ class SparkPlant:
     def apply(self, decision: Decision) -> Configuration | None:
         """Ask for what was decided; the queries go on meanwhile."""
         degrees = dict(decision.configuration.degrees)
-        for module, degree in degrees.items():
-            if module not in self.queries:
-                known = ", ".join(self.queries)
-                raise SettingError(f"there is no module {module!r} to scale; there are {known}")
-            if degree < 1:
-                raise SettingError(f"module {module} needs at least one executor, got {degree}")
+        check_degrees(degrees, self.queries)
         if degrees.items() <= self.actuator.wanted.items():
             return None
         self.actuator.want(degrees)
@@ -122,11 +122,13 @@ class SparkPlant:
     def _wait(self, due: float) -> None:
         """Sleep until the step is due, then until a query reports, for a step at the most."""
         time.sleep(max(due - time.monotonic(), 0.0))
-        while time.monotonic() < due + self.step:
-            self._check_alive()
-            if any(watched.has_news() for watched in self.queries.values()):
-                return
+        self._check_alive()
+        before = self._newest()
+        while self._newest() == before and time.monotonic() < due + self.step:
             time.sleep(POLL)
+
+    def _newest(self) -> list[tuple[int, str]]:
+        return [watched.newest() for watched in self.queries.values()]
 
     def _check_alive(self) -> None:
         for name, watched in self.queries.items():
@@ -135,7 +137,9 @@ class SparkPlant:
 
     def _look(self, now: float) -> Occupancy:
         self._executors = self.actuator.backend.executors()
-        return Occupancy.of(self._executors, self.actuator.backend.running_tasks(), now)
+        busy = any(executor.active_tasks for executor in self._executors)
+        tasks = self.actuator.backend.running_tasks() if busy else ()
+        return Occupancy.of(self._executors, tasks, now)
 
     def _observe(self, *, at: float, step: float) -> Observation:
         batches = {name: self._collect(watched) for name, watched in self.queries.items()}

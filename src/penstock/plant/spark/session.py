@@ -39,7 +39,7 @@ ELASTIC: Final[Mapping[str, str]] = {
     "spark.locality.wait": "0s",
     # An idle query says so every second: silence and idleness are different facts.
     "spark.sql.streaming.noDataProgressEventInterval": "1s",
-    "spark.sql.streaming.numRecentProgressUpdates": "200",
+    "spark.sql.streaming.numRecentProgressUpdates": "50",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.executor.cores": "1",
     "spark.ui.showConsoleProgress": "false",

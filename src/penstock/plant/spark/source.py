@@ -65,22 +65,22 @@ class Feed:
 
     def open(self, now: float) -> None:
         """Let the workload begin at this moment, in seconds since the epoch."""
-        draft = self.gate.with_suffix(".draft")
-        draft.write_text(repr(now))
-        draft.replace(self.gate)
+        _write(self.gate, now)
+
+    def close(self, now: float) -> None:
+        """Let no row come after this moment."""
+        _write(self.gate.with_suffix(".closed"), now)
 
     def start(self) -> float | None:
         """When the workload began, or None while the gate is closed."""
-        try:
-            return float(self.gate.read_text())
-        except FileNotFoundError:
-            return None
+        return _read(self.gate)
 
     def arrived(self, now: float) -> int:
         """Rows that have come by a moment, in seconds since the epoch."""
-        start = self.start()
+        start, end = self.start(), _read(self.gate.with_suffix(".closed"))
         if start is None:
             return self.first
+        now = now if end is None else min(now, end)
         count = self.workload.arrivals(np.array([max(now - start, 0.0)]))[0]
         return self.first + min(int(count), self.total)
 
@@ -98,6 +98,20 @@ class Feed:
         micros = pa.array((created * 1e6).astype(np.int64), pa.timestamp("us", "UTC"))
         columns = {"ts": micros, **self.rows.columns(index)}
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _write(file: Path, moment: float) -> None:
+    """Write a moment so that nobody ever reads half of it."""
+    draft = file.with_name(f".{file.name}")
+    draft.write_text(repr(moment))
+    draft.replace(file)
+
+
+def _read(file: Path) -> float | None:
+    try:
+        return float(file.read_text())
+    except FileNotFoundError:
+        return None
 
 
 def decode(text: str) -> Feed:

@@ -6,10 +6,10 @@ from math import ceil, inf
 
 import numpy as np
 
+from penstock.core.degrees import check_degrees
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.roles import Workload
-from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.plant.twin import building
 from penstock.plant.twin.arrivals import Arrivals
@@ -87,11 +87,7 @@ class Twin:
     def apply(self, decision: Decision) -> Configuration | None:
         """Ask for the degrees that the decision wants, within each module's bounds, now."""
         degrees = decision.configuration.degrees
-        for name, degree in degrees.items():
-            if name not in self._numbers:
-                raise SettingError(f"the twin has no module {name!r}{near(name, self._numbers)}")
-            if degree < 1:
-                raise SettingError(f"degree of module {name} must be at least 1, got {degree}")
+        check_degrees(degrees, self._numbers)
         self._wanted.update(degrees)
         changed = [self._resize(name, degree) for name, degree in degrees.items()]
         return self._requested() if any(changed) else None
