@@ -7,16 +7,18 @@ export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
 export UV_COMPILE_BYTECODE = 1  # every Python worker of every executor imports from here
 
-.PHONY: demo test test-all check format bench clean
+.PHONY: demo test test-slow test-all check format bench clean
 
 demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about a minute
-	.venv/bin/penstock run wordcount --out runs/demo
+	.venv/bin/penstock run wordcount
 
 test: check  ## Lint, types, layers, doctests and every test but the slowest
 	$(RUN) pytest -m "not slow"
 
-test-all: check  ## The slowest tests too
-	$(RUN) pytest
+test-slow: .venv/ready  ## Only the slowest: executors killed, other clusters, the bundled Java
+	$(RUN) pytest -m slow
+
+test-all: test test-slow  ## Everything
 
 check: .venv/ready
 	$(RUN) ruff check .

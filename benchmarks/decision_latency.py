@@ -1,4 +1,8 @@
-"""From a progress event to the request it leads to, beside the lateness of Spark's own listener."""
+"""From a progress event to the request it leads to, beside the lateness of Spark's own listener.
+
+The listener is added for the last third of the run only: it would take up the very process and
+the very moment in which the controller decides.
+"""
 
 import json
 import tempfile
@@ -14,7 +18,7 @@ from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
 from penstock.plant.spark.monitor import parse_progress
 
-SECONDS = 90.0
+SECONDS, ALONE = 135.0, 90.0
 
 
 def main() -> None:
@@ -23,16 +27,21 @@ def main() -> None:
     policy, noted = build_policy(file), Noted()
     ours: list[float] = []
     observing: list[float] = []
+    listening = False
     with (
         tempfile.TemporaryDirectory() as folder,
         open_spark(file, master=None, folder=Path(folder), duration=SECONDS) as plant,
     ):
         session = SparkSession.getActiveSession()
         assert session is not None
-        session.streams.addListener(noted)
         for seen in plant.readings():
             begin = time.time()
             asked = plant.apply(policy(seen))
+            if seen.at > ALONE:
+                if not listening:
+                    session.streams.addListener(noted)
+                listening = True
+                continue
             assert plant.last_event is not None
             age = begin - plant.last_event
             if age > file.step:

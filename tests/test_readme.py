@@ -1,0 +1,50 @@
+"""The README says nothing that is not so."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from penstock.cli import main
+from penstock.pipeline.file import check
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r"^\$ \.venv/bin/penstock ([^#\n]+)", README, re.MULTILINE)
+
+
+def test_its_python_runs_as_shown() -> None:
+    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert tried > 5
+    assert failed == 0
+
+
+def test_its_pipeline_file_is_without_mistakes(tmp_path: Path) -> None:
+    [text] = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    path = tmp_path / "my.yaml"
+    path.write_text(text)
+    assert check(str(path)).mistakes == ()
+
+
+def test_its_simulation_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [command] = [command for command in COMMANDS if command.startswith("simulate")]
+    assert main([*command.split(), "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    assert main(["report", str(tmp_path / "run")]) == 0
+    assert "report.html" in capsys.readouterr().out
+
+
+def test_every_command_it_shows_is_understood(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(COMMANDS) >= 6
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as left:
+            main([*command.split(), "--help"])
+        assert left.value.code == 0
+
+
+def test_its_targets_stand_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"\bmake ([a-z-]+)", README))
+    assert {"demo", "test", "test-all", "bench"} <= targets
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
