@@ -1,7 +1,7 @@
 """Run every benchmark, or those named: `python -m benchmarks twin exactly_once`."""
 
+import subprocess
 import sys
-from importlib import import_module
 
 ALL = ("twin", "decision_latency", "controller_cost", "exactly_once")
 
@@ -10,7 +10,7 @@ def main(names: list[str]) -> None:
     """Run benchmarks one after the other."""
     for name in names or ALL:
         print(f"\n== {name.replace('_', ' ')} ==", flush=True)
-        import_module(f"benchmarks.{name}").main()
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
 
 
 if __name__ == "__main__":

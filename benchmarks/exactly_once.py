@@ -13,6 +13,7 @@ from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
 from penstock.pipeline.sentences import Sentences
 from penstock.pipeline.wordcount import count, digest, drop_short, split
+from penstock.plant.spark.cluster import LOOPBACK
 from penstock.plant.spark.plant import SparkPlant
 
 SECONDS, RATE, SEED = 60.0, 150, 1
@@ -79,7 +80,9 @@ def batch_counts(rows: int) -> Counter[str]:
     """What a plain Spark batch job counts over the same sentences."""
     from pyspark.sql import SparkSession
 
-    with SparkSession.builder.master("local[2]").getOrCreate() as spark:
+    builder = SparkSession.builder.master("local[2]").config("spark.driver.host", LOOPBACK)
+    builder = builder.config("spark.driver.bindAddress", LOOPBACK).config("spark.ui.enabled", False)
+    with builder.config("spark.ui.showConsoleProgress", False).getOrCreate() as spark:
         texts = Sentences(SEED).texts(np.arange(rows))
         table = spark.createDataFrame([(text,) for text in texts], "sentence string")
         table = table.selectExpr("timestamp_seconds(0) as ts", "sentence")

@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -98,6 +99,7 @@ def open_session(
     name: str, master: str, conf: Mapping[str, str], *, environment: Mapping[str, str], log: Path
 ) -> Iterator[SparkSession]:
     """A session that ends with its block. What its JVM prints goes to `log`."""
+    _make_room()
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -132,18 +134,33 @@ def first_line(error: Exception) -> str:
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 
 
+def _make_room() -> None:
+    """Refuse to share a process with another session; end the JVM that a former one left."""
+    if SparkContext._active_spark_context is not None:
+        raise ClusterError(
+            "a Spark session is already active in this process; "
+            "stop it first, or start Penstock in a process of its own"
+        )
+    _end_jvm()
+
+
 def _close(spark: SparkSession) -> None:
     """Stop the session and the JVM behind it, so that the next session starts afresh."""
-    context: Any = spark.sparkContext
-    gateway = context._gateway
     spark.stop()
+    _end_jvm()
+
+
+def _end_jvm() -> None:
+    gateway: Any = SparkContext._gateway
+    if gateway is None:
+        return
     process = getattr(gateway, "proc", None)
     gateway.shutdown()
     if process is not None:
         process.stdin.close()
         process.wait(30)
-    type(context)._gateway = None
-    type(context)._jvm = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
 
 
 @contextmanager
