@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.plant.spark.durable import DurableStream, Tail
 from penstock.plant.spark.source import slices
-from penstock.plant.spark.stream import DurableStream, StreamReader, StreamWriter, Tail
+from penstock.plant.spark.stream import StreamReader, StreamWriter
 
 SCHEMA = pa.schema([("n", pa.int64())])
 

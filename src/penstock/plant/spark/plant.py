@@ -30,8 +30,6 @@ class Watched:
     arrived: Callable[[], int] | None = None
     """Rows that have come by now, asked of the source itself; None where it cannot say."""
     _seen: tuple[int, str] = (-1, "")
-    _last: Batch | None = None
-    _rows_then: int | None = None
 
     def newest(self) -> tuple[int, str]:
         """The query's newest progress event: its batch and its moment."""

@@ -1,24 +1,10 @@
-"""A durable stream between two modules: Arrow files, and a list of them for every batch.
+"""The durable stream as a Spark sink and source, for one module to write and another to read."""
 
-A batch is in the stream once its list stands, and a list is written once: a batch that Spark
-runs again after a failure finds its list there and adds nothing. Files that no list names, left
-by tasks that failed, are never read. So each row crosses exactly once.
-
-    stream/
-      lists/000000000007.json   {"first": 5120, "rows": 640, "files": [["ab12.arrow", 320], ...]}
-      files/ab12.arrow
-"""
-
-import contextlib
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 import pyarrow as pa
-from pyarrow import fs
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceStreamArrowWriter,
@@ -28,151 +14,10 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
+from penstock.plant.spark.durable import DurableStream, Tail
 from penstock.plant.spark.source import bounded, parallelism, slices
 
 FORMAT: Final = "penstock-stream"
-
-
-@dataclass(frozen=True, slots=True)
-class BatchList:
-    """The files of one batch, and the number of its first row in the stream."""
-
-    batch: int
-    first: int
-    rows: int
-    files: tuple[tuple[str, int], ...]
-
-    @property
-    def end(self) -> int:
-        """The number of the row after the last."""
-        return self.first + self.rows
-
-
-class DurableStream:
-    """The files of a stream, on this machine or wherever Arrow can reach."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.fs, root = (
-            fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
-        )
-        self._lists, self._files = f"{root}/lists", f"{root}/files"
-
-    def create(self) -> None:
-        """Make the folders."""
-        self.fs.create_dir(self._lists, recursive=True)
-        self.fs.create_dir(self._files, recursive=True)
-
-    def write_file(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> tuple[str, int]:
-        """Write one task's rows; returns the file's name and its number of rows."""
-        name, rows = f"{uuid4().hex}.arrow", 0
-        try:
-            with (
-                self.fs.open_output_stream(f"{self._files}/{name}") as sink,
-                pa.ipc.new_file(sink, schema) as writer,
-            ):
-                for batch in batches:
-                    writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
-                    rows += batch.num_rows
-        except BaseException:
-            self.delete_files([name])
-            raise
-        return name, rows
-
-    def read_file(self, name: str, begin: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Rows `begin` up to `end` of a file."""
-        with self.fs.open_input_file(f"{self._files}/{name}") as source:
-            table = pa.ipc.open_file(source).read_all()
-        yield from table.slice(begin, end - begin).to_batches()
-
-    def delete_files(self, names: Sequence[str]) -> None:
-        """Remove files, those included that are no longer there."""
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                self.fs.delete_file(f"{self._files}/{name}")
-
-    def append(self, batch: int, files: Sequence[tuple[str, int]]) -> bool:
-        """Make a batch part of the stream; False if it was already."""
-        if self.find(batch) is not None:
-            return False
-        before = self._newest_before(batch)
-        content = {"first": before, "rows": sum(rows for _, rows in files), "files": list(files)}
-        draft = f"{self._lists}/.{uuid4().hex}"
-        with self.fs.open_output_stream(draft) as sink:
-            sink.write(json.dumps(content).encode())
-        self.fs.move(draft, self._list_path(batch))
-        return True
-
-    def find(self, batch: int) -> BatchList | None:
-        """The list of a batch, or None where there is none yet."""
-        try:
-            with self.fs.open_input_stream(self._list_path(batch)) as source:
-                told = json.loads(source.read())
-        except FileNotFoundError:
-            return None
-        files = tuple((name, rows) for name, rows in told["files"])
-        return BatchList(batch, told["first"], told["rows"], files)
-
-    def batches(self) -> list[int]:
-        """The batches whose lists are there, in order."""
-        entries = self.fs.get_file_info(fs.FileSelector(self._lists))
-        return sorted(int(Path(e.path).stem) for e in entries if e.path.endswith(".json"))
-
-    def forget(self, batch: BatchList) -> None:
-        """Remove a batch that will not be read again."""
-        self.delete_files([name for name, _ in batch.files])
-        with contextlib.suppress(FileNotFoundError):
-            self.fs.delete_file(self._list_path(batch.batch))
-
-    def _newest_before(self, batch: int) -> int:
-        before = self.find(batch - 1) if batch > 0 else None
-        if before is None and (known := [b for b in self.batches() if b < batch]):
-            before = self.find(known[-1])
-        return 0 if before is None else before.end
-
-    def _list_path(self, batch: int) -> str:
-        return f"{self._lists}/{batch:012d}.json"
-
-
-class Tail:
-    """Follows a stream as it grows, and knows which files hold which rows."""
-
-    def __init__(self, stream: DurableStream) -> None:
-        self._stream = stream
-        self._known: list[BatchList] = []
-
-    def length(self) -> int:
-        """Rows in the stream."""
-        while (batch := self._stream.find(self._next())) is not None:
-            self._known.append(batch)
-        return self._known[-1].end if self._known else 0
-
-    def locate(self, begin: int, end: int) -> list[tuple[str, int, int]]:
-        """Where rows `begin` up to `end` are: file, first row in it, row after the last."""
-        self.length()
-        places = []
-        for batch in self._known:
-            first = batch.first
-            for name, rows in batch.files:
-                a, b = max(begin, first), min(end, first + rows)
-                if a < b:
-                    places.append((name, a - first, b - first))
-                first += rows
-        return places
-
-    def forget(self, before: int) -> None:
-        """Remove what lies wholly before a row, but for the newest such batch: the writer counts
-        on from it."""
-        done = [batch for batch in self._known if batch.end <= before]
-        for batch in done[:-1]:
-            self._stream.forget(batch)
-        if len(done) > 1:
-            self._known = self._known[len(done) - 1 :]
-
-    def _next(self) -> int:
-        if self._known:
-            return self._known[-1].batch + 1
-        return min(self._stream.batches(), default=0)
 
 
 class Message(WriterCommitMessage):

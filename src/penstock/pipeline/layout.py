@@ -1,0 +1,95 @@
+"""Which module runs which operators, under which profile, and when its executors may leave."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.resource import ResourceProfile
+from pyspark.sql import SparkSession
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Module
+from penstock.pipeline.application import Application, Operator
+from penstock.plant.spark.actuator import Lane
+from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A module with the operators that it runs."""
+
+    module: Module
+    operators: tuple[Operator, ...]
+    source: str | None
+    """The module that feeds it; None where the workload does."""
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether one of its operators does."""
+        return any(operator.shuffles for operator in self.operators)
+
+    @property
+    def schema(self) -> str:
+        """The columns that it puts out."""
+        return self.operators[-1].schema
+
+
+def lay_out(graph: FlowGraph, application: Application) -> dict[str, Stage]:
+    """Which module runs which operators, checked against the application's order."""
+    order = graph.order()
+    for name in order:
+        if len(graph.outputs(name)) > 1:
+            raise SettingError(f"module {name} feeds several modules; this pipeline is a chain")
+    named = {name: graph[name].operators or (name,) for name in order}
+    chain = [operator for name in order for operator in named[name]]
+    if chain != list(application.operators):
+        raise SettingError(
+            f"the modules run {', '.join(chain)}; "
+            f"this pipeline needs {', '.join(application.operators)}, in this order"
+        )
+    feeds = {s.target: s.origin for s in graph.streams}
+    return {
+        name: Stage(
+            module=graph[name],
+            operators=tuple(application.operators[operator] for operator in named[name]),
+            source=feeds.get(name),
+        )
+        for name in order
+    }
+
+
+def hint_path(workspace: Path, name: str) -> Path:
+    """The file that tells a module's source in how many parts to read a batch."""
+    return workspace / "hints" / name
+
+
+def assign_profiles(
+    backend: Backend, stages: dict[str, Stage], memory: str
+) -> dict[str, ResourceProfile | None]:
+    """A profile for every module; None is Spark's own, for the one that shuffles."""
+    default = next((name for name, stage in stages.items() if stage.shuffles), next(iter(stages)))
+    return {name: None if name == default else backend.add_profile(memory) for name in stages}
+
+
+def make_lane(
+    name: str, stage: Stage, profile: ResourceProfile | None, workspace: Path, spark: SparkSession
+) -> Lane:
+    """A module's executors, as the actuator knows them."""
+    hint = hint_path(workspace, name)
+    hint.parent.mkdir(parents=True, exist_ok=True)
+    return Lane(
+        module=name,
+        profile=DEFAULT_PROFILE if profile is None else profile.id,
+        hint=hint,
+        shuffles=stage.shuffles,
+        between_batches=lambda: _between_batches(spark, name),
+    )
+
+
+def _between_batches(spark: SparkSession, name: str) -> bool:
+    running = [query for query in spark.streams.active if query.name == name]
+    return not any(query.status["isTriggerActive"] for query in running)
+
+
+def state_partitions(stages: dict[str, Stage]) -> int:
+    """Parts that the state is kept in: fixed for good, so as many as executors can ever use."""
+    return max((s.module.max_replicas for s in stages.values() if s.shuffles), default=1)

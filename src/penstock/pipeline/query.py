@@ -1,0 +1,51 @@
+"""One module as a streaming query: rows are served, counted, timed and dated on their way."""
+
+from contextlib import suppress
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.resource import ResourceProfile
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.types import DoubleType, StructField, StructType
+
+from penstock.pipeline.layout import Stage
+from penstock.plant.spark.monitor import LEVELS, METRICS
+from penstock.plant.spark.serve import SERVICE, Serve
+
+_HANDSHAKE: Final = 0.05
+"""Seconds of a warm-up task: long enough that every executor gets one."""
+
+
+def process(stage: Stage, rows: DataFrame, profile: ResourceProfile | None) -> DataFrame:
+    """What the module makes of its rows, on executors of the given profile."""
+    module = stage.module
+    serve = Serve(service_time=module.service_time, service_cv=module.service_cv, work=module.work)
+    table = _observed(_served(rows, serve, profile)).drop(SERVICE)
+    for operator in stage.operators:
+        table = operator.apply(table)
+    return table
+
+
+def warm_up(spark: SparkSession, profile: ResourceProfile | None, tasks: int) -> None:
+    """A task for each executor of a profile, through Python and back."""
+    rows = spark.range(0, tasks, 1, tasks)
+    with suppress(PySparkException, Py4JError):  # the session may end in the middle of it
+        _served(rows, Serve(service_time=_HANDSHAKE), profile).collect()
+
+
+def _served(rows: DataFrame, serve: Serve, profile: ResourceProfile | None) -> DataFrame:
+    schema = StructType([*rows.schema, StructField(SERVICE, DoubleType())])
+    return rows.mapInArrow(serve, schema, profile=profile)
+
+
+def _observed(served: DataFrame) -> DataFrame:
+    created = sql.unix_micros("ts") / 1e6
+    return served.observe(
+        METRICS,
+        sql.count(sql.lit(1)).alias("rows"),
+        sql.sum(SERVICE).alias("service"),
+        sql.sum(sql.col(SERVICE) * sql.col(SERVICE)).alias("service_squared"),
+        sql.percentile_approx(created, list(LEVELS), 1000).alias("created"),
+    )
