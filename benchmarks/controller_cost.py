@@ -67,7 +67,9 @@ def saturated() -> PipelineFile:
             f"step={STEP:.0f}s",
             "modules.splitter.work=none",
             "modules.counter.work=none",
-            "source.max_rows=20000",
+            "modules.splitter.trigger=0s",
+            "modules.counter.trigger=0s",
+            "source.max_rows=40000",
         ],
     )
 

@@ -60,8 +60,8 @@ class Deployment:
 
     def results(self, plant: SparkPlant) -> dict[str, Any]:
         """What came out, and whether it is all that went in."""
-        fed, read = self.feed.arrived(time.time()), plant.queries[self.file.graph.source].read()
-        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": fed - read}
+        fed = self.feed.arrived(time.time())
+        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": plant.waiting()}
 
     def _start(self, name: str) -> Watched:
         table = process(self.stages[name], self._read(name), self.profiles[name])

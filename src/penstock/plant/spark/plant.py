@@ -17,7 +17,7 @@ from penstock.plant.spark.backend import Executor
 from penstock.plant.spark.monitor import Batch, Occupancy
 from penstock.plant.spark.session import first_line
 
-POLL = 0.01
+POLL = 0.02
 """Seconds between two looks for a progress event, once a step is due."""
 
 
@@ -31,10 +31,10 @@ class Watched:
     """Rows that have come by now, asked of the source itself; None where it cannot say."""
     _seen: tuple[int, str] = (-1, "")
 
-    def newest(self) -> tuple[int, str]:
-        """The query's newest progress event: its batch and its moment."""
+    def newest(self) -> str | None:
+        """The moment of the query's newest progress event; asked often, so two calls must do."""
         last = self._jvm_query().lastProgress()
-        return (-1, "") if last is None else (last.batchId(), last.timestamp())
+        return None if last is None else str(last.timestamp())
 
     def read(self) -> int:
         """Rows that the query's last batch ended with."""
@@ -107,10 +107,12 @@ class SparkPlant:
     def drained(self) -> bool:
         """Whether every row that has come by now has been through every query."""
         self._check_alive()
-        return all(
-            watched.arrived is None or watched.read() >= watched.arrived()
-            for watched in self.queries.values()
-        )
+        return self.waiting() == 0
+
+    def waiting(self) -> int:
+        """Rows that have come to some query and have not been through it."""
+        asked = [(watched, watched.arrived) for watched in self.queries.values()]
+        return sum(max(ask() - watched.read(), 0) for watched, ask in asked if ask is not None)
 
     def collect_progress(self) -> None:
         """Hand on the progress events that came after the last step."""
@@ -125,7 +127,7 @@ class SparkPlant:
         while self._newest() == before and time.monotonic() < due + self.step:
             time.sleep(POLL)
 
-    def _newest(self) -> list[tuple[int, str]]:
+    def _newest(self) -> list[str | None]:
         return [watched.newest() for watched in self.queries.values()]
 
     def _check_alive(self) -> None:
