@@ -5,6 +5,7 @@ window the control loop reads, decides and records as in a real run (it is kept 
 that the executors are the same in all windows); in the others nobody looks.
 """
 
+import json
 import resource
 import tempfile
 import time
@@ -19,9 +20,10 @@ from penstock.guard import DryRun
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import PipelineFile, load
 from penstock.pipeline.launch import open_spark
+from penstock.plant.spark.monitor import Batch, parse_progress
 from penstock.plant.spark.plant import SparkPlant
 
-WINDOW, PAIRS, STEP = 12.0, 10, 2.0
+WINDOW, PAIRS, STEP = 10.0, 12, 2.0
 
 
 def main() -> None:
@@ -76,14 +78,22 @@ def saturated() -> PipelineFile:
 
 def window(plant: SparkPlant, file: PipelineFile, with_controller: bool) -> float:
     """Rows a second that the splitter gets through in one window."""
-    source = plant.queries[file.graph.source]
-    begin, rows = time.monotonic(), source.read()
+    begin, before = time.monotonic(), last_batch(plant, file)
     if with_controller:
         plant.duration = WINDOW
         for _ in control(plant, DryRun(build_policy(file))):
             pass
     time.sleep(max(begin + WINDOW - time.monotonic(), 0))
-    return (source.read() - rows) / (time.monotonic() - begin)
+    after = last_batch(plant, file)
+    return ((after.read or 0) - (before.read or 0)) / (after.ended - before.ended)
+
+
+def last_batch(plant: SparkPlant, file: PipelineFile) -> Batch:
+    """The splitter's newest batch: rows are counted from the end of one batch to that of another,
+    so that no window has a part of a batch too many or too few."""
+    progress = plant.queries[file.graph.source].query.lastProgress
+    assert progress is not None
+    return parse_progress(json.loads(progress.json))
 
 
 def spent() -> float:

@@ -18,7 +18,7 @@ from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
 from penstock.plant.spark.monitor import parse_progress
 
-SECONDS, ALONE = 135.0, 90.0
+SECONDS, ALONE = 120.0, 90.0
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,8 @@ from penstock.plant.spark import keeper
 LOOPBACK: Final = "127.0.0.1"
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Starts sooner and stays smaller; a daemon never lives long enough to miss the second compiler."""
+_YIELDING: Final = ("nice", "-n", "5")
+"""Executors share this machine with the driver, which decides for them and must not wait."""
 _START_PATIENCE: Final = 90.0
 _LOGGING: Final = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
@@ -104,18 +106,14 @@ class EmbeddedCluster:
     def _worker(self, name: str) -> None:
         offer = ["--cores", str(self.cores), "--memory", self.memory]
         place = ["--host", LOOPBACK, "--webui-port", "0", "--work-dir", str(self.folder / name)]
-        self._daemon(name, "org.apache.spark.deploy.worker.Worker", *place, *offer, self.url)
+        main = "org.apache.spark.deploy.worker.Worker"
+        self._daemon(name, main, *place, *offer, self.url, before=_YIELDING)
 
-    def _daemon(self, name: str, main: str, *arguments: str) -> None:
+    def _daemon(self, name: str, main: str, *arguments: str, before: Sequence[str] = ()) -> None:
         log = self._exit.enter_context((self.folder / f"{name}.log").open("wb"))
-        command = [
-            sys.executable,
-            "-I",
-            keeper.__file__,
-            str(self.spark_home / "bin" / "spark-class"),
-            main,
-            *arguments,
-        ]
+        launcher = str(self.spark_home / "bin" / "spark-class")
+        keep = [sys.executable, "-I", keeper.__file__]
+        command = [*keep, *before, launcher, main, *arguments]
         process = subprocess.Popen(
             command,
             env=self._environment(),
