@@ -8,7 +8,7 @@ against a real cluster, so that a Spark release that changes them is noticed.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyspark.resource import (
     ExecutorResourceRequests,
@@ -18,7 +18,9 @@ from pyspark.resource import (
 )
 from pyspark.sql import SparkSession
 
-DEFAULT_PROFILE = 0
+DEFAULT_PROFILE: Final = 0
+_PIECE: Final = 6000
+"""Characters that surely fit py4j's buffer of 8 KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class Backend:
 
     def executors(self) -> tuple[Executor, ...]:
         """Every executor the application has or had, the driver apart."""
-        told = json.loads(self._json.writeValueAsString(self._store.executorList(False)))
+        told = self._fetch(self._store.executorList(False))
         return tuple(_executor(entry) for entry in told if entry["id"] != "driver")
 
     def running_tasks(self) -> tuple[RunningTask, ...]:
@@ -112,8 +114,21 @@ class Backend:
             tasks = self._store.taskList(stage, attempt, 1000)
         except Py4JJavaError:
             return []  # the stage ended between the two calls
-        told = json.loads(self._json.writeValueAsString(tasks))
-        return [_running_task(entry) for entry in told if entry["status"] == "RUNNING"]
+        return [
+            _running_task(entry) for entry in self._fetch(tasks) if entry["status"] == "RUNNING"
+        ]
+
+    def _fetch(self, values: Any) -> Any:
+        """A Scala value as plain data, by way of JSON, in pieces.
+
+        An answer that does not fit py4j's buffer is sent in two parts, and the second waits 40 ms
+        for the first to be acknowledged.
+        """
+        written = self._jvm.java.io.StringWriter()
+        self._json.writeValue(written, values)
+        text, length = written.getBuffer(), written.getBuffer().length()
+        places = range(0, length, _PIECE)
+        return json.loads("".join(text.substring(a, min(a + _PIECE, length)) for a in places))
 
     def _scala_map(self, entries: Mapping[int, Any]) -> Any:
         table = self._jvm.java.util.HashMap()
