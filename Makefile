@@ -5,7 +5,8 @@ UV_VERSION := 0.13.7
 RUN := .venv/bin/python -m
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
-export UV_COMPILE_BYTECODE = 1  # every Python worker of every executor imports from here
+# Every Python worker of every executor imports from .venv: compile once.
+export UV_COMPILE_BYTECODE = 1
 
 .PHONY: demo test test-slow test-all check format bench clean
 
