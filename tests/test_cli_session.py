@@ -113,6 +113,8 @@ def test_logs_of_a_plant_that_did_not_start_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_closes_the_plant_and_writes_what_ran(tmp_path: Path, name: str) -> None:
     number = signal.Signals[name]
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)  # under nohup it would rightly be ignored
     before = signal.getsignal(number)
     plant = Plant([step(1), step(2), number, step(3)])
     assert run(plant, tmp_path / "run") == 128 + number

@@ -70,8 +70,8 @@ def test_a_script_refuses_what_no_plant_can_do() -> None:
     plant = ScriptedPlant([seen(counter={"running": 2})])
     next(plant.readings())
     for degrees, told in (
-        ({"conter": 2}, "there is no module 'conter'; did you mean 'counter'"),
-        ({"counter": 0}, "module counter needs 1 executor or more, got 0"),
+        ({"conter": 2}, "there is no module 'conter' to scale; did you mean 'counter'"),
+        ({"counter": 0}, "module counter needs at least one executor, got 0"),
     ):
         with pytest.raises(SettingError, match=told):
             plant.apply(Decision(configuration=Configuration(degrees=degrees), why="to see"))

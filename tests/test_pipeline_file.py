@@ -77,8 +77,8 @@ class TestWhatAFileSays:
         assert file.graph.visits() == {"splitter": 1.0, "counter": 2.0}
         assert file.graph["counter"].operators == ("counter", "consumer")
         assert file.graph["counter"].service_time == 0.0015
-        assert file.workload == Daily(low=60.0, high=420.0, period=60.0, noise=0.05, seed=1)
-        assert file.slo.latency_p95 == 5.0
+        assert file.workload == Daily(low=60.0, high=300.0, period=60.0, noise=0.05, seed=1)
+        assert file.slo.latency_p95 == 10.0
         assert file.cluster == ClusterSettings(workers=2, cores=8, memory="8g")
         assert file.runnable
 
@@ -225,7 +225,7 @@ class TestOverrides:
         assert build_policy(file) == Clamp(
             StepLimit(
                 Cooldown(
-                    Hold(Threshold(max_utilisation=0.5), needs=("running",)), out=60.0, in_=8.0
+                    Hold(Threshold(max_utilisation=0.5), needs=("running",)), out=60.0, in_=12.0
                 ),
                 out=2,
                 in_=3,
@@ -286,10 +286,10 @@ class TestMistakes:
             ("duration: 60s", "duration: 1s", "is 1 s, shorter than its step of 2 s"),
             ("seed: 1", "seed: -1", "seed of the pipeline must be 0 or more, got -1"),
             ("kind: daily", "kind: dayly", "there is no workload 'dayly'; did you mean 'daily'?"),
-            ("high: 420/s", "high: 420", "high of workload daily needs a unit, got 420"),
+            ("high: 300/s", "high: 300", "high of workload daily needs a unit, got 300"),
             ("noise: 0.05", "noise: -1", "noise of workload daily must be 0 or more, got -1"),
             ("noise: 0.05", "nose: 0.05", "workload daily has no setting 'nose'"),
-            ("latency_p95: 5s", "latency_p95: 0s", "latency_p95 of slo must be above 0"),
+            ("latency_p95: 10s", "latency_p95: 0s", "latency_p95 of slo must be above 0"),
             ("name: threshold", "name: x", "there is no policy 'x'; there are static, threshold"),
             ("name: threshold", "nam: x", "policy needs name; there are static, threshold"),
             (
@@ -472,7 +472,7 @@ def refused_or_read(path: Path, text: str) -> None:
 class TestPolicy:
     def test_guards_stand_around_the_policy_and_bounds_around_them(self) -> None:
         assert build_policy(load("wordcount")) == Clamp(
-            StepLimit(Cooldown(Hold(Threshold()), out=4.0, in_=8.0), out=2, in_=1),
+            StepLimit(Cooldown(Hold(Threshold()), out=4.0, in_=12.0), out=2, in_=1),
             low={"splitter": 1, "counter": 1},
             high={"splitter": 4, "counter": 4},
         )

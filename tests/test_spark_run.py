@@ -147,6 +147,41 @@ def test_a_killed_executor_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert plant.results["digest"] == digest(truth)
 
 
+FOUR = """
+pipeline: wordcount
+workload: constant:60/s
+step: 1s
+source: {module: splitter}
+modules:
+  splitter: {service_time: 1ms, max_replicas: 2, trigger: 1s}
+  filter: {service_time: 0.1ms, max_replicas: 2, trigger: 1s}
+  counter: {service_time: 0.1ms, max_replicas: 2, trigger: 1s}
+  consumer: {service_time: 0.1ms, max_replicas: 2, trigger: 1s}
+streams:
+  - {from: splitter, to: filter, selectivity: 5}
+  - {from: filter, to: counter, selectivity: 0.4}
+  - {from: counter, to: consumer}
+"""
+
+
+@pytest.mark.slow
+def test_every_operator_can_be_a_module_of_its_own(tmp_path: Path) -> None:
+    path, out = tmp_path / "four.yaml", tmp_path / "run"
+    path.write_text(FOUR)
+    out.mkdir()
+    workspace = f"cluster.workspace={tmp_path / 'shared'}"
+    file = load(path, [workspace])
+    with open_spark(file, master=None, folder=out, duration=8.0) as plant:
+        seen = list(plant.readings())
+        plan = Configuration(degrees={"counter": 2})
+        plant.apply(Decision(configuration=plan, why="to see"))
+    assert set(seen[-1].modules) == {"splitter", "filter", "counter", "consumer"}
+    truth = expected(plant.results["rows_fed"])
+    assert plant.results["rows_waiting"] == 0
+    assert plant.results["digest"] == digest(truth)
+    assert list((tmp_path / "shared").iterdir()) == []
+
+
 def test_the_run_leaves_logs_and_nothing_else(tmp_path: Path) -> None:
     file = load("wordcount", [*FAST, "duration=2s"])
     with open_spark(file, master=None, folder=tmp_path, duration=2.0) as plant:

@@ -135,7 +135,6 @@ def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
 
 
 def test_the_keeper_exits_as_its_command_did() -> None:
-    kept = subprocess.run(
-        [sys.executable, keeper.__file__, "sh", "-c", "exit 7"], stdin=subprocess.PIPE, check=False
-    )
-    assert kept.returncode == 7
+    command = [sys.executable, keeper.__file__, "sh", "-c", "exit 7"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
+        assert kept.wait() == 7

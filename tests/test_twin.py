@@ -286,9 +286,9 @@ def test_what_cannot_be_simulated_is_refused(make: Callable[[], Twin], message: 
 
 def test_a_decision_that_cannot_be_is_refused_and_changes_nothing() -> None:
     twin = Twin(single(), Constant(1.0), step=1.0, duration=1.0)
-    with pytest.raises(SettingError, match="no module 'onli'; did you mean 'only'"):
+    with pytest.raises(SettingError, match="no module 'onli' to scale; did you mean 'only'"):
         twin.apply(decide(only=3, onli=4))
-    with pytest.raises(SettingError, match="degree of module only must be at least 1, got 0"):
+    with pytest.raises(SettingError, match="module only needs at least one executor, got 0"):
         twin.apply(decide(only=0))
     (seen,) = twin.readings()
     assert seen.modules["only"].requested == seen.modules["only"].wanted == 1

@@ -49,6 +49,10 @@ def execute(args: Namespace) -> int:
     file = load(args.pipeline, [*overrides(args), *settings], to_run=True)
     _hush_libraries()
 
+    from penstock.pipeline.launch import check_start
+
+    check_start(file, args.master)
+
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":
         from penstock.pipeline.launch import open_spark
 

@@ -34,6 +34,7 @@ def execute(args: Namespace) -> int:
 
     def opener(_: "RunFolder") -> "AbstractContextManager[Plant]":
         from penstock.plant.twin import Twin
+        from penstock.workload import Trace
 
         return nullcontext(
             Twin(
@@ -42,6 +43,7 @@ def execute(args: Namespace) -> int:
                 step=file.step,
                 duration=file.duration,
                 seed=file.seed,
+                arrivals="even" if isinstance(file.workload, Trace) else "poisson",
             )
         )
 

@@ -50,7 +50,15 @@ class Module:
 
     def __post_init__(self) -> None:
         """Refuse what no module can be."""
-        for name in ("service_time", "service_cv", "trigger", "overhead", "start_up", "price"):
+        for name in (
+            "service_time",
+            "service_cv",
+            "trigger",
+            "overhead",
+            "start_up",
+            "price",
+            "delay_cost",
+        ):
             if not getattr(self, name) >= 0:
                 raise SettingError(
                     f"{name} of module {self.name} must not be negative, got {getattr(self, name)}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -92,18 +93,24 @@ class Deployment:
             writer = writer.trigger(
                 processingTime=f"{round(stage.module.trigger * 1000)} milliseconds"
             )
-        if self.file.graph.outputs(name):
-            path = self._stream_path(name)
-            DurableStream(path).create()
-            return writer.format(stream.FORMAT).option("path", path).start()
-        return writer.foreachBatch(self._consume(name)).start()
+        if not self.file.graph.outputs(name):
+            return writer.foreachBatch(self._ending_batches(name, self.consumer)).start()
+        path = DurableStream(self._stream_path(name))
+        path.create()
+        if stage.shuffles:  # Spark writes updates to no sink of ours
+            return writer.foreachBatch(self._ending_batches(name, _appending(path))).start()
+        return writer.format(stream.FORMAT).option("path", path.path).start()
 
-    def _consume(self, name: str) -> Callable[[DataFrame, int], None]:
-        def consume(batch: DataFrame, number: int) -> None:
-            self.consumer(batch, number)
+    def _ending_batches(
+        self, name: str, sink: Callable[[DataFrame, int], None]
+    ) -> Callable[[DataFrame, int], None]:
+        """A sink that tells the actuator when a batch has ended."""
+
+        def take(batch: DataFrame, number: int) -> None:
+            sink(batch, number)
             self.actuator.batch_ended(name)
 
-        return consume
+        return take
 
     def _arrivals(self, name: str) -> Callable[[], int]:
         before = self.stages[name].source
@@ -129,7 +136,8 @@ def deploy(
     """The application running on the session, as a plant; drained and stopped at the end."""
     stages = lay_out(file.graph, application)
     backend = Backend(spark)
-    profiles = assign_profiles(backend, stages, file.cluster.executor_memory)
+    memory = spark.sparkContext.getConf().get("spark.executor.memory")
+    profiles = assign_profiles(backend, stages, memory or file.cluster.executor_memory)
     lanes = {
         name: make_lane(name, stage, profiles[name], workspace, spark)
         for name, stage in stages.items()
@@ -188,3 +196,16 @@ def _feed(
         max_rows=file.source.max_rows,
         hint=hint_path(workspace, file.graph.source),
     )
+
+
+def _appending(to: DurableStream) -> Callable[[DataFrame, int], None]:
+    """Writes a batch of updates, one row for each key at the most, by way of the driver."""
+
+    def append(batch: DataFrame, number: int) -> None:
+        table = batch.toArrow()
+        columns = pa.schema([column.with_nullable(True) for column in table.schema])
+        written = to.write_file(iter(table.to_batches()), columns)
+        if not to.append(number, [written]):
+            to.delete_files([written[0]])
+
+    return append

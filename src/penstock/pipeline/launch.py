@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.core.errors import SettingError
+from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 from penstock.pipeline.application import Application
 from penstock.pipeline.deploy import deploy
+from penstock.pipeline.layout import lay_out
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_free
@@ -22,6 +24,10 @@ from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
 
+OURS: Final = frozenset(
+    {"spark.dynamicAllocation.enabled", "spark.decommission.enabled", "spark.executor.cores"}
+)
+"""Settings of Spark's without which executors could not be scaled one by one."""
 APPLICATIONS: Final[Mapping[str, Application]] = {"wordcount": WORDCOUNT}
 
 
@@ -35,29 +41,64 @@ def open_spark(
     on_progress: Callable[[str], None] = lambda text: None,  # noqa: ARG005
 ) -> Iterator[SparkPlant]:
     """The pipeline running on Spark: on a cluster of our own, or on the one at `master`."""
-    if file.name not in APPLICATIONS:
-        raise SettingError(f"there is no pipeline {file.name!r}{near(file.name, APPLICATIONS)}")
-    if master is not None:
-        check_master(master)
-    else:
-        _check_room(file)
+    check_start(file, master)
     scratch = folder / "spark"
     scratch.mkdir(parents=True, exist_ok=True)
     java_home = usable_home(find_java(), scratch)
     with (
         _tidied(scratch),
+        _workspace(file, scratch, folder.name) as workspace,
         session_on(file, master, scratch, java_home) as spark,
         deploy(
             spark,
             file,
             APPLICATIONS[file.name],
-            workspace=Path(file.cluster.workspace or scratch / "data"),
+            workspace=workspace,
             results=folder,
             duration=duration,
             on_progress=on_progress,
         ) as plant,
     ):
         yield plant
+
+
+def check_start(file: PipelineFile, master: str | None) -> None:
+    """Refuse what cannot start, before anything is started or written."""
+    if file.name not in APPLICATIONS:
+        raise SettingError(f"there is no pipeline {file.name!r}{near(file.name, APPLICATIONS)}")
+    lay_out(file.graph, APPLICATIONS[file.name])
+    for key in OURS.intersection(file.cluster.conf):
+        raise SettingError(
+            f"{key} is Penstock's to set, or it could not scale; take it out of conf"
+        )
+    find_java()
+    if file.cluster.ui_port is not None:
+        check_port_free(file.cluster.ui_port, "cluster.ui_port")
+    if master is not None:
+        check_master(master)
+        return
+    _check_room(file)
+    if file.cluster.port:
+        check_port_free(file.cluster.port, "cluster.port")
+
+
+@contextmanager
+def _workspace(file: PipelineFile, scratch: Path, run: str) -> Iterator[Path]:
+    """A folder of this run alone, gone when it ends."""
+    if file.cluster.workspace is None:
+        yield scratch / "data"
+        return
+    folder = Path(file.cluster.workspace).absolute() / f"{run}-{uuid4().hex[:8]}"
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise FileError(
+            f"workspace {folder.parent} of cluster cannot be used ({error.strerror}); name another"
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -126,7 +167,6 @@ def _pages(file: PipelineFile) -> dict[str, str]:
     port = file.cluster.ui_port
     if port is None:
         return {"spark.ui.enabled": "false"}
-    check_port_free(port)
     return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
 
 

@@ -37,9 +37,7 @@ class Slo:
     {'latency_p95': 5.0}
     """
 
-    latency_p50: float | None = seconds(None)
     latency_p95: float | None = seconds(None)
-    latency_p99: float | None = seconds(None)
 
     def __post_init__(self) -> None:
         """Refuse a promise that nothing can keep."""
@@ -88,6 +86,11 @@ class ClusterSettings:
             if not 0 <= (self._of(name) or 0) <= 65535:
                 raise SettingError(f"{name} of cluster must be 0 to 65535, got {self._of(name)}")
         self._check_memory()
+        if self.workspace is not None and "://" in self.workspace:
+            raise SettingError(
+                f"workspace of cluster must be a folder that every machine sees under the same "
+                f"path, got {self.workspace}"
+            )
         for key in self.conf:
             if not key.startswith("spark."):
                 raise SettingError(f"conf of cluster takes settings of Spark, got {key!r}")

@@ -4,8 +4,7 @@ The past does not answer back: rates, backlog and executors stay as they were re
 the policy asks for. What it would have asked is returned and remembered.
 
 >>> from penstock.core.loop import control
->>> from penstock.core.degrees import check_degrees
-from penstock.core.signals import Configuration, ModuleReading
+>>> from penstock.core.signals import Configuration, ModuleReading
 >>> seen = Observation(at=1.0, step=1.0, modules={"count": ModuleReading(requested=2, running=2)})
 >>> plant = Replay(observations=(seen,))
 >>> four = Configuration(degrees={"count": 4})

@@ -154,8 +154,8 @@ def free_port() -> int:
         return port
 
 
-def check_port_free(port: int) -> None:
-    """Refuse a port that somebody listens on."""
+def check_port_free(port: int, setting: str = "cluster.port") -> None:
+    """Refuse a port that somebody listens on, naming the setting that asked for it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -163,7 +163,7 @@ def check_port_free(port: int) -> None:
         except OSError as error:
             raise ClusterError(
                 f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); "
-                f"set cluster.port to another one, or to 0 for any that is free"
+                f"set {setting} to another one, or leave it out"
             ) from None
 
 

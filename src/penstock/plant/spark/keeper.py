@@ -4,6 +4,7 @@ Started as `python keeper.py COMMAND...` with a pipe for standard input: runs th
 ends it when the pipe closes, which happens however the owner dies. Exits as the command did.
 """
 
+import os
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ def keep(command: list[str]) -> int:
 
 
 def _end_with_owner(child: "subprocess.Popen[bytes]") -> None:
-    while sys.stdin.buffer.read(4096):
+    while os.read(sys.stdin.fileno(), 4096):  # unbuffered: a lock on it would outlive our exit
         pass
     child.terminate()
     try:

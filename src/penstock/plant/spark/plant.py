@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.core.degrees import check_degrees
-from penstock.core.errors import PlantError
+from penstock.core.errors import FileError, PlantError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.plant.spark import monitor
 from penstock.plant.spark.actuator import Actuator
@@ -133,7 +133,10 @@ class SparkPlant:
     def _check_alive(self) -> None:
         for name, watched in self.queries.items():
             if not watched.query.isActive:
-                raise PlantError(f"the query of module {name} stopped: {_failure(watched.query)}")
+                failure = _failure(watched.query)
+                if "No space left on device" in failure:
+                    raise FileError("the disk of the run folder is full; free space or use --out")
+                raise PlantError(f"the query of module {name} stopped: {failure}")
 
     def _look(self, now: float) -> Occupancy:
         self._executors = self.actuator.backend.executors()

@@ -40,7 +40,7 @@ ELASTIC: Final[Mapping[str, str]] = {
     "spark.locality.wait": "0s",
     # An idle query says so every second: silence and idleness are different facts.
     "spark.sql.streaming.noDataProgressEventInterval": "1s",
-    "spark.sql.streaming.numRecentProgressUpdates": "50",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.executor.cores": "1",
     "spark.ui.showConsoleProgress": "false",
@@ -108,7 +108,7 @@ def open_session(
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         with log.open("ab") as file, _stderr_to(file.fileno()):
-            spark = builder.getOrCreate()
+            spark = _create(builder, log)
         _restore(on_interrupt)
         try:
             yield spark
@@ -132,6 +132,16 @@ def first_line(error: Exception) -> str:
     cause = getattr(error, "java_exception", None)
     text = str(error if cause is None else cause.toString()).strip()
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def _create(builder: Any, log: Path) -> SparkSession:
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        told = [line for line in log.read_text(errors="replace").splitlines() if "rror" in line]
+        reason = told[-1].strip() if told else first_line(error)
+        raise ClusterError(f"Spark did not start: {reason}; see {log}") from error
+    return session
 
 
 def _make_room() -> None:
