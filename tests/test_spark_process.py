@@ -21,7 +21,9 @@ pytestmark = pytest.mark.spark
 
 def left_behind(marker: Path) -> list[str]:
     """Processes that carry the folder of a run in their command line."""
-    told = subprocess.run(["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
+    )
     return [line for line in told.stdout.splitlines() if str(marker) in line]
 
 

@@ -35,7 +35,9 @@ def expected(rows: int, seed: int = 1) -> Counter[str]:
 def executor_pids(folder: Path) -> list[int]:
     """The executors that work for the run in this folder."""
     marker = f"{folder}/spark/conf"
-    told = subprocess.run(["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
+    )
     lines = [line.split(None, 1) for line in told.stdout.splitlines()]
     return [int(p) for p, a in lines if marker in a and "CoarseGrainedExecutorBackend" in a]
 
