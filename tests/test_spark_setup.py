@@ -108,9 +108,9 @@ def test_the_secret_is_readable_by_its_owner_alone_and_new_each_time(tmp_path: P
 def gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
         return True
-    return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
 
 
 def wait_until_gone(pid: int) -> None:
