@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-ALL = ("twin", "decision_latency", "controller_cost", "exactly_once")
+ALL = ("twin", "game_decision", "decision_latency", "controller_cost", "exactly_once")
 
 
 def main(names: list[str]) -> None:

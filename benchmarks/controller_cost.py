@@ -23,7 +23,7 @@ from penstock.pipeline.launch import open_spark
 from penstock.plant.spark.monitor import Batch, parse_progress
 from penstock.plant.spark.plant import SparkPlant
 
-WINDOW, PAIRS, STEP = 10.0, 12, 2.0
+WINDOW, PAIRS, STEP = 10.0, 30, 2.0
 
 
 def main() -> None:

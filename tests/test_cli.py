@@ -130,9 +130,27 @@ class TestMistakes:
             (["simulate", "wordcont"], "there is no built-in pipeline 'wordcont'; did you mean"),
             (["simulate", "no.yaml"], "there is no file no.yaml"),
             (["run", "wordcount", "--seed", "x"], "seed of the pipeline must be a whole number"),
+            (
+                ["run", "wordcount", "--conf", "x=1"],
+                "--conf x=1: conf of cluster takes settings",
+            ),
+            (["run", "wordcount", "--conf", "x"], "--conf is written as name=value, such as"),
             (["report", "nowhere"], "the run folder nowhere does not exist"),
             (["run"], "required: PIPELINE; `penstock run --help` shows what there is"),
-            (["simulate", "wordcount", "--durations", "3s"], "unrecognized arguments"),
+            (
+                ["simulate", "wordcount", "--durations", "3s"],
+                "(did you mean --duration?); `penstock s",
+            ),
+            (
+                ["simulate", "wordcount", "--duration", "-3s"],
+                "is written as --duration=VALUE; `pens",
+            ),
+            (
+                ["simulate", "wordcount", "--out", ""],
+                "--out needs a value, got ''; `penstock simul",
+            ),
+            (["simulate", "wordcount", "--policy", " "], "--policy needs a value, got ' '"),
+            (["simulate", "wordcount", "more"], "unrecognized arguments: more; `penstock simulate"),
             (["fly"], "invalid choice: 'fly'"),
             ([], "required: COMMAND; `penstock --help` shows what there is"),
         ],
@@ -169,6 +187,29 @@ class TestValidate:
         assert capsys.readouterr().out == (
             "wordcount: a pipeline file, fine for run and simulate\n"
         )
+
+    def test_more_executors_than_a_cluster_of_its_own_has_room_for_are_noted(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        grown = ["validate", "wordcount", "--set", "modules.splitter.max_replicas=20"]
+        note = (
+            "fine for simulate and for run --master; on a cluster of its own run would refuse it: "
+            "the modules may grow to 24 executors and the cluster has room for 16; "
+            "raise workers, cores or memory of cluster, or lower max_replicas"
+        )
+        assert main(grown) == 0
+        assert capsys.readouterr().out == f"wordcount: a pipeline file, {note}\n"
+        assert main([*grown, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["ok"], told["files"][0]["notes"]) == (True, [note])
+
+    def test_a_graph_file_may_grow_as_it_likes(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        graph = tmp_path / "graph.yaml"
+        graph.write_text("source: {module: a, rate: 5/s}\nmodules: {a: {max_replicas: 1000}}\n")
+        assert main(["validate", str(graph), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["files"][0]["notes"] == []
 
     def test_every_mistake_of_every_file_has_its_line(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -115,6 +115,32 @@ def test_a_reader_that_hangs_up_ends_the_run_quietly(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").is_file()
 
 
+def test_a_record_that_may_not_grow_ends_the_run_with_2_and_stays_readable(tmp_path: Path) -> None:
+    """A limit on the size of files, as a stand-in for a disk that is full to every process."""
+    assert penstock("simulate", "wordcount", "--duration", "2s", cwd=tmp_path).returncode == 0
+    program = (
+        "import resource, sys; from penstock.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    out = tmp_path / "run"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *ENDLESS, "--quiet", "--json", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert done.returncode == 2
+    told = f"cannot write in the run folder {out} (File too large); give --out a folder elsewhere"
+    assert done.stderr.splitlines()[-1] == f"penstock: {told}"
+    assert json.loads(done.stdout)["error"] == told
+    ticks = (out / "ticks.jsonl").read_text().splitlines()
+    assert len(ticks) > 20
+    assert all(json.loads(tick)["decided"]["why"] for tick in ticks)
+    assert penstock("report", str(out), "--out", str(tmp_path / "page.html")).returncode == 0
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_output_that_cannot_be_written_is_told() -> None:
     with Path("/dev/full").open("w") as full:

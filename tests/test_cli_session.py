@@ -4,7 +4,7 @@ import json
 import signal
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.session import conduct
-from penstock.core.errors import ClusterError, PlantError
+from penstock.core.errors import ClusterError, FileError, PlantError
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.pipeline.file import load as load_file
 from penstock.record import RunFolder, load
@@ -36,6 +36,8 @@ class Plant:
                 raise event
             if isinstance(event, signal.Signals):
                 signal.raise_signal(event)
+            elif callable(event):
+                event()
             else:
                 yield event
 
@@ -95,19 +97,137 @@ def test_a_plant_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_logs_of_a_plant_that_did_not_start_are_kept(tmp_path: Path) -> None:
+@contextmanager
+def failing(folder: RunFolder) -> Iterator[Plant]:
+    """A plant that begins to write and does not come up."""
+    folder.write_progress('{"batchId": 0}')
+    (folder.path / "top-words.json").write_text("{}")
+    (folder.path / "spark" / "data").mkdir(parents=True)
+    (folder.path / "spark" / "data" / "rows").write_text("left behind")
+    (folder.path / "spark" / "master.log").write_text("why it did not start")
+    raise ClusterError("the master did not come up")
+    yield Plant([])
+
+
+def start(opener: Any, out: Path) -> int:
+    args = Namespace(out=str(out), json=False, quiet=True, words=[])
+    return conduct(args, load_file("wordcount"), plant="spark", opener=opener, note="")
+
+
+def test_a_plant_that_did_not_start_leaves_its_logs_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):  # they are no obstacle to another attempt
+        with pytest.raises(ClusterError) as error:
+            start(failing, tmp_path / "run")
+        left = [path for path in (tmp_path / "run").rglob("*") if not path.is_dir()]
+        assert left == [tmp_path / "run" / "spark" / "master.log"]
+        assert not (tmp_path / "run" / "spark" / "data").exists()
+        logs = tmp_path / "run" / "spark"
+        assert capsys.readouterr().err == (
+            f"penstock: the run did not start; its logs are in {logs}\n"
+        )
+        assert error.value.details == {"logs": str(logs)}  # type: ignore[attr-defined]
+    assert run(Plant([step(1)]), tmp_path / "run") == 0
+
+
+def test_an_error_that_tells_of_the_logs_itself_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     @contextmanager
     def opener(folder: RunFolder) -> Iterator[Plant]:
-        (folder.path / "spark").mkdir(exist_ok=True)
-        (folder.path / "spark" / "master.log").write_text("why it did not start")
-        raise ClusterError("the master did not come up; read the logs")
+        log = folder.path / "spark" / "driver.log"
+        log.parent.mkdir()
+        log.touch()
+        raise ClusterError(f"Spark did not start; see {log}")
         yield Plant([])
 
-    args = Namespace(out=str(tmp_path / "run"), json=False, quiet=True, words=[])
-    for _ in range(2):  # and they are no obstacle to another attempt
-        with pytest.raises(ClusterError):
-            conduct(args, load_file("wordcount"), plant="spark", opener=opener, note="")
-    assert (tmp_path / "run" / "spark" / "master.log").is_file()
+    with pytest.raises(ClusterError):
+        start(opener, tmp_path / "run")
+    assert capsys.readouterr().err == ""
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_finished_run_stays_until_the_next_takes_its_first_step(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run(Plant([step(1), step(2)]), out) == 0
+    (out / "notes.txt").write_text("mine")
+    before = everything(out)
+    for plant in (Plant([PlantError("no executor came")]), Plant([signal.SIGINT])):
+        with suppress(PlantError):
+            run(plant, out)
+        assert everything(out) == before
+    with pytest.raises(ClusterError):
+        start(failing, out)
+    assert before.items() <= everything(out).items()
+    assert run(Plant([step(1)]), out) == 0
+    assert len(load(out).ticks) == 1
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_progress_from_before_the_first_step_is_not_lost_with_the_old_run(tmp_path: Path) -> None:
+    @contextmanager
+    def opener(folder: RunFolder) -> Iterator[Plant]:
+        folder.write_progress(f'{{"batchId": {seed.pop()}}}')
+        yield Plant([step(1)])
+
+    seed = [2, 1]
+    for _ in range(2):
+        assert start(opener, tmp_path / "run") == 0
+    assert (tmp_path / "run" / "progress.jsonl").read_text() == '{"batchId": 2}\n'
+
+
+def test_a_run_in_a_folder_where_another_is_going_on_is_refused(tmp_path: Path) -> None:
+    refused = []
+
+    @contextmanager
+    def opener(folder: RunFolder) -> Iterator[Plant]:
+        with pytest.raises(FileError) as error:
+            run(Plant([step(1)]), folder.path)
+        refused.append(str(error.value))
+        yield Plant([step(1)])
+
+    for _ in range(2):  # in a folder of its own, and in that of a finished run
+        assert start(opener, tmp_path / "run") == 0
+    sentence = f"another run is going on in {tmp_path / 'run'}; give --out another folder"
+    assert refused == [sentence, sentence]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_disk_that_fills_up_ends_the_run_and_spares_what_is_written(tmp_path: Path) -> None:
+    @contextmanager
+    def opener(folder: RunFolder) -> Iterator[Plant]:
+        (folder.path / "progress.jsonl").symlink_to("/dev/full")
+        yield Plant([step(1), step(2), lambda: folder.write_progress("{}"), step(3)])
+
+    with pytest.raises(FileError) as error:
+        start(opener, tmp_path / "run")
+    assert error.value.exit_code == 2
+    assert str(error.value) == (
+        f"the disk of the run folder {tmp_path / 'run'} is full; "
+        "free some space or give --out a folder elsewhere"
+    )
+    spared = load(tmp_path / "run")
+    assert (len(spared.ticks), spared.incomplete) == (2, None)
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_the_first_thing_that_went_wrong_is_told_where_the_disk_is_full_as_well(
+    tmp_path: Path,
+) -> None:
+    @contextmanager
+    def opener(folder: RunFolder) -> Iterator[Plant]:
+        (folder.path / "summary.json.part").symlink_to("/dev/full")
+        yield Plant([step(1), PlantError("the query of module counter stopped")])
+
+    with pytest.raises(PlantError, match="counter stopped"):
+        start(opener, tmp_path / "run")
+    spared = load(tmp_path / "run")
+    assert (len(spared.ticks), spared.incomplete) == (1, "the run did not finish")
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

@@ -12,7 +12,7 @@ from penstock.forecast import FORECASTERS
 from penstock.guard import GUARDS, Clamp, Cooldown, Hold, StepLimit
 from penstock.plant.replay import Replay
 from penstock.plant.twin import Twin
-from penstock.policy import POLICIES, Static, Threshold
+from penstock.policy import POLICIES, Incentive, Nash, Social, Static, Threshold
 from penstock.testing import (
     FORECASTER_CHECKS,
     GUARD_CHECKS,
@@ -28,6 +28,7 @@ from penstock.testing import (
     seen,
 )
 from penstock.testing.checking import Check
+from penstock.testing.policies import EXAMPLE_GRAPH, example
 from penstock.workload import WORKLOADS, Constant, Trace, parse
 
 
@@ -41,7 +42,20 @@ def name(check: Callable[..., None]) -> str:
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=name)
 @pytest.mark.parametrize("kind", sorted(POLICIES))
 def test_policy(kind: str, check: Check[Callable[[], Policy]]) -> None:
-    check(POLICIES[kind])
+    check(example(POLICIES[kind]))
+
+
+SET_POLICIES: dict[str, Callable[[], Policy]] = {
+    "nash, from what was measured": lambda: Nash(EXAMPLE_GRAPH, routing="measured", smoothing=1.0),
+    "incentive, by gossip": lambda: Incentive(EXAMPLE_GRAPH, aggregation="gossip", max_rounds=3),
+    "social, at once": lambda: Social(EXAMPLE_GRAPH, agents_up_to=0, rounding="up"),
+}
+
+
+@pytest.mark.parametrize("check", POLICY_CHECKS, ids=name)
+@pytest.mark.parametrize("kind", SET_POLICIES)
+def test_policy_with_settings(kind: str, check: Check[Callable[[], Policy]]) -> None:
+    check(SET_POLICIES[kind])
 
 
 # Guards: with their defaults, and set as people set them

@@ -1,5 +1,11 @@
 """Flow graphs: what rows can cross, and which module is to blame where they cannot."""
 
+import pickle
+from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -7,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Module, Stream
+from penstock.core.graph import FlowGraph, GraphError, Module, Stream
 
 
 def graph(*streams: tuple[str, str], **more: Any) -> FlowGraph:
@@ -64,7 +70,10 @@ def test_visits_of_a_chain_do_not_depend_on_the_order_of_the_file(
 @pytest.mark.parametrize(
     ("build", "told"),
     [
-        (lambda: graph(("a", "b"), ("b", "c"), ("c", "b")), "the streams form a cycle: .*b"),
+        (
+            lambda: graph(("a", "b"), ("b", "c"), ("c", "d"), ("d", "b")),
+            "the streams form a cycle: b -> c -> d -> b; remove one of them",
+        ),
         (lambda: graph(("a", "a")), "the streams form a cycle: a -> a"),
         (lambda: graph(source="x"), "there is no module 'x'; there are a"),
         (
@@ -87,11 +96,34 @@ def test_visits_of_a_chain_do_not_depend_on_the_order_of_the_file(
             lambda: graph(
                 ("a", "b"), streams=(Stream(origin="a", target="b", probability=float("nan")),)
             ),
-            r"probabilities of module a must be in \(0, 1\]",
+            "probability of stream a -> b must be above 0 and at most 1, got nan",
         ),
         (
             lambda: graph(("a", "b"), streams=(Stream(origin="a", target="b", selectivity=0.0),)),
-            "selectivity of the streams from a must be above 0",
+            "selectivity of the streams from a must be above 0 and finite, got 0",
+        ),
+        (
+            lambda: graph(("a", "c"), ("b", "c")),
+            "no row can reach module b from a: no stream leads to b, and a graph has one source",
+        ),
+        (
+            lambda: graph(("a", "b"), source="b"),
+            "source b is fed by module a; name as source the one module that no stream leads to",
+        ),
+        (
+            lambda: graph(("a", "b"), streams=(half("a", "b"), half("a", "b"))),
+            "stream a -> b is given 2 times; keep one, with the probabilities added up",
+        ),
+        (
+            lambda: graph(
+                ("a", "b"),
+                ("b", "c"),
+                streams=(
+                    Stream(origin="a", target="b", selectivity=1e200),
+                    Stream(origin="b", target="c", selectivity=1e200),
+                ),
+            ),
+            "module c sees inf rows for each row of a; bring the probabilities and selectivities",
         ),
     ],
 )
@@ -112,6 +144,29 @@ def test_a_graph_that_no_row_could_cross_names_the_module(build: Any, told: str)
         ({"work": "sleep"}, "work of module counter must be wait, cpu or none, got 'sleep'"),
         ({"buffer": 0.0}, "buffer of module counter must hold a row, got 0"),
         ({"buffer": float("nan")}, "buffer of module counter must hold a row"),
+        ({"price": -0.1}, "price of module counter must not be negative, got -0.1"),
+        ({"delay_cost": float("nan")}, "delay_cost of module counter must not be negative"),
+        ({"scaling": "log"}, "scaling of module counter must be one of ideal, .*, got 'log'"),
+        ({"scaling": "minimum"}, "best_replicas of module counter .* is minimum; add it"),
+        ({"best_replicas": 3.0}, "best_replicas of module counter .* is ideal; leave it out"),
+        (
+            {"scaling": "saturating", "best_replicas": 0.5},
+            "best_replicas of module counter must be 1 or more and finite, got 0.5",
+        ),
+        (
+            {"scaling": "saturating", "best_replicas": float("inf")},
+            "best_replicas of module counter must be 1 or more and finite, got inf",
+        ),
+        ({"scaling": "measured"}, "speedup of module counter .* is measured; add it"),
+        ({"speedup": (1.0,)}, "speedup of module counter .* is ideal; leave it out"),
+        (
+            {"scaling": "measured", "speedup": (2.0, 3.0)},
+            "speedup of module counter must begin with 1 .* got .2.0, 3.0.",
+        ),
+        (
+            {"scaling": "measured", "speedup": (1.0, 1.1, 3.0)},
+            "speedup of module counter must save less time with every replica",
+        ),
     ],
 )
 def test_a_module_that_cannot_be_is_named(settings: dict[str, Any], told: str) -> None:
@@ -121,3 +176,80 @@ def test_a_module_that_cannot_be_is_named(settings: dict[str, Any], told: str) -
 
 def test_a_module_is_found_by_name() -> None:
     assert graph(("a", "b"))["b"].name == "b"
+
+
+def test_an_error_knows_the_stream_or_the_module_to_blame() -> None:
+    with pytest.raises(GraphError) as cycle:
+        graph(("a", "b"), ("b", "c"), ("c", "d"), ("d", "b"))
+    assert (cycle.value.module, cycle.value.stream) == ("b", ("b", "c"))
+    with pytest.raises(GraphError) as island:
+        graph(("a", "b"), ("c", "b"))
+    assert (island.value.module, island.value.stream) == ("c", None)
+
+
+def test_of_thousands_of_modules_an_error_lists_a_few() -> None:
+    many = tuple(Module(name=f"m{i}") for i in range(1000))
+    with pytest.raises(SettingError, match=r"there are m0, m1, .* m9 and 990 more$"):
+        FlowGraph(source="x", modules=many)
+
+
+@given(st.integers(2, 40), st.randoms(use_true_random=False))
+def test_a_cycle_is_told_along_its_streams_and_long_ones_in_short(
+    size: int, random: Random
+) -> None:
+    around = [(f"m{i}", f"m{(i + 1) % size}") for i in range(size)]
+    streams = [("a", "m0"), *around]
+    random.shuffle(streams)
+    with pytest.raises(GraphError) as cycle:
+        graph(*streams)
+    assert cycle.value.stream in around
+    shown = str(cycle.value).partition(": ")[2].partition(";")[0].split(" -> ")
+    assert shown[0] == shown[-1]
+    assert len(shown) == (size + 1 if size + 1 <= 10 else 5)
+    assert all(pair in around for pair in pairwise(shown) if "more" not in "".join(pair))
+
+
+def test_a_graph_survives_copies_and_changes() -> None:
+    diamond = graph(("a", "b"), ("b", "c"))
+    for copy in (deepcopy(diamond), pickle.loads(pickle.dumps(diamond))):  # noqa: S301  # our own
+        assert copy == diamond
+        assert copy.visits() == diamond.visits()
+        assert hash(copy) == hash(diamond)
+    shorter = replace(diamond, modules=diamond.modules[:2], streams=diamond.streams[:1])
+    assert shorter.order() == ("a", "b")
+    assert shorter.sinks() == ("b",)
+
+
+@st.composite
+def forests(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """So many modules, and streams that only lead onwards."""
+    size = draw(st.integers(1, 12))
+    pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
+    return size, draw(
+        st.lists(pairs.filter(lambda p: p[0] < p[1]), unique=True)
+    ) if size > 1 else []
+
+
+@given(forests(), st.randoms(use_true_random=False))
+def test_a_graph_is_sound_just_where_every_module_but_the_first_is_fed(
+    given: tuple[int, list[tuple[int, int]]], random: Random
+) -> None:
+    size, pairs = given
+    outputs = Counter(origin for origin, _ in pairs)
+    modules = [Module(name=f"m{i}") for i in range(size)]
+    streams = [Stream(origin=f"m{a}", target=f"m{b}", probability=1 / outputs[a]) for a, b in pairs]
+    random.shuffle(modules)
+    random.shuffle(streams)
+    unfed = set(range(1, size)) - {target for _, target in pairs}
+    if unfed:
+        with pytest.raises(GraphError) as error:
+            FlowGraph(source="m0", modules=tuple(modules), streams=tuple(streams))
+        assert error.value.module in {f"m{i}" for i in unfed}
+        return
+    sound = FlowGraph(source="m0", modules=tuple(modules), streams=tuple(streams))
+    places = {name: place for place, name in enumerate(sound.order())}
+    assert all(places[s.origin] < places[s.target] for s in streams)
+    # every row that enters leaves through one of the sinks
+    visits = sound.visits()
+    assert sum(visits[name] for name in sound.sinks()) == pytest.approx(1.0)
+    assert all(visits[name] > 0 for name in sound.names())

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from penstock.plant.spark.durable import DurableStream, Tail
 from penstock.plant.spark.source import slices
@@ -24,7 +25,7 @@ def stream(tmp_path: Path) -> DurableStream:
 
 
 def write(stream: DurableStream, batch: int, *ranges: tuple[int, int]) -> None:
-    writer = StreamWriter(stream.path, SCHEMA)
+    writer = StreamWriter({"": stream.path}, None, SCHEMA)
     writer.commit([writer.write(iter([rows(*r)])) for r in ranges], batch)
 
 
@@ -50,12 +51,12 @@ def test_a_batch_that_runs_again_adds_nothing(stream: DurableStream) -> None:
 
 
 def test_files_of_failed_tasks_are_never_read(stream: DurableStream) -> None:
-    writer = StreamWriter(stream.path, SCHEMA)
+    writer = StreamWriter({"": stream.path}, None, SCHEMA)
     orphan = writer.write(iter([rows(0, 3)]))
     write(stream, 0, (0, 3))
     assert read(stream, 0, 3) == [0, 1, 2]
     writer.abort([orphan, None], 0)
-    assert not (Path(stream.path) / "files" / orphan.name).exists()
+    assert not (Path(stream.path) / "files" / orphan.files[""][0]).exists()
 
 
 def test_a_task_that_fails_leaves_no_file(stream: DurableStream) -> None:
@@ -64,14 +65,79 @@ def test_a_task_that_fails_leaves_no_file(stream: DurableStream) -> None:
         raise RuntimeError("disk full")
 
     with pytest.raises(RuntimeError, match="disk full"):
-        StreamWriter(stream.path, SCHEMA).write(failing())  # type: ignore[arg-type]
+        StreamWriter({"": stream.path}, None, SCHEMA).write(failing())  # type: ignore[arg-type]
     assert list((Path(stream.path) / "files").iterdir()) == []
 
 
 def test_a_task_without_rows_is_no_trouble(stream: DurableStream) -> None:
-    writer = StreamWriter(stream.path, SCHEMA)
+    writer = StreamWriter({"": stream.path}, None, SCHEMA)
     writer.commit([writer.write(iter([])), writer.write(iter([rows(0, 1)]))], 0)
     assert read(stream, 0, 1) == [0]
+
+
+def test_its_length_counts_what_was_removed_before_anyone_looked(stream: DurableStream) -> None:
+    assert stream.length() == 0
+    reader = StreamReader(stream.path, hint=None, max_rows=None)
+    for batch in range(6):
+        write(stream, batch, (10 * batch, 10 * batch + 10))
+        reader.latestOffset({"rows": 10 * batch}, ReadAllAvailable())
+        reader.commit({"rows": 10 * batch + 10})
+    assert stream.batches() == [5]
+    assert stream.length() == 60
+
+
+class TestSeveralWays:
+    """Rows part ways by what a column says, and none is lost or doubled on any of them."""
+
+    @pytest.fixture
+    def ways(self, tmp_path: Path) -> dict[str, DurableStream]:
+        streams = {way: DurableStream(str(tmp_path / f"to-{way}")) for way in ("even", "odd")}
+        for stream in streams.values():
+            stream.create()
+        return streams
+
+    @staticmethod
+    def writer(ways: dict[str, DurableStream]) -> StreamWriter:
+        columns = pa.schema([*SCHEMA, pa.field("way", pa.string())])
+        return StreamWriter({way: stream.path for way, stream in ways.items()}, "way", columns)
+
+    @staticmethod
+    def routed(begin: int, end: int) -> pa.RecordBatch:
+        names = ["odd" if n % 2 else "even" for n in range(begin, end)]
+        batch = rows(begin, end)
+        return pa.RecordBatch.from_arrays(
+            [*batch.columns, pa.array(names)], [*batch.schema.names, "way"]
+        )
+
+    def test_each_row_takes_its_own(self, ways: dict[str, DurableStream]) -> None:
+        writer = self.writer(ways)
+        writer.commit([writer.write(iter([self.routed(0, 3), self.routed(3, 7)]))], 0)
+        assert read(ways["even"], 0, 4) == [0, 2, 4, 6]
+        assert read(ways["odd"], 0, 3) == [1, 3, 5]
+
+    def test_a_batch_that_reached_only_one_is_completed(
+        self, ways: dict[str, DurableStream]
+    ) -> None:
+        writer = self.writer(ways)
+        first = writer.write(iter([self.routed(0, 6)]))
+        ways["even"].append(0, [first.files["even"]])  # and then the driver died
+        writer.commit([writer.write(iter([self.routed(0, 6)]))], 0)
+        assert read(ways["even"], 0, 3) == [0, 2, 4]
+        assert read(ways["odd"], 0, 3) == [1, 3, 5]
+        assert [Tail(stream).length() for stream in ways.values()] == [3, 3]
+
+    def test_a_batch_that_leaves_one_empty_counts_on_both(
+        self, ways: dict[str, DurableStream]
+    ) -> None:
+        writer = self.writer(ways)
+        writer.commit([writer.write(iter([self.routed(0, 1)]))], 0)
+        writer.commit([writer.write(iter([self.routed(1, 2)]))], 1)
+        assert [Tail(stream).length() for stream in ways.values()] == [1, 1]
+
+    def test_a_way_that_leads_nowhere_is_an_error(self, ways: dict[str, DurableStream]) -> None:
+        writer = self.writer({"even": ways["even"]})
+        with pytest.raises(ValueError, match="way 'odd' leads to none of"):
+            writer.write(iter([self.routed(0, 4)]))
 
 
 def test_what_has_been_read_is_removed_and_counting_goes_on(stream: DurableStream) -> None:

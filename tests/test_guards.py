@@ -251,21 +251,54 @@ def test_dry_run_asks_for_nothing_and_tells_all() -> None:
     assert decided == Decision(
         configuration=Configuration(degrees={"counter": 4}),
         proposed=Configuration(degrees={"counter": 9}),
-        why="dry run: wishes for 9",
+        why="dry run: counter would go from 4 to 9; wishes for 9",
     )
+
+
+def test_dry_run_says_where_nothing_would_change() -> None:
+    decided = DryRun(Wish((4,)))(seen(counter=measured))
+    assert decided.why == "dry run: nothing would change; wishes for 4"
+
+
+def test_dry_run_tells_of_a_module_that_nobody_knows_where_it_would_go() -> None:
+    decided = DryRun(Wish((4,)))(seen(counter={}))
+    assert decided.why == "dry run: counter would go to 4; wishes for 4"
 
 
 # Together
 
 
 def test_the_innermost_wish_is_what_was_proposed() -> None:
-    guard = DryRun(Clamp(StepLimit(Wish((9,)), out=3), high=6))
+    guard = Clamp(StepLimit(Wish((9,)), out=3), high=6)
     decided = guard(seen(counter=measured))
     assert decided.proposed == Configuration(degrees={"counter": 9})
     assert decided.why == (
-        "dry run: wishes for 9; counter goes to 7, at most 3 more in a step; "
+        "wishes for 9; counter goes to 7, at most 3 more in a step; "
         "counter limited to 6, the most allowed"
     )
+
+
+def test_a_dry_run_proposes_what_would_have_been_done_and_does_not_lose_the_wish() -> None:
+    guard = DryRun(Clamp(StepLimit(Wish((9,)), out=3), high=6))
+    decided = guard(seen(counter=measured))
+    assert counter(decided) == 4
+    assert decided.proposed == Configuration(degrees={"counter": 6})
+    assert decided.why == (
+        "dry run: counter would go from 4 to 6; wishes for 9; "
+        "counter goes to 7, at most 3 more in a step; counter limited to 6, the most allowed; "
+        "the policy wanted counter 9"
+    )
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=20))
+def test_a_dry_run_proposes_what_the_same_guards_decide_without_it(wishes: list[int]) -> None:
+    """On a plant that stays as it is, as it does under a dry run."""
+    dry = DryRun(Clamp(Cooldown(Hold(Wish(tuple(wishes))), in_=3.0), low=2, high=6))
+    real = Clamp(Cooldown(Hold(Wish(tuple(wishes))), in_=3.0), low=2, high=6)
+    for turn in range(len(wishes)):
+        here = seen(at=float(turn), counter=measured)
+        assert dry(here).proposed == real(here).configuration
 
 
 def test_what_was_expected_of_another_degree_is_not_expected_any_more() -> None:

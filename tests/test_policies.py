@@ -12,6 +12,7 @@ from penstock.core.settings import build, choose
 from penstock.core.signals import Configuration, Decision
 from penstock.policy import POLICIES, Static, Threshold
 from penstock.testing import ScriptedPlant, seen
+from penstock.testing.policies import example
 
 # Static
 
@@ -197,7 +198,8 @@ def test_wrong_settings_are_explained(settings: dict[str, object], told: str) ->
 
 @pytest.mark.parametrize("kind", sorted(POLICIES))
 def test_a_copy_of_a_policy_is_equal_to_it(kind: str) -> None:
-    assert deepcopy(POLICIES[kind]()) == POLICIES[kind]()
+    made = example(POLICIES[kind])
+    assert deepcopy(made()) == made()
 
 
 def test_threshold_drives_a_plant_through_the_loop() -> None:

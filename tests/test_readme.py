@@ -20,11 +20,25 @@ def test_its_python_runs_as_shown() -> None:
     assert failed == 0
 
 
+PIPELINE, GRAPH = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+
+
 def test_its_pipeline_file_is_without_mistakes(tmp_path: Path) -> None:
-    [text] = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     path = tmp_path / "my.yaml"
-    path.write_text(text)
+    path.write_text(PIPELINE)
     assert check(str(path)).mistakes == ()
+
+
+def test_its_graph_is_planned_as_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "graph.yaml"
+    path.write_text(GRAPH)
+    command = r"\$ penstock plan graph.yaml --policy social\n"
+    [shown] = re.findall(rf"{command}(.*?)```", README, re.DOTALL)
+    assert main(["plan", str(path), "--policy", "social"]) == 0
+    assert capsys.readouterr().out == shown
+    assert main(["plan", str(path), "--policy", "nash"]) == 0
+    [cost] = re.findall(r"against ([\d.]+) for `nash`", README)
+    assert f"cost of a step  {cost}\n" in capsys.readouterr().out
 
 
 def test_its_simulation_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -108,6 +109,31 @@ def test_a_step_without_latency_neither_keeps_nor_breaks_the_promise() -> None:
     assert slo is not None
     assert (slo.met, slo.violated, slo.unknown) == (2, 1, 2)
     assert slo.violated_share == pytest.approx(1 / 3)
+
+
+def test_a_step_without_latency_is_idle_only_where_no_row_was_waiting() -> None:
+    ticks = [
+        a_tick(latency=1.0, a={"backlog": 5}),
+        a_tick(a={"backlog": 0}),
+        a_tick(a={"backlog": 7}),
+        a_tick(a={}),
+    ]
+    slo = summarise(ticks, 2.0).slo
+    assert slo is not None
+    assert (slo.measured, slo.unknown, slo.idle, slo.stalled) == (1, 3, 1, 2)
+
+
+def test_an_overloaded_module_is_not_hidden_by_an_idle_one() -> None:
+    slo = summarise([a_tick(a={"backlog": 0}, b={"backlog": 7})], 2.0).slo
+    assert slo is not None
+    assert (slo.idle, slo.stalled) == (0, 1)
+
+
+def test_what_the_drain_left_is_known_by_module_where_the_plant_says_so() -> None:
+    summary = summarise([a_tick(a={"backlog": 9})], None)
+    assert summary.left is None
+    assert replace(summary, results={"rows_waiting": {"a": 3}}).left == {"a": 3}
+    assert replace(summary, results={"rows_waiting": 3}).left is None
 
 
 def test_a_step_may_scale_out_and_in() -> None:

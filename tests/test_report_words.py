@@ -19,7 +19,7 @@ CALM = replace(
     backlog_max=1234.0,
     backlog_final=40.0,
     latency=Latency(p50=0.8, p95=1.9, p99=2.4),
-    slo=SloCheck(latency_p95=2.0, met=290, violated=8, unknown=2, violated_share=8 / 298),
+    slo=SloCheck(latency_p95=2.0, met=290, violated=8, unknown=2, violated_share=8 / 298, idle=2),
     executor_seconds_total=1860.0,
     executors_min=2,
     executors_mean=3.1,
@@ -42,7 +42,7 @@ def tones(summary: Summary) -> dict[str, str]:
 def test_a_promise_that_was_kept_is_the_first_thing_to_read() -> None:
     assert paragraph(CALM) == (
         "Held p95 latency at 1.9 s, within the SLO of 2 s, with 3.1 executors on average (2 to 6), "
-        "over 10 min. 2.7 % of the steps that measured latency broke it; 2 steps measured none. "
+        "over 10 min. 2.7 % of the steps that measured latency broke it. "
         "Rows came at 520/s on average and 903/s at the peak. The backlog peaked at 1,234 rows and "
         "ended at 40. Reconfigured 12 times: 7 out, 6 in."
     )
@@ -69,7 +69,17 @@ def test_without_a_promise_there_is_neither_good_nor_bad() -> None:
 def test_a_promise_kept_in_every_known_step_is_no_promise_about_the_others() -> None:
     slo = SloCheck(latency_p95=2.0, met=1, violated=0, unknown=1, violated_share=0.0)
     kept = replace(CALM, slo=slo)
+    assert paragraph(kept).startswith("p95 latency was 1.9 s where measured, within the SLO of 2 s")
     assert "Every step that measured latency kept it; 1 step measured none." in paragraph(kept)
+    assert tones(kept)["Latency, p95"] == ""
+
+
+def test_a_backlog_ends_with_what_the_drain_left_by_module() -> None:
+    through = replace(CALM, results={"rows_waiting": {"splitter": 0, "counter": 0}})
+    assert "ended at 40; after the drain none were left." in paragraph(through)
+    stuck = replace(CALM, results={"rows_waiting": {"splitter": 3, "counter": 1200}})
+    left = "after the drain 3 before splitter and 1,200 before counter were left"
+    assert left in paragraph(stuck)
 
 
 def test_what_is_unknown_is_called_unknown() -> None:

@@ -6,9 +6,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from penstock.pipeline.deploy import deploy
+from penstock.pipeline.deploy import Session, deploy
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import session_on
 from penstock.pipeline.wordcount import WORDCOUNT
@@ -23,16 +22,16 @@ FILE = load("wordcount", ["workload=constant:60/s", "step=1s", "duration=4s"])
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     scratch = tmp_path_factory.mktemp("spark")
-    with session_on(FILE, None, scratch, usable_home(find_java(), scratch)) as spark:
-        yield spark
+    with session_on(FILE, None, scratch, usable_home(find_java(), scratch)) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("check", PLANT_CHECKS, ids=lambda check: check.__name__)
 def test_spark_plant(
     check: Check[Callable[[], AbstractContextManager[SparkPlant]]],
-    session: SparkSession,
+    session: Session,
     tmp_path: Path,
 ) -> None:
     runs = count()

@@ -16,6 +16,7 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
 from penstock.pipeline.layout import lay_out
+from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.actuator import Actuator, Lane
 from penstock.plant.spark.home import compiled_home
@@ -71,19 +72,24 @@ class Guests:
     """Warm-ups that were asked for; a guest becomes warm by its own."""
 
     ledger: Ledger
+    misses: int = 0
+    """Jobs that go to others, as when Spark does not yet give a newcomer any task."""
     greeted: list[tuple[str, int]] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
 
     def warm_up(self, module: str, tasks: int) -> None:
         self.greeted.append((module, tasks))
+        if len(self.greeted) <= self.misses:
+            return
         for name, guest in self.ledger.granted.items():
             self.ledger.granted[name] = replace(guest, completed_tasks=1)
         self.done.set()
 
 
-def test_every_newcomer_is_greeted_once_and_then_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("misses", [0, 2])
+def test_newcomers_are_greeted_until_they_run_and_no_longer(tmp_path: Path, misses: int) -> None:
     ledger = Ledger()
-    guests = Guests(ledger)
+    guests = Guests(ledger, misses)
     actuator = Actuator(ledger, {"split": Lane(module="split", profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
     welcome = Welcome(actuator, guests.warm_up)
     actuator.want({"split": 2})
@@ -92,7 +98,7 @@ def test_every_newcomer_is_greeted_once_and_then_runs(tmp_path: Path) -> None:
     welcome.expect()
     assert guests.done.wait(30)
     welcome.close()
-    assert guests.greeted == [("split", 2)]
+    assert guests.greeted == [("split", 2)] * (misses + 1)
     assert len(actuator.running(ledger.executors())["split"]) == 2
 
 
@@ -114,15 +120,16 @@ def chain(*modules: tuple[str, ...]) -> FlowGraph:
     ],
 )
 def test_operators_can_be_chained_in_any_way(modules: list[tuple[str, ...]]) -> None:
-    stages = lay_out(chain(*modules), WORDCOUNT)
+    stages = lay_out(chain(*modules), SHAPES["wordcount"], WORDCOUNT)
     assert [name for name, stage in stages.items() if stage.shuffles] == [
         operators[0] for operators in modules if "counter" in operators
     ]
 
 
 def test_operators_in_the_wrong_order_are_refused() -> None:
-    with pytest.raises(SettingError, match="needs splitter, filter, counter, consumer"):
-        lay_out(chain(("filter",), ("splitter",), ("counter", "consumer")), WORDCOUNT)
+    swapped = chain(("filter",), ("splitter",), ("counter", "consumer"))
+    with pytest.raises(SettingError, match="add a stream from filter to counter"):
+        lay_out(swapped, SHAPES["wordcount"], WORDCOUNT)
 
 
 def test_modules_that_may_outgrow_the_cluster_are_refused(tmp_path: Path) -> None:

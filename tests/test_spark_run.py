@@ -1,11 +1,11 @@
 """Real runs on a real cluster: nothing is lost, nothing is counted twice, whatever happens."""
 
-import itertools
 import os
 import random
 import signal
 import subprocess
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,23 @@ class Outcome:
     run_ids: list[set[str]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
+    came: int = 0
+    """Executors that ran when there was time for all of them to come."""
+    stayed: int = 0
+    """Those that were left when there was time for the others to go."""
+
+
+def settled(plant: SparkPlant, degrees: dict[str, int]) -> int:
+    """Executors that run once as many as asked for do, or after a minute and a half."""
+    plant.apply(Decision(configuration=Configuration(degrees=degrees), why="forced"))
+    give_up = time.monotonic() + 90
+    while True:
+        executors = plant.actuator.backend.executors()
+        plant.actuator.settle(executors)
+        running = {name: len(crew) for name, crew in plant.actuator.running(executors).items()}
+        if running == degrees or time.monotonic() > give_up:
+            return sum(running.values())
+        time.sleep(0.1)
 
 
 def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> None:
@@ -80,6 +97,8 @@ def forced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
             outcome.run_ids.append({str(w.query.runId) for w in plant.queries.values()})
         stop.set()
         scaler.join()
+        outcome.came = settled(plant, {"splitter": 2, "counter": 3})
+        outcome.stayed = settled(plant, {"splitter": 1, "counter": 1})
     outcome.results = plant.results
     return outcome
 
@@ -87,7 +106,7 @@ def forced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def test_scaling_out_and_in_all_the_time_loses_and_doubles_nothing(forced: Outcome) -> None:
     assert forced.changes >= 10
     assert forced.during_batches >= 3
-    assert forced.results["rows_waiting"] == 0
+    assert not any(forced.results["rows_waiting"].values())
     truth = expected(forced.results["rows_fed"])
     assert forced.results["rows_fed"] == 40 * 120 + 32
     assert forced.results["words_counted"] == truth.total()
@@ -106,10 +125,8 @@ def test_no_query_is_restarted(forced: Outcome) -> None:
 
 
 def test_executors_really_come_and_go(forced: Outcome) -> None:
-    running = [seen.running for seen in forced.seen if seen.running is not None]
-    assert max(running) >= 4
-    assert min(running) <= 3
-    assert any(b < a for a, b in itertools.pairwise(running))
+    assert forced.came == 5
+    assert forced.stayed == 2
 
 
 def test_every_figure_is_measured_and_in_its_range(forced: Outcome) -> None:
@@ -144,7 +161,7 @@ def test_a_killed_executor_loses_and_doubles_nothing(tmp_path: Path) -> None:
             if number in (5, 9):
                 os.kill(executor_pids(tmp_path)[number % 2], signal.SIGKILL)
     truth = expected(plant.results["rows_fed"])
-    assert plant.results["rows_waiting"] == 0
+    assert not any(plant.results["rows_waiting"].values())
     assert plant.results["words_counted"] == truth.total()
     assert plant.results["digest"] == digest(truth)
 
@@ -179,7 +196,7 @@ def test_every_operator_can_be_a_module_of_its_own(tmp_path: Path) -> None:
         plant.apply(Decision(configuration=plan, why="to see"))
     assert set(seen[-1].modules) == {"splitter", "filter", "counter", "consumer"}
     truth = expected(plant.results["rows_fed"])
-    assert plant.results["rows_waiting"] == 0
+    assert not any(plant.results["rows_waiting"].values())
     assert plant.results["digest"] == digest(truth)
     assert list((tmp_path / "shared").iterdir()) == []
 

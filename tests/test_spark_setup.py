@@ -12,9 +12,15 @@ import pytest
 
 from penstock.core.errors import ClusterError
 from penstock.plant.spark import keeper
-from penstock.plant.spark.cluster import check_port_free, free_port, write_configuration
+from penstock.plant.spark.cluster import (
+    EmbeddedCluster,
+    check_port_free,
+    free_port,
+    write_configuration,
+)
+from penstock.plant.spark.home import compiled_home
 from penstock.plant.spark.java import find_java, usable_home
-from penstock.plant.spark.session import check_master
+from penstock.plant.spark.session import check_master, open_session
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -122,7 +128,7 @@ def wait_until_gone(pid: int) -> None:
 
 def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    command = [sys.executable, keeper.__file__, "sh", "-c", f"echo $$ > {note}; exec sleep 60"]
+    command = [sys.executable, keeper.__file__, "0", "sh", "-c", f"echo $$ > {note}; exec sleep 60"]
     start = f"import subprocess; subprocess.Popen({command!r}, stdin=subprocess.PIPE).wait()"
     owner = subprocess.Popen([sys.executable, "-c", start])
     while not (note.exists() and note.read_text().strip()):
@@ -135,6 +141,62 @@ def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
 
 
 def test_the_keeper_exits_as_its_command_did() -> None:
-    command = [sys.executable, keeper.__file__, "sh", "-c", "exit 7"]
+    command = [sys.executable, keeper.__file__, "0", "sh", "-c", "exit 7"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
         assert kept.wait() == 7
+
+
+def test_a_daemon_that_dies_is_started_again_as_often_as_was_said(tmp_path: Path) -> None:
+    note = tmp_path / "turns"
+    command = [sys.executable, keeper.__file__, "2", "sh", "-c", f"echo turn >> {note}; exit 3"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as kept:
+        assert kept.wait() == 3
+        told = kept.stderr.read().decode() if kept.stderr else ""
+    assert note.read_text().split() == ["turn"] * 3
+    assert told.splitlines() == ["ended with 3; it is started again"] * 2
+
+
+def test_a_daemon_is_not_started_again_for_an_owner_that_is_gone(tmp_path: Path) -> None:
+    note = tmp_path / "turns"
+    work = f"echo turn >> {note}; exec sleep 60"
+    command = [sys.executable, keeper.__file__, "5", "sh", "-c", work]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
+        while not note.exists():
+            time.sleep(0.02)
+    assert kept.returncode != 0
+    assert note.read_text().split() == ["turn"]
+
+
+def test_a_cluster_whose_master_cannot_start_says_so_at_once(tmp_path: Path) -> None:
+    broken = fake_java(tmp_path / "java", "17.0.1")  # it answers a version and does nothing else
+    cluster = EmbeddedCluster(folder=tmp_path, java_home=broken, spark_home=compiled_home(tmp_path))
+    with (
+        pytest.raises(ClusterError, match=r"the master of the embedded cluster ended .*master.log"),
+        cluster,
+    ):
+        pass
+
+
+def test_of_several_masters_one_that_answers_is_enough() -> None:
+    with socket.socket() as master:
+        master.bind(("127.0.0.1", 0))
+        master.listen()
+        check_master(f"spark://127.0.0.1:{free_port()},127.0.0.1:{master.getsockname()[1]}")
+
+
+def test_a_kubernetes_address_is_mended_in_its_own_words() -> None:
+    with pytest.raises(ClusterError, match=r"write it as k8s://https://host:6443"):
+        check_master("k8s://")
+
+
+# PySpark leaves the pipe of a JVM that did not start for the collector to close.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_session_that_cannot_start_tells_what_spark_said(tmp_path: Path) -> None:
+    log = tmp_path / "driver.log"
+    home = usable_home(find_java(), tmp_path)
+    conf = {"spark.driver.memory": "half"}
+    with (
+        pytest.raises(ClusterError, match=r"Spark did not start: .*half.*; see .*driver.log"),
+        open_session("x", "local[1]", conf, environment={"JAVA_HOME": str(home)}, log=log),
+    ):
+        pass

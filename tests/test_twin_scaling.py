@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Configuration, Decision, ModuleReading
+from penstock.model.scalability import scalability
 from penstock.plant.twin import Twin
 
 Array = NDArray[np.float64]
@@ -141,3 +142,70 @@ def test_modules_that_a_decision_does_not_name_stay_as_they_are() -> None:
     assert twin.apply(nothing) is None
     (seen,) = twin.readings()
     assert seen.running == 3
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [
+        {"scaling": "ideal"},
+        {"scaling": "saturating", "best_replicas": 3.0},
+        {"scaling": "minimum", "best_replicas": 2.5},
+        {"scaling": "measured", "speedup": (1.0, 1.9, 2.5, 2.4)},
+    ],
+    ids=lambda scaling: scaling["scaling"],
+)
+@pytest.mark.parametrize("degree", [1, 2, 3, 7])
+def test_a_station_has_results_as_often_as_its_scalability_says(
+    scaling: dict[str, Any], degree: int
+) -> None:
+    module = Module(name="only", **scaling)
+    share = scalability(module).share(degree)
+    seen = run({}, rows=15_000, service_time=0.04, initial_replicas=degree, **scaling)
+    rate = sum(reading.processed_rate or 0.0 for reading in seen.values()) / 60.0
+    assert rate == pytest.approx(1.0 / (0.04 * share), rel=0.01)
+    assert seen[30.0].service_time == pytest.approx(degree * share * 0.04)
+    assert seen[30.0].utilisation == pytest.approx(1.0)
+
+
+def test_rows_take_as_long_as_at_the_degree_in_force_when_they_are_begun() -> None:
+    """Four servers serve a row in twice the time of two, since two are as fast as it gets."""
+    seen = run({4.0: 4}, service_time=10.0, scaling="saturating", best_replicas=2.0, until=40.0)
+    finished = {at: reading.processed_rate for at, reading in seen.items()}
+    # the first row keeps its 10 s; those begun at 4 s take 20, and the one begun at 10 s too
+    assert {at for at, rate in finished.items() if rate} == {10.0, 24.0, 30.0}
+    assert finished[24.0] == 3.0
+
+
+def test_rows_begun_after_servers_were_sent_away_are_as_fast_as_at_the_lower_degree() -> None:
+    seen = run(
+        {4.0: 2},
+        service_time=10.0,
+        initial_replicas=4,
+        scaling="saturating",
+        best_replicas=2.0,
+        until=40.0,
+    )
+    # four rows of 20 s, of which two servers leave with theirs; then rows of 10 s, two at a time
+    assert {at: rate for at, rate in seen_rates(seen).items() if rate} == {
+        20.0: 4.0,
+        30.0: 2.0,
+        40.0: 2.0,
+    }
+
+
+def test_a_server_that_starts_later_changes_the_pace_when_it_is_ready() -> None:
+    seen = run(
+        {1.0: 2},
+        service_time=1.0,
+        start_up=4.5,
+        scaling="minimum",
+        best_replicas=1.0,
+        until=20.0,
+    )
+    # share(2) is 1.25: two servers take 2.5 s for a row each
+    assert [seen[at].processed_rate for at in (2.0, 3.0, 4.0, 5.0, 6.0)] == [1.0] * 5
+    assert seen[14.0].service_time == pytest.approx(2.5)
+
+
+def seen_rates(seen: dict[float, ModuleReading]) -> dict[float, float | None]:
+    return {at: reading.processed_rate for at, reading in seen.items()}

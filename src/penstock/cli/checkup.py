@@ -118,9 +118,8 @@ def check_memory(available: int | None) -> Finding:
 
 def check_folder(runs: Path) -> Finding:
     """Whether the folder of runs can be written, without making it."""
-    existing = nearest(runs)
     try:
-        with tempfile.TemporaryFile(dir=existing):
+        with tempfile.TemporaryFile(dir=nearest(runs)):
             return Finding(name="folder", status="ok", detail=f"{runs} can be written")
     except OSError as error:
         detail = f"{runs} cannot be written ({error.strerror})"

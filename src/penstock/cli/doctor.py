@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from typing import Final
 
+from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line
 
 HELP: Final = "check this machine for what runs need, with the remedy for what is missing"
@@ -17,7 +18,9 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `doctor` takes."""
-    parser.add_argument("--out", metavar="DIR", default="runs", help="folder of runs (runs)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=something, default="runs", help="folder of runs (runs)"
+    )
 
 
 def execute(args: Namespace) -> int:

@@ -5,17 +5,19 @@ Nothing heavy is imported before a command needs it: help must come at once.
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import Final, NoReturn
 
 from penstock import __version__
-from penstock.cli import doctor, report, run, simulate, validate
+from penstock.cli import doctor, plan, report, run, simulate, validate
 from penstock.cli.output import drop_stdout, print_json, say
 from penstock.core.errors import PenstockError, UserError
 
-_COMMANDS: Final = (run, simulate, validate, doctor, report)
+_COMMANDS: Final = (run, simulate, plan, validate, doctor, report)
 _BROKEN_PIPE: Final = 128 + 13
 _DESCRIPTION: Final = """\
 Keep streaming pipelines on Apache Spark inside their quality of service at the least cost.
@@ -24,6 +26,7 @@ _EPILOG: Final = """\
 examples:
   penstock run wordcount                  an elastic run on a Spark cluster of your own
   penstock simulate wordcount             the same pipeline on the twin, in no time
+  penstock plan graph.yaml                how many replicas each module should have
   penstock validate my.yaml               every mistake of a pipeline file, with its line
   penstock doctor                         what this machine lacks, and the remedy
 
@@ -36,14 +39,28 @@ class _Parser(argparse.ArgumentParser):
     """Mistakes on the command line become errors like any other."""
 
     def error(self, message: str) -> NoReturn:
+        """Refuse the words, with what is wrong and where to read on."""
+        message = message.removeprefix("argument ").replace(": needs a value", " needs a value")
+        flag, missing, _ = message.partition(": expected one argument")
+        if missing:
+            message = f"{flag} needs a value; one that begins with - is written as {flag}=VALUE"
         raise UserError(f"{message}; `{self.prog} --help` shows what there is")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Refuse words that mean nothing to the command."""
+        options = re.findall(r"--[\w-]+", self.format_usage())
+        close = get_close_matches(unknown[0].partition("=")[0], options, n=1)
+        meant = f" (did you mean {close[0]}?)" if close else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command; returns the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
     try:
-        args = build_parser().parse_args(words)
+        args, unknown = build_parser().parse_known_args(words)
+        if unknown:
+            args.parser.refuse(unknown)
         args.words = words
         code: int = args.execute(args)
     except BrokenPipeError:
@@ -79,7 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
         )
         command.add_arguments(added)
         added.add_argument("--json", action="store_true", help="print JSON for machines")
-        added.set_defaults(execute=command.execute)
+        added.set_defaults(execute=command.execute, parser=added)
     return parser
 
 
@@ -100,6 +117,8 @@ def _explain(error: Exception, *, as_json: bool) -> int:
 def _sentence(error: Exception) -> tuple[int, str]:
     if isinstance(error, PenstockError):
         return error.exit_code, str(error)
+    if isinstance(error, MemoryError):
+        return 1, "there is not enough memory; lower max_replicas, the rate or the duration"
     what = f"{type(error).__name__}{_first_line(error)}"
     return 1, f"something unexpected went wrong ({what}); set PENSTOCK_DEBUG=1 to see where"
 

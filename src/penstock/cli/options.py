@@ -1,29 +1,40 @@
 """Options that run and simulate share."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
-_SHORTCUTS: Final = ("policy", "workload", "duration", "step", "seed")
-"""Options that stand for `--set` of the section of that name."""
+_SHORTCUTS: Final = {
+    "policy": ("NAME", "static, threshold, nash, incentive, social"),
+    "workload": ("W", "constant:300/s, daily:60/s..420/s, trace:FILE, ..."),
+    "duration": ("D", "how long, such as 5m"),
+    "step": ("D", "time between two decisions, such as 2s"),
+    "seed": ("N", "the same seed brings the same rows"),
+}
+"""Options that stand for `--set` of the section of that name, with their value and meaning."""
+
+
+def something(text: str) -> str:
+    """The value of an option, which an unset variable of a script may have left empty."""
+    if not text.strip():
+        raise ArgumentTypeError(f"needs a value, got {text!r}")
+    return text
 
 
 def add_run_options(parser: ArgumentParser) -> None:
     """The pipeline, what to change about it, and where the record of the run goes."""
     parser.add_argument(
-        "pipeline", metavar="PIPELINE", help="a built-in pipeline (wordcount) or a file (my.yaml)"
+        "pipeline",
+        metavar="PIPELINE",
+        help="a built-in pipeline (wordcount, recognition) or a file (my.yaml)",
     )
-    parser.add_argument("--policy", metavar="NAME", help="static, threshold, ...")
-    parser.add_argument(
-        "--workload", metavar="W", help="constant:300/s, daily:60/s..420/s, trace:FILE, ..."
-    )
-    parser.add_argument("--duration", metavar="D", help="how long, such as 5m")
-    parser.add_argument("--step", metavar="D", help="time between two decisions, such as 2s")
-    parser.add_argument("--seed", metavar="N", help="the same seed brings the same rows")
+    for name, (value, meaning) in _SHORTCUTS.items():
+        parser.add_argument(f"--{name}", metavar=value, type=something, help=meaning)
     add_set(parser)
     parser.add_argument("--dry-run", action="store_true", help="tell decisions, do not act")
     parser.add_argument(
         "--out",
         metavar="DIR",
+        type=something,
         help="folder of the run (runs/PIPELINE-DATE-TIME); a run that finished there is replaced",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")

@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Final
 
+from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import FileError
 
@@ -17,8 +18,10 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `report` takes."""
-    parser.add_argument("run", metavar="RUN", help="the folder that a run left")
-    parser.add_argument("--out", metavar="FILE", help="where the page goes (RUN/report.html)")
+    parser.add_argument("run", metavar="RUN", type=something, help="the folder that a run left")
+    parser.add_argument(
+        "--out", metavar="FILE", type=something, help="where the page goes (RUN/report.html)"
+    )
     parser.add_argument("--open", action="store_true", help="show it in the browser")
 
 

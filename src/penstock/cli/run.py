@@ -45,8 +45,7 @@ def execute(args: Namespace) -> int:
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
 
-    settings = [f"cluster.conf.{setting}" for setting in args.conf]
-    file = load(args.pipeline, [*overrides(args), *settings], to_run=True)
+    file = load(args.pipeline, overrides(args), conf=args.conf, to_run=True)
     _hush_libraries()
 
     from penstock.pipeline.launch import check_start

@@ -1,6 +1,5 @@
 """A run from its first step to its report, the same on Spark and on the twin."""
 
-import shutil
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -8,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.output import say
 from penstock.cli.tell import Outcome, Written, tell, tell_nothing
 from penstock.cli.view import View, choose_view
+from penstock.core.errors import FileError
 from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Opener = Callable[["RunFolder"], AbstractContextManager[Plant]]
 """Opens the plant of a run whose folder is there."""
-
-_SCRATCH: Final = "spark"
 
 
 def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener, note: str) -> int:
@@ -39,11 +37,11 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
     path = Path(args.out) if args.out else _unused(run_path(file.name, settings.started))
     with Interrupts() as interrupts, RunFolder.create(path, settings) as folder:
         with choose_view(args, file) as view:
-            view.note(note)
-            outcome = _drive(policy, folder, opener, view, interrupts)
+            outcome = _drive(policy, folder, opener, view, interrupts, note)
         outcome.stopped_by = interrupts.signal
-        if not outcome.ticks and _discard(folder, with_logs=outcome.error is None):
-            return tell_nothing(args, outcome)
+        if not outcome.ticks:
+            logs = folder.withdraw(keep_logs=outcome.error is not None)
+            return tell_nothing(args, outcome, logs)
         if outcome.stopped_by:
             steps = f"{len(outcome.ticks)} steps"
             say(f"stopped by {outcome.stopped_by.name} after {steps}; writing what there is")
@@ -74,12 +72,18 @@ def _settings(args: Namespace, file: "PipelineFile", plant: str) -> "RunSettings
 
 
 def _drive(
-    policy: Policy, folder: "RunFolder", opener: Opener, view: View, interrupts: Interrupts
+    policy: Policy,
+    folder: "RunFolder",
+    opener: Opener,
+    view: View,
+    interrupts: Interrupts,
+    note: str,
 ) -> Outcome:
     """Turn the loop until the run ends, fails or is stopped; the plant is closed in any case."""
     outcome = Outcome()
     plant: Plant | None = None
     try:
+        view.note(note)
         with opener(folder) as plant:
             interrupts.install()  # Spark's session takes Ctrl-C for itself
             try:
@@ -106,18 +110,14 @@ def _finish(file: "PipelineFile", folder: "RunFolder", outcome: Outcome) -> Writ
     from penstock.record import summarise
     from penstock.report import write_report
 
-    summary = summarise(outcome.ticks, file.slo.latency_p95, source=file.graph.source)
+    summary = summarise(
+        outcome.ticks, file.slo.latency_p95, source=file.graph.source, graph=file.graph
+    )
     summary = replace(summary, results=outcome.results)
-    folder.finish(summary)
-    return Written(folder=folder.path, report=write_report(folder.path), summary=summary)
-
-
-def _discard(folder: "RunFolder", *, with_logs: bool) -> bool:
-    """Remove the folder of a run that never began, unless there is more to be lost."""
-    ours = {"settings.json", "ticks.jsonl", "progress.jsonl", _SCRATCH}
-    logged = any(folder.path.rglob("*.log"))
-    if {entry.name for entry in folder.path.iterdir()} - ours or (logged and not with_logs):
-        return False
-    folder.close()
-    shutil.rmtree(folder.path)
-    return True
+    try:
+        folder.finish(summary)
+        return Written(folder=folder.path, report=write_report(folder.path), summary=summary)
+    except FileError:
+        if outcome.error is None:
+            raise
+        raise outcome.error from None  # the first thing that went wrong is the one to tell

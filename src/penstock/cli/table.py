@@ -1,6 +1,7 @@
 """The table on a terminal that updates in place."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Final, Self
 
 from rich import box
@@ -25,8 +26,13 @@ _COLUMNS: Final = (
     "busy",
     "batch",
     "latency p95",
-    "executors wanted\n/requested/running",
+    "executors wanted\n/requested /running",
 )
+_BY_WEIGHT: Final = (0, 7, 3, 6, 1, 4, 2, 5)
+"""Columns in the order in which a narrow terminal gets them."""
+_LONGEST_NAME: Final = 20
+_WIDE: Final = 80
+"""Characters from which there is room for a bar."""
 _REFRESHES: Final = 8
 
 
@@ -67,20 +73,25 @@ class Table:
         return Group(self._modules(self.newest), self._progress(self.newest), self._decisions())
 
     def _modules(self, tick: Tick) -> RenderableType:
+        rows = [(name, *cells(module)) for name, module in tick.seen.modules.items()]
+        shown = fitting(rows, self.live.console.width)
         grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in _COLUMNS:
-            grid.add_column(column, justify="left" if column == "module" else "right")
-        for name, module in tick.seen.modules.items():
-            grid.add_row(name, *cells(module))
+        for index in shown:
+            header = _COLUMNS[index]
+            least = max(len(word) for word in header.split())
+            grid.add_column(header, justify="right" if index else "left", min_width=least)
+        for row in rows:
+            grid.add_row(*(row[index] for index in shown))
         return grid
 
     def _progress(self, tick: Tick) -> RenderableType:
-        total = self.file.duration
-        grid = Grid.grid(padding=(0, 2))
+        total, promised = self.file.duration, self.file.slo.latency_p95
         told = f"{duration(tick.seen.at)} of {duration(total)}"
-        promised = self.file.slo.latency_p95
         kept = f"latency p95 {p95(tick.seen.latency)}"
         kept += f", promised {duration(promised)}" if promised else ""
+        if self.live.console.width < _WIDE:
+            return Text(f"{told}, {kept}")
+        grid = Grid.grid(padding=(0, 2))
         grid.add_row(ProgressBar(total=total, completed=tick.seen.at, width=30), told, kept)
         return grid
 
@@ -98,6 +109,23 @@ class Table:
 
     def __exit__(self, *_: object) -> None:
         self.live.stop()
+
+
+def fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that a terminal of that many characters has room for, at least the first.
+
+    >>> fitting([("splitter", "230", "221", "225", "66 %", "863 ms", "1.81 s", "1/1/1")], 50)
+    [0, 3, 6, 7]
+    """
+    width -= 2  # rich's edges
+    shown: list[int] = []
+    for index in _BY_WEIGHT:
+        texts = [*_COLUMNS[index].split(), *(row[index][:_LONGEST_NAME] for row in rows)]
+        width -= max(len(text) for text in texts) + 3  # and what rich puts between two columns
+        if width < 0 and shown:
+            break
+        shown.append(index)
+    return sorted(shown)
 
 
 def cells(module: ModuleReading) -> tuple[str, ...]:

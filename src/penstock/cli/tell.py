@@ -50,17 +50,22 @@ def tell(args: Namespace, outcome: Outcome, settings: "RunSettings", written: Wr
     if args.json:
         print_json(told)
     else:
-        for line in lines(settings, written, outcome.results):
+        for line in lines(settings, written):
             print_line(line)
     return outcome.exit_code
 
 
-def tell_nothing(args: Namespace, outcome: Outcome) -> int:
-    """Say that no step was run, and that nothing was written."""
+def tell_nothing(args: Namespace, outcome: Outcome, logs: Path | None) -> int:
+    """Say that no step was run; of a run that failed to start only the logs are left."""
     if outcome.error is not None:
+        if logs is not None:
+            outcome.error.details = {"logs": str(logs)}  # type: ignore[attr-defined]
+            if str(logs) not in str(outcome.error):
+                say(f"the run did not start; its logs are in {logs}")
         raise outcome.error
     name = outcome.stopped_by.name if outcome.stopped_by else None
-    say(f"stopped by {name} before the first step; nothing was written")
+    what = f"stopped by {name} before the first step" if name else "the run had no step"
+    say(f"{what}; nothing was written")
     if args.json:
         print_json({"stopped_by": name, "steps": 0})
     return outcome.exit_code
@@ -79,7 +84,7 @@ def _for_machines(outcome: Outcome, settings: "RunSettings", written: Written) -
     }
 
 
-def lines(settings: "RunSettings", written: Written, results: Mapping[str, Any]) -> Iterator[str]:
+def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     """The summary for people."""
     summary = written.summary
     where = "Spark" if settings.plant == "spark" else f"the {settings.plant}"
@@ -89,20 +94,46 @@ def lines(settings: "RunSettings", written: Written, results: Mapping[str, Any])
     yield _row("latency", _latency(summary.latency, summary.slo))
     yield _row("executors", _executors(summary))
     yield _row("changes", _changes(summary))
-    yield from (_row(name.replace("_", " "), _result(value)) for name, value in results.items())
+    yield from _economy(summary)
+    yield from _results(summary)
     yield _row("folder", str(written.folder))
     yield _row("report", str(written.report))
 
 
 def _row(name: str, text: str) -> str:
-    return f"  {name:<16}{text}"
+    return f"  {name:<15} {text}"
 
 
 def _rows(summary: "Summary") -> str:
-    return (
-        f"{number(summary.rows_arrived)} came, {number(summary.rows_processed)} processed; "
-        f"backlog at most {number(summary.backlog_max)}, {number(summary.backlog_final)} at the end"
-    )
+    """Rows as the steps saw them, and what was left when the last ones had been waited for."""
+    told = f"{number(summary.rows_arrived)} came, {number(summary.rows_processed)} processed"
+    most, last = number(summary.backlog_max), number(summary.backlog_final)
+    if summary.left is None:
+        return f"{told}; backlog at most {most}, {last} at the end"
+    return f"{told}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
+
+
+def _economy(summary: "Summary") -> Iterator[str]:
+    """What each module brought and what it cost, where it has a price."""
+    for name, module in summary.modules.items():
+        if module.cost is not None:
+            yield _row(
+                name,
+                f"{number(module.throughput)} rows/s, efficiency {number(module.efficiency)}, "
+                f"cost {number(module.cost)}",
+            )
+    if summary.cost is not None:
+        yield _row("cost", f"{number(summary.cost)} in all")
+
+
+def _left(left: Mapping[str, int]) -> str:
+    """What was left after the drain; not added up, because modules take in rows of their own kind.
+
+    >>> _left({"splitter": 0, "counter": 12}), _left({"splitter": 0})
+    ('12 before counter after the drain', 'none after the drain')
+    """
+    waiting = [f"{number(rows)} before {name}" for name, rows in left.items() if rows]
+    return f"{' and '.join(waiting) or 'none'} after the drain"
 
 
 def _latency(latency: Latency | None, slo: "SloCheck | None") -> str:
@@ -110,14 +141,23 @@ def _latency(latency: Latency | None, slo: "SloCheck | None") -> str:
     if latency is not None:
         levels = (("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99))
         measured = ", ".join(f"{name} {duration(value)}" for name, value in levels)
-    if slo is None:
-        return measured
-    known = slo.met + slo.violated
-    kept = None if slo.violated_share is None else 1 - slo.violated_share
-    return (
-        f"{measured}; promised p95 {duration(slo.latency_p95)}, "
-        f"kept in {slo.met} of {known} steps ({percent(kept)})"
+    return measured if slo is None else f"{measured}; {_kept(slo)}"
+
+
+def _kept(slo: "SloCheck") -> str:
+    """How often the promise was kept; a step that may hide an overload is told apart.
+
+    >>> from penstock.record import SloCheck
+    >>> _kept(SloCheck(latency_p95=10, met=25, violated=3, unknown=2, violated_share=3 / 28))
+    'promised p95 10 s, kept in 25 of 28 steps (89 %), 2 more measured none'
+    """
+    promised = f"promised p95 {duration(slo.latency_p95)}"
+    if slo.violated_share is None:
+        return f"{promised}, which no step could measure"
+    told = (
+        f"{promised}, kept in {slo.met} of {slo.measured} steps ({percent(slo.met / slo.measured)})"
     )
+    return f"{told}, {slo.stalled} more measured none" if slo.stalled else told
 
 
 def _executors(summary: "Summary") -> str:
@@ -137,6 +177,13 @@ def _changes(summary: "Summary") -> str:
     if summary.steps_with_gaps:
         told += f"; {summary.steps_with_gaps} steps lacked a measurement"
     return told
+
+
+def _results(summary: "Summary") -> Iterator[str]:
+    """What the application came to, but for what the rows have told."""
+    for name, value in summary.results.items():
+        if name != "rows_waiting" or summary.left is None:
+            yield _row(name.replace("_", " "), _result(value))
 
 
 def _result(value: Any) -> str:

@@ -1,11 +1,14 @@
 """`penstock validate`: every mistake of a file, with the line it stands on."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.options import add_set
 from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import UserError
+
+if TYPE_CHECKING:
+    from penstock.pipeline.file import Checked
 
 HELP: Final = "check pipeline files and explain every mistake with its line"
 EXAMPLES: Final = """\
@@ -15,10 +18,13 @@ examples:
   penstock validate wordcount --set step=5s
 """
 _SORTS: Final = {
-    "pipeline": "a pipeline file, fine for run and simulate",
-    "graph": "a graph file, fine for simulate; run needs `pipeline:` as well",
-    "allocation graph": "an allocation graph, for planning",
+    "pipeline": ("a pipeline file", "fine for run and simulate"),
+    "graph": ("a graph file", "fine for simulate; run needs `pipeline:` as well"),
+    "allocation graph": ("an allocation graph", "for planning"),
 }
+_NO_ROOM: Final = (
+    "fine for simulate and for run --master; on a cluster of its own run would refuse it"
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,17 +60,36 @@ def examine(file: str, overrides: list[str]) -> dict[str, Any]:
     try:
         checked = check(file, overrides)
     except UserError as error:
-        unread = {"line": None, "message": str(error)}
-        return {"file": file, "ok": False, "sort": None, "mistakes": [unread]}
+        return _found(file, None, [{"line": None, "message": str(error)}], [])
     mistakes = [
         {"line": mistake.place.line or None, "message": str(mistake)}
         for mistake in checked.mistakes
     ]
-    return {"file": file, "ok": not mistakes, "sort": checked.sort, "mistakes": mistakes}
+    return _found(file, checked.sort, mistakes, notes(checked))
+
+
+def notes(checked: "Checked") -> list[str]:
+    """What is no mistake, but stands in the way of some commands."""
+    file = checked.file
+    lack = file.lack_of_room() if file is not None and file.runnable else None
+    return [f"{_NO_ROOM}: {lack}"] if lack is not None else []
+
+
+def _found(
+    file: str, sort: str | None, mistakes: list[dict[str, Any]], notes: list[str]
+) -> dict[str, Any]:
+    return {
+        "file": file,
+        "ok": not mistakes,
+        "sort": sort,
+        "mistakes": mistakes,
+        "notes": notes,
+    }
 
 
 def _show(one: dict[str, Any]) -> None:
     for mistake in one["mistakes"]:
         print_line(mistake["message"])
     if one["ok"]:
-        print_line(f"{one['file']}: {_SORTS[one['sort']]}")
+        kind, fine = _SORTS[one["sort"]]
+        print_line(f"{one['file']}: {kind}, {'; '.join(one['notes']) or fine}")

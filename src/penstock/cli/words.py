@@ -18,12 +18,16 @@ def number(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of one.
+    """A share of one; what is nearly nothing or nearly all does not round to it.
 
-    >>> percent(0.756)
-    '76 %'
+    >>> percent(0.756), percent(0.998), percent(1.0), percent(0.002)
+    ('76 %', '>99 %', '100 %', '<1 %')
     """
-    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+    if share is None:
+        return UNKNOWN
+    if 0.995 <= share < 1:
+        return ">99 %"
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def duration(seconds: float | None) -> str:

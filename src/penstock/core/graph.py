@@ -9,71 +9,21 @@
 {'split': 1.0, 'count': 2.0}
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from math import inf
+from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import seconds
+from penstock.core.module import SCALINGS, Module
 
+__all__ = ["SCALINGS", "FlowGraph", "GraphError", "Module", "Stream"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Module:
-    """A streaming query, or a stage of one, with a degree of parallelism of its own."""
-
-    name: str
-    service_time: float = seconds(0.0)
-    """Mean seconds that one replica takes for a row."""
-    service_cv: float = 0.0
-    """Coefficient of variation of the service time: 0 fixed, 1 exponential."""
-    min_replicas: int = 1
-    max_replicas: int = 20
-    initial_replicas: int = 1
-    buffer: float = inf
-    """Rows that can wait before the module; a full buffer holds up the module before it."""
-    trigger: float = seconds(0.0)
-    """Seconds between micro-batches; 0 processes row by row."""
-    overhead: float = seconds(0.0)
-    """Seconds that a micro-batch takes beyond its rows: planning, commit, scheduling."""
-    start_up: float = seconds(0.0)
-    """Seconds from asking for an executor until it takes tasks."""
-    price: float = 0.0
-    """Cost of one replica for one control step."""
-    delay_cost: float = 0.0
-    """Cost of one second between results."""
-    operators: tuple[str, ...] = ()
-    """What the module runs on Spark, by the pipeline's names; its own name where none is given."""
-    work: str = "wait"
-    """How a row spends its service time on Spark: `wait` (as for a call to another system), `cpu`,
-    or `none`."""
-
-    def __post_init__(self) -> None:
-        """Refuse what no module can be."""
-        for name in (
-            "service_time",
-            "service_cv",
-            "trigger",
-            "overhead",
-            "start_up",
-            "price",
-            "delay_cost",
-        ):
-            if not getattr(self, name) >= 0:
-                raise SettingError(
-                    f"{name} of module {self.name} must not be negative, got {getattr(self, name)}"
-                )
-        if not 1 <= self.min_replicas <= self.initial_replicas <= self.max_replicas:
-            raise SettingError(
-                f"module {self.name} needs 1 <= min_replicas <= initial_replicas <= max_replicas, "
-                f"got {self.min_replicas}, {self.initial_replicas}, {self.max_replicas}"
-            )
-        if self.work not in ("wait", "cpu", "none"):
-            raise SettingError(
-                f"work of module {self.name} must be wait, cpu or none, got {self.work!r}"
-            )
-        if not self.buffer >= 1:
-            raise SettingError(f"buffer of module {self.name} must hold a row, got {self.buffer}")
+_MOST_LISTED: Final = 10
+"""Modules that a message lists before it counts the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +38,18 @@ class Stream:
     """Rows that leave the origin for each row that it takes in, before they part ways."""
 
 
+class GraphError(SettingError):
+    """A graph that no row could cross, and the module or the stream that is to blame."""
+
+    def __init__(
+        self, sentence: str, *, module: str | None = None, stream: tuple[str, str] | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.module = module
+        self.stream = stream
+        """Where it comes from and where it goes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowGraph:
     """An acyclic graph of modules with one source."""
@@ -95,44 +57,33 @@ class FlowGraph:
     source: str
     modules: tuple[Module, ...]
     streams: tuple[Stream, ...] = ()
+    _by_name: Mapping[str, Module] = field(init=False, repr=False, compare=False)
+    _outputs: Mapping[str, tuple[Stream, ...]] = field(init=False, repr=False, compare=False)
+    _order: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse graphs that no row could cross, naming the module."""
-        names = [module.name for module in self.modules]
-        for name in names:
-            if names.count(name) > 1:
-                raise SettingError(f"module {name} is defined twice; give one another name")
-        for name in [self.source, *(end for s in self.streams for end in (s.origin, s.target))]:
-            if name not in names:
-                raise SettingError(f"there is no module {name!r}; there are {_listed(names)}")
-        self.order()
-        self._check_probabilities()
-        for name, visits in self.visits().items():
-            if visits == 0:
-                raise SettingError(f"no row can reach module {name} from {self.source}")
+        self._check_names()
+        self._index()
+        self._check_streams()
+        self._check_sources()
+        self._check_visits()
 
     def __getitem__(self, name: str) -> Module:
         """The module of that name."""
-        return next(module for module in self.modules if module.name == name)
+        return self._by_name[name]
 
     def names(self) -> tuple[str, ...]:
         """Every module's name, in the order of the file."""
-        return tuple(module.name for module in self.modules)
+        return tuple(self._by_name)
 
     def order(self) -> tuple[str, ...]:
         """Every module's name, each after those that feed it."""
-        sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(self.names(), ()))
-        for stream in self.streams:
-            sorter.add(stream.target, stream.origin)
-        try:
-            return tuple(sorter.static_order())
-        except CycleError as error:
-            path = " -> ".join(reversed(error.args[1]))
-            raise SettingError(f"the streams form a cycle: {path}; remove one of them") from None
+        return self._order
 
     def outputs(self, name: str) -> tuple[Stream, ...]:
         """Streams that leave a module."""
-        return tuple(stream for stream in self.streams if stream.origin == name)
+        return self._outputs[name]
 
     def sinks(self) -> tuple[str, ...]:
         """Modules that feed no other."""
@@ -147,19 +98,113 @@ class FlowGraph:
                 visits[stream.target] += visits[name] * stream.selectivity * stream.probability
         return visits
 
-    def _check_probabilities(self) -> None:
+    def _index(self) -> None:
+        """Keep what is looked up by name: graphs may have thousands of modules."""
+        outputs: dict[str, list[Stream]] = {module.name: [] for module in self.modules}
+        for stream in self.streams:
+            outputs[stream.origin].append(stream)
+        by_name = {module.name: module for module in self.modules}
+        object.__setattr__(self, "_by_name", by_name)
+        object.__setattr__(self, "_outputs", {name: tuple(out) for name, out in outputs.items()})
+        object.__setattr__(self, "_order", self._sorted())
+
+    def _sorted(self) -> tuple[str, ...]:
+        sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(self.names(), ()))
+        for stream in self.streams:
+            sorter.add(stream.target, stream.origin)
+        try:
+            return tuple(sorter.static_order())
+        except CycleError as error:
+            raise self._cycle(error.args[1][1:]) from None
+
+    def _cycle(self, circle: list[str]) -> GraphError:
+        """The error about modules each of which feeds the next, and the last the first."""
+        first = min(circle, key=self.names().index)
+        turn = circle.index(first)
+        path = [*circle[turn:], *circle[:turn], first]
+        long = len(path) > _MOST_LISTED
+        shown = [*path[:3], f"({len(path) - 4} more)", first] if long else path
+        return GraphError(
+            f"the streams form a cycle: {' -> '.join(shown)}; remove one of them",
+            module=first,
+            stream=(path[0], path[1]),
+        )
+
+    def _check_names(self) -> None:
+        counts = Counter(module.name for module in self.modules)
+        for name, count in counts.items():
+            if count > 1:
+                raise GraphError(f"module {name} is defined twice; give one another name")
+        if self.source not in counts:
+            raise GraphError(_no_module(self.source, counts))
+        pairs = Counter((stream.origin, stream.target) for stream in self.streams)
+        for pair, count in pairs.items():
+            for end in pair:
+                if end not in counts:
+                    raise GraphError(_no_module(end, counts), stream=pair)
+            if count > 1:
+                raise GraphError(
+                    f"stream {' -> '.join(pair)} is given {count} times; "
+                    "keep one, with the probabilities added up",
+                    stream=pair,
+                )
+
+    def _check_streams(self) -> None:
         for name in self.names():
             streams = self.outputs(name)
-            if any(not 0 < stream.probability <= 1 for stream in streams):
-                raise SettingError(f"probabilities of module {name} must be in (0, 1]")
+            for stream in streams:
+                _check_stream(stream)
             total = sum(stream.probability for stream in streams)
             if streams and abs(total - 1) > 1e-6:
-                raise SettingError(
-                    f"the probabilities of the streams from {name} must sum to 1, got {total:g}"
+                raise GraphError(
+                    f"the probabilities of the streams from {name} must sum to 1, got {total:g}",
+                    stream=(name, streams[0].target),
                 )
-            if any(not stream.selectivity > 0 for stream in streams):
-                raise SettingError(f"selectivity of the streams from {name} must be above 0")
+
+    def _check_sources(self) -> None:
+        fed = {stream.target: stream for stream in self.streams}
+        if self.source in fed:
+            before = fed[self.source].origin
+            raise GraphError(
+                f"source {self.source} is fed by module {before}; name as source the one module "
+                "that no stream leads to",
+                stream=(before, self.source),
+            )
+        for name in self.names():
+            if name not in fed and name != self.source:
+                raise GraphError(
+                    f"no row can reach module {name} from {self.source}: no stream leads to "
+                    f"{name}, and a graph has one source",
+                    module=name,
+                )
+
+    def _check_visits(self) -> None:
+        for name, visits in self.visits().items():
+            if not 0 < visits < inf:
+                raise GraphError(
+                    f"module {name} sees {visits:g} rows for each row of {self.source}; "
+                    "bring the probabilities and selectivities on the way nearer to 1",
+                    module=name,
+                )
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
+def _check_stream(stream: Stream) -> None:
+    ends = (stream.origin, stream.target)
+    if not 0 < stream.probability <= 1:
+        raise GraphError(
+            f"probability of stream {' -> '.join(ends)} must be above 0 and at most 1, "
+            f"got {stream.probability:g}",
+            stream=ends,
+        )
+    if not 0 < stream.selectivity < inf:
+        raise GraphError(
+            f"selectivity of the streams from {stream.origin} must be above 0 and finite, "
+            f"got {stream.selectivity:g}",
+            stream=ends,
+        )
+
+
+def _no_module(name: str, names: Collection[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    listed = ", ".join(islice(names, _MOST_LISTED))
+    return f"there is no module {name!r}; there are {listed}{f' and {more} more' * (more > 0)}"

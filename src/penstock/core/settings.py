@@ -13,6 +13,7 @@ Pause(for_=120.0)
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from penstock.core.convert import MISFITS, convert, kind_of
@@ -72,7 +73,7 @@ def read_setting(
     if name not in known:
         raise SettingError(f"{of} has no setting {key!r}{near(name, known)}")
     chosen = known[name]
-    return chosen.name, _read(chosen, get_type_hints(part)[chosen.name], value, f"{key} of {of}")
+    return chosen.name, _read(chosen, _hints(part)[chosen.name], value, f"{key} of {of}")
 
 
 def missing_settings(part: type, values: Iterable[str]) -> tuple[str, ...]:
@@ -107,6 +108,11 @@ def near(word: str, known: Iterable[str]) -> str:
 def option_names(part: type) -> tuple[str, ...]:
     """The settings that a part takes, as they are written."""
     return tuple(_outer(f.name) for f in _settable(part))
+
+
+@cache  # a file may have ten thousand modules
+def _hints(part: type) -> dict[str, Any]:
+    return get_type_hints(part)
 
 
 def _settable(part: type) -> list[Field[Any]]:

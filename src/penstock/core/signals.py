@@ -110,7 +110,8 @@ class Decision:
     configuration: Configuration
     why: str
     proposed: Configuration | None = None
-    """What the policy wanted before a guard changed it; None where no guard did."""
+    """What the policy wanted before a guard changed it; in a dry run, what would have been done
+    after all guards. None where no guard changed anything."""
     expects: Mapping[str, float] = field(default_factory=dict)
     """What the policy expects of the next step, such as `utilisation:count`."""
 

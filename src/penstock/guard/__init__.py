@@ -6,7 +6,7 @@
 | `cooldown` | `out` 0s, `in` 300s | changes of a module that has rested since its last |
 | `step-limit` | `out` 1, `in` 1 | so many executors more or fewer in one step |
 | `hold` | `needs` | changes of modules that were measured in full |
-| `dry-run` | | nothing: the decision is told and not made |
+| `dry-run` | | nothing: the decision is proposed and not made |
 
 Guards nest in any order, the outermost having the last word:
 

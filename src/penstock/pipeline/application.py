@@ -4,18 +4,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.plant.spark.source import RowMaker
+
+RowWork = Callable[[pa.RecordBatch], pa.RecordBatch]
+"""Makes one row of one row; importable by name, so that executors can have it."""
+
+
+def unchanged(rows: DataFrame) -> DataFrame:
+    """For an operator that has no more to say than its work on each row."""
+    return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """A step from one streaming table to the next. Rows carry their moment of creation as `ts`."""
 
-    apply: Callable[[DataFrame], DataFrame]
     schema: str
     """The columns that it puts out, as Spark writes them."""
+    work: RowWork | None = None
+    """What it does to each row, timed one by one; before `apply`."""
+    apply: Callable[[DataFrame], DataFrame] = unchanged
+    """What it does to the table, in Spark's own words."""
+    route: str | None = None
+    """The column that says which operator a row goes to, where there are several."""
     shuffles: bool = False
     """Whether rows change places between executors; such operators usually hold state."""
 
@@ -39,6 +53,6 @@ class Application:
     rows: Callable[[int], RowMaker]
     """Makes the rows of the source, given a seed."""
     operators: Mapping[str, Operator]
-    """By name, in the order in which rows cross them."""
+    """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
     consumer: Callable[[Any], Consumer]
     """Makes the consumer, given the folder where it publishes."""

@@ -5,17 +5,23 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph
-from penstock.core.settings import near, seconds
+from penstock.core.graph import FlowGraph, Module
+from penstock.core.settings import near, option_names, seconds
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
+from penstock.model.flow_graph import unpriced
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import APPLICATIONS, Part
+from penstock.pipeline.shape import misfits
 from penstock.policy import POLICIES, Static
 
 _STEPS: Final = 30
 """Steps of a run whose duration is not given."""
+_SOME_GRAPH: Final = FlowGraph(
+    source="any", modules=(Module(name="any", service_time=1.0, price=1.0, delay_cost=1.0),)
+)
+"""One that every policy can do with, so that mistakes in settings show beside those of a graph."""
 _BY_MODULE: Final = frozenset({"degrees", "low", "high"})
 """Settings of policies and guards that may differ from module to module."""
 
@@ -53,7 +59,7 @@ def read_timing(draft: Draft) -> Timing | None:
     return assemble(draft, (), given, Timing, of="the pipeline")
 
 
-def read_policy(draft: Draft, modules: Iterable[str]) -> Part:
+def read_policy(draft: Draft, graph: FlowGraph | None) -> Part:
     """`policy`: a name, or a mapping with the name and its settings."""
     given = draft.at(("policy",))
     if given is None:
@@ -69,9 +75,24 @@ def read_policy(draft: Draft, modules: Iterable[str]) -> Part:
     if policy is None:
         return Part("threshold")
     settings = {key: value for key, value in given.items() if key != "name"}
-    assemble(draft, ("policy",), settings, policy, of=f"policy {name}")
-    _check_names(draft, ("policy",), settings, modules)
+    of = f"policy {name}"
+    if takes_graph(policy):
+        _check_priced(draft, graph, str(name))
+        assemble(draft, ("policy",), settings, policy, of=of, graph=_SOME_GRAPH)
+    else:
+        assemble(draft, ("policy",), settings, policy, of=of)
+    _check_names(draft, ("policy",), settings, graph.names() if graph else ())
     return Part(str(name), settings)
+
+
+def takes_graph(policy: type) -> bool:
+    """Whether a policy decides for a whole graph, which it is given as a file has it."""
+    return "graph" in option_names(policy)
+
+
+def _check_priced(draft: Draft, graph: FlowGraph | None, policy: str) -> None:
+    for module, setting, why in unpriced(graph, policy) if graph else ():
+        draft.note(("modules", module, setting), why)
 
 
 def read_guards(draft: Draft, modules: Iterable[str]) -> tuple[Part, ...]:
@@ -125,18 +146,6 @@ def read_application(draft: Draft, graph: FlowGraph | None) -> str | None:
 
 
 def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:
-    needed = APPLICATIONS[application]
-    modules = [graph[name] for name in graph.order()]
-    for module in modules:
-        for operator in module.operators or (module.name,):
-            if operator not in needed:
-                what = f"pipeline {application} has no operator {operator!r}"
-                draft.note(("modules", module.name, "operators"), what + near(operator, needed))
-                return
-    got = [operator for module in modules for operator in module.operators or (module.name,)]
-    if tuple(got) != needed:
-        draft.note(
-            ("modules",),
-            f"the modules of pipeline {application} must run {', '.join(needed)} in this order, "
-            f"got {', '.join(got)}",
-        )
+    for misfit in misfits(graph, APPLICATIONS[application]):
+        place = () if misfit.module is None else (misfit.module, "operators")
+        draft.note(("modules", *place), misfit.message)

@@ -11,6 +11,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose
 from penstock.guard import GUARDS, Clamp, DryRun
+from penstock.pipeline.checks import takes_graph
 from penstock.pipeline.settings import PipelineFile
 from penstock.policy import POLICIES
 
@@ -20,11 +21,10 @@ def build_policy(file: PipelineFile) -> Policy:
 
     A dry run comes on top of even those, wherever the file lists it, or it would not be dry.
     """
-    policy: Policy = build(
-        choose(POLICIES, file.policy.name, of="policy"),
-        file.policy.settings,
-        of=f"policy {file.policy.name}",
-    )
+    kind = choose(POLICIES, file.policy.name, of="policy")
+    whole = {"graph": file.graph} if takes_graph(kind) else {}
+    of = f"policy {file.policy.name}"
+    policy: Policy = build(kind, file.policy.settings, of=of, **whole)
     guards = {part.name: choose(GUARDS, part.name, of="guard") for part in file.guards}
     for part in file.guards:
         if guards[part.name] is not DryRun:

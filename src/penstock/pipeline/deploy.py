@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,17 +29,26 @@ from penstock.pipeline.layout import (
     state_partitions,
 )
 from penstock.pipeline.query import process, warm_up
-from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.settings import APPLICATIONS, PipelineFile
 from penstock.pipeline.waiting import await_executors, await_first_rows, drain
 from penstock.plant.spark import source, stream
 from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.backend import Backend
-from penstock.plant.spark.durable import DurableStream, Tail
+from penstock.plant.spark.durable import DurableStream
 from penstock.plant.spark.plant import SparkPlant, Watched
 from penstock.plant.spark.welcome import Welcome
 
 _FIRST_ROWS: Final = 32
 """Rows that go through every query before the workload begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A Spark session, and how to see whether the cluster beneath it still stands."""
+
+    spark: SparkSession
+    check_cluster: Callable[[], None] = lambda: None
+    """Raises where it does not; a cluster that is not ours is not ours to watch."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,16 +81,17 @@ class Deployment:
 
     def _read(self, name: str) -> DataFrame:
         stage, reader = self.stages[name], self.spark.readStream
-        if stage.source is None:
+        if not stage.sources:
             return reader.format(source.FORMAT).option("feed", self.feed.encode()).load()
-        before = self.stages[stage.source]
-        return (
+        streams = [
             reader.format(stream.FORMAT)
-            .option("path", self._stream_path(stage.source))
-            .option("columns", before.schema)
+            .option("path", self._stream_path(origin, name))
+            .option("columns", self.stages[origin].schema)
             .option("hint", str(hint_path(self.workspace, name)))
             .load()
-        )
+            for origin in stage.sources
+        ]
+        return reduce(DataFrame.unionByName, streams)
 
     def _write(self, name: str, table: DataFrame) -> StreamingQuery:
         stage = self.stages[name]
@@ -95,11 +106,13 @@ class Deployment:
             )
         if not self.file.graph.outputs(name):
             return writer.foreachBatch(self._ending_batches(name, self.consumer)).start()
-        path = DurableStream(self._stream_path(name))
-        path.create()
+        paths = {key: self._stream_path(name, to) for key, to in stage.targets.items()}
+        for path in paths.values():
+            DurableStream(path).create()
         if stage.shuffles:  # Spark writes updates to no sink of ours
-            return writer.foreachBatch(self._ending_batches(name, _appending(path))).start()
-        return writer.format(stream.FORMAT).option("path", path.path).start()
+            sink = _appending(DurableStream(next(iter(paths.values()))))
+            return writer.foreachBatch(self._ending_batches(name, sink)).start()
+        return writer.format(stream.FORMAT).options(**stream.ways(paths, stage.route)).start()
 
     def _ending_batches(
         self, name: str, sink: Callable[[DataFrame, int], None]
@@ -113,18 +126,19 @@ class Deployment:
         return take
 
     def _arrivals(self, name: str) -> Callable[[], int]:
-        before = self.stages[name].source
-        if before is None:
+        origins = self.stages[name].sources
+        if not origins:
             return lambda: self.feed.arrived(time.time())
-        return Tail(DurableStream(self._stream_path(before))).length
+        streams = [DurableStream(self._stream_path(origin, name)) for origin in origins]
+        return lambda: sum(stream.length() for stream in streams)
 
-    def _stream_path(self, name: str) -> str:
-        return str(self.workspace / "streams" / name)
+    def _stream_path(self, origin: str, target: str) -> str:
+        return str(self.workspace / "streams" / f"{origin}--{target}")
 
 
 @contextmanager
 def deploy(
-    spark: SparkSession,
+    session: Session,
     file: PipelineFile,
     application: Application,
     *,
@@ -134,7 +148,8 @@ def deploy(
     on_progress: Callable[[str], None],
 ) -> Iterator[SparkPlant]:
     """The application running on the session, as a plant; drained and stopped at the end."""
-    stages = lay_out(file.graph, application)
+    spark = session.spark
+    stages = lay_out(file.graph, APPLICATIONS[file.name], application)
     backend = Backend(spark)
     memory = spark.sparkContext.getConf().get("spark.executor.memory")
     profiles = assign_profiles(backend, stages, memory or file.cluster.executor_memory)
@@ -167,6 +182,7 @@ def deploy(
         duration=duration,
         final=file.graph.sinks()[0],
         on_progress=on_progress,
+        check_cluster=session.check_cluster,
     )
     try:
         await_executors(actuator)

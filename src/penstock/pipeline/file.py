@@ -10,7 +10,8 @@ penstock.core.errors.FileError: wordcount.yaml with step=5: step of the pipeline
 got 5; write 5s, 5ms or 5m
 """
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -19,10 +20,11 @@ from penstock.core.errors import FileError
 from penstock.pipeline import allocation, checks, feed, flow
 from penstock.pipeline.find import Text, built_in, find
 from penstock.pipeline.located import Draft, Mistake, read
-from penstock.pipeline.overrides import override
+from penstock.pipeline.overrides import Setting, override
 from penstock.pipeline.resolve import resolve
 from penstock.pipeline.sections import assemble, check_keys, kind, mapping
 from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part, PipelineFile, Slo
+from penstock.record.secrets import redact_words
 
 __all__ = [
     "APPLICATIONS",
@@ -65,15 +67,21 @@ class Checked:
 
 
 def load(
-    name_or_path: str | PurePath, overrides: Iterable[str] = (), *, to_run: bool = False
+    name_or_path: str | PurePath,
+    overrides: Iterable[str] = (),
+    *,
+    conf: Iterable[str] = (),
+    to_run: bool = False,
 ) -> PipelineFile:
     """The file at a path, or the built-in one of a name; `key.path=value` changes a setting.
 
-    With `to_run` the file must name an application; a mere graph file will not do.
+    `conf` are settings of Spark's, as of `--conf`. With `to_run` the file must name an application;
+    a mere graph file will not do.
     """
-    checked = check(name_or_path, overrides)
+    overrides = tuple(overrides)
+    checked = check(name_or_path, overrides, conf=conf)
     if checked.mistakes:
-        raise FileError(_first(checked, name_or_path))
+        raise FileError(_first(checked, name_or_path, overrides))
     if checked.file is None:
         raise FileError(
             f"{checked.name} is an allocation graph, which can be planned but neither run nor "
@@ -87,20 +95,51 @@ def load(
     return checked.file
 
 
-def check(name_or_path: str | PurePath, overrides: Iterable[str] = ()) -> Checked:
+def check(
+    name_or_path: str | PurePath, overrides: Iterable[str] = (), *, conf: Iterable[str] = ()
+) -> Checked:
     """Every mistake of a file that can be found; raises only where it cannot be read at all."""
     text = find(name_or_path)
-    draft = _draft(text, overrides)
+    ours = [Setting.of_file(setting, text.name) for setting in overrides]
+    settings = [*ours, *(Setting.of_spark(setting) for setting in conf)]
+    draft, sort, file = _examine(text, settings)
+    mistakes = tuple(sorted(_with_culprits(draft.mistakes, text, settings)))
+    return Checked(name=text.name, sort=sort, mistakes=mistakes, file=file)
+
+
+def _examine(text: Text, settings: Iterable[Setting]) -> tuple[Draft, str, PipelineFile | None]:
+    """The draft with its mistakes, what sort of file it is, and the file where it has none."""
+    draft = _draft(text, settings)
     if allocation.is_allocation(draft.value):
         allocation.check(draft)
-        sort, file = "allocation graph", None
-    else:
-        file = _pipeline_file(draft, text)
-        sort = "graph" if draft.at(("pipeline",)) is None else "pipeline"
-    return Checked(name=text.name, sort=sort, mistakes=tuple(sorted(draft.mistakes)), file=file)
+        return draft, "allocation graph", None
+    file = _pipeline_file(draft, text)
+    return draft, "graph" if draft.at(("pipeline",)) is None else "pipeline", file
 
 
-def _draft(text: Text, overrides: Iterable[str]) -> Draft:
+def _with_culprits(
+    mistakes: Iterable[Mistake], text: Text, settings: Sequence[Setting]
+) -> list[Mistake]:
+    """The mistakes, each at the setting that brought it where the file itself is not to blame.
+
+    A setting may contradict a line that was right before, such as a step that outlasts the run.
+    """
+    if not settings or not any(mistake.place.line for mistake in mistakes):
+        return list(mistakes)
+    culprits: dict[str, Setting | None] = {}
+    for count in range(len(settings) + 1):
+        for found in _examine(text, settings[:count])[0].mistakes:
+            culprits.setdefault(found.sentence, settings[count - 1] if count else None)
+    return [_blaming(mistake, culprits[mistake.sentence]) for mistake in mistakes]
+
+
+def _blaming(mistake: Mistake, culprit: Setting | None) -> Mistake:
+    if culprit is None or mistake.place.line == 0:
+        return mistake
+    return Mistake(culprit.place, mistake.sentence)
+
+
+def _draft(text: Text, settings: Iterable[Setting]) -> Draft:
     draft = read(text.content, name=text.name)
     if draft.value is not None and not isinstance(draft.value, dict):
         raise FileError(
@@ -111,7 +150,7 @@ def _draft(text: Text, overrides: Iterable[str]) -> Draft:
         raise FileError(f"{text.name} is empty; a pipeline file has at least source and modules")
     if not allocation.is_allocation(draft.value):
         draft.value.setdefault("guards", ["hold"])
-    for setting in overrides:
+    for setting in settings:
         override(draft, setting)
     return draft
 
@@ -127,7 +166,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
     names = graph.names() if graph else ()
-    policy, guards = checks.read_policy(draft, names), checks.read_guards(draft, names)
+    policy, guards = checks.read_policy(draft, graph), checks.read_guards(draft, names)
     if draft.mistakes or source is None or graph is None or workload is None:
         return None
     file = PipelineFile(
@@ -155,7 +194,8 @@ def _read_part(draft: Draft, name: str, part: type[Any], *, like: str) -> Any:
     return assemble(draft, (name,), given, part, of=name)
 
 
-def _first(checked: Checked, name_or_path: str | PurePath) -> str:
+def _first(checked: Checked, name_or_path: str | PurePath, overrides: Iterable[str]) -> str:
     more = len(checked.mistakes) - 1
-    rest = f" (and {more} more, listed by `penstock validate {name_or_path}`)" if more else ""
-    return f"{checked.mistakes[0]}{rest}"
+    words = [str(name_or_path), *(word for one in overrides for word in ("--set", one))]
+    listed = f"listed by `penstock validate {shlex.join(redact_words(words))}`"
+    return f"{checked.mistakes[0]}{f' (and {more} more, {listed})' if more else ''}"

@@ -9,8 +9,8 @@ from typing import Final
 from penstock.core.errors import FileError
 from penstock.core.settings import near
 
-LARGEST: Final = 1_000_000
-"""Bytes; a pipeline file has a few thousand."""
+LARGEST: Final = 20_000_000
+"""Bytes; a pipeline file has a few thousand, a graph of ten thousand modules two million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def built_in() -> tuple[str, ...]:
     """The names of the pipelines that come with Penstock.
 
     >>> built_in()
-    ('wordcount',)
+    ('recognition', 'wordcount')
     """
     names = (entry.name for entry in resources.files("penstock.pipeline").iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))

@@ -1,18 +1,21 @@
 """The flow graph of a file: its source, modules and streams."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Module, Stream
+from penstock.core.graph import FlowGraph, GraphError, Module, Stream
 from penstock.core.settings import near, rate, seconds
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, kind, mapping, sentence, sequence
 
 NAME: Final = re.compile(r"[^\W\d_][\w-]*")
 """Names of modules also name folders, streams and settings of the command line."""
+
+_MOST_COMPARED: Final = 200
+"""Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ def read_graph(draft: Draft, source: Source | None) -> FlowGraph | None:
     """The graph, where source, modules and streams leave no doubt about it."""
     sound = source is not None
     modules = read_modules(draft)
-    names = [module.name for module in modules]
+    names = {module.name for module in modules}
     streams = [read_stream(draft, i, names) for i, _ in enumerate(_streams(draft))]
     if source and names and source.module not in names:
         draft.note(("source", "module"), _no_module(source.module, names))
@@ -100,7 +103,7 @@ def _stand_in(name: str, operators: object) -> Module:
     return Module(name=name, operators=tuple(str(operator) for operator in given))
 
 
-def read_stream(draft: Draft, position: int, names: Iterable[str]) -> Stream | None:
+def read_stream(draft: Draft, position: int, names: Collection[str]) -> Stream | None:
     """One of the streams; None where something is wrong with it."""
     path: Path = ("streams", position)
     like = "{from: splitter, to: counter}"
@@ -110,19 +113,19 @@ def read_stream(draft: Draft, position: int, names: Iterable[str]) -> Stream | N
         return None
     ends = {key: given[key] for key in ("from", "to") if key in given}
     rest = {key: value for key, value in given.items() if key not in ends}
-    if not _check_ends(draft, path, ends, list(names)):
+    if not _check_ends(draft, path, ends, names):
         assemble(draft, path, rest, Stream, of="the stream", origin="", target="")
         return None
     of = f"stream {ends['from']} -> {ends['to']}"
     return assemble(draft, path, rest, Stream, of=of, origin=ends["from"], target=ends["to"])
 
 
-def _check_ends(draft: Draft, path: Path, ends: Mapping[str, Any], names: list[str]) -> bool:
+def _check_ends(draft: Draft, path: Path, ends: Mapping[str, Any], names: Collection[str]) -> bool:
     before = len(draft.mistakes)
     for key in ("from", "to"):
         if key not in ends:
             draft.note(path, f"a stream needs {key}; write {{from: splitter, to: counter}}")
-        elif ends[key] not in names:
+        elif not isinstance(ends[key], str) or ends[key] not in names:
             draft.note((*path, key), _no_module(str(ends[key]), names))
     return len(draft.mistakes) == before
 
@@ -137,23 +140,21 @@ def _connect(
 ) -> FlowGraph | None:
     try:
         return FlowGraph(source=source.module, modules=tuple(modules), streams=tuple(streams))
-    except SettingError as error:
-        draft.note(_blamed(str(error), modules, streams), sentence(error))
+    except GraphError as error:
+        draft.note(_blamed(error, streams), sentence(error))
         return None
 
 
-def _blamed(message: str, modules: list[Module], streams: list[Stream]) -> Path:
-    """The stream or module that a message about the graph speaks of."""
-    for i, stream in enumerate(streams):
-        if f"{stream.origin} -> {stream.target}" in message:
-            return ("streams", i)
-    words = message.replace(",", " ").split()
-    for i, stream in enumerate(streams):
-        if stream.origin in words and "reach" not in words:
-            return ("streams", i)
-    unreached = [module.name for module in modules if f"reach module {module.name} " in message]
-    return ("modules", *unreached)
+def _blamed(error: GraphError, streams: list[Stream]) -> Path:
+    """Where the stream or the module stands that an error is about."""
+    if error.stream is None:
+        return ("modules", error.module) if error.module else ("modules",)
+    ends = [(stream.origin, stream.target) for stream in streams]
+    last = len(ends) - 1 - ends[::-1].index(error.stream)  # of two that are alike, the second
+    return ("streams", last)
 
 
-def _no_module(name: str, names: Iterable[str]) -> str:
+def _no_module(name: str, names: Collection[str]) -> str:
+    if len(names) > _MOST_COMPARED:
+        return f"there is no module {name!r} among the {len(names)} of the file"
     return f"there is no module {name!r}{near(name, names)}"

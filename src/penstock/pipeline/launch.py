@@ -1,5 +1,6 @@
 """From a pipeline file to a running plant: a cluster, a session on it, and the queries."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -8,14 +9,14 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from pyspark.sql import SparkSession
-
 import penstock
 from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 from penstock.pipeline.application import Application
-from penstock.pipeline.deploy import deploy
+from penstock.pipeline.deploy import Session, deploy
 from penstock.pipeline.layout import lay_out
+from penstock.pipeline.recognition import RECOGNITION
+from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_free
@@ -24,11 +25,10 @@ from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
 
-OURS: Final = frozenset(
-    {"spark.dynamicAllocation.enabled", "spark.decommission.enabled", "spark.executor.cores"}
-)
-"""Settings of Spark's without which executors could not be scaled one by one."""
-APPLICATIONS: Final[Mapping[str, Application]] = {"wordcount": WORDCOUNT}
+APPLICATIONS: Final[Mapping[str, Application]] = {
+    "recognition": RECOGNITION,
+    "wordcount": WORDCOUNT,
+}
 
 
 @contextmanager
@@ -48,9 +48,9 @@ def open_spark(
     with (
         _tidied(scratch),
         _workspace(file, scratch, folder.name) as workspace,
-        session_on(file, master, scratch, java_home) as spark,
+        session_on(file, master, scratch, java_home) as session,
         deploy(
-            spark,
+            session,
             file,
             APPLICATIONS[file.name],
             workspace=workspace,
@@ -66,18 +66,15 @@ def check_start(file: PipelineFile, master: str | None) -> None:
     """Refuse what cannot start, before anything is started or written."""
     if file.name not in APPLICATIONS:
         raise SettingError(f"there is no pipeline {file.name!r}{near(file.name, APPLICATIONS)}")
-    lay_out(file.graph, APPLICATIONS[file.name])
-    for key in OURS.intersection(file.cluster.conf):
-        raise SettingError(
-            f"{key} is Penstock's to set, or it could not scale; take it out of conf"
-        )
+    lay_out(file.graph, SHAPES[file.name], APPLICATIONS[file.name])
     find_java()
     if file.cluster.ui_port is not None:
         check_port_free(file.cluster.ui_port, "cluster.ui_port")
     if master is not None:
         check_master(master)
         return
-    _check_room(file)
+    if (lack := file.lack_of_room()) is not None:
+        raise SettingError(lack)
     if file.cluster.port:
         check_port_free(file.cluster.port, "cluster.port")
 
@@ -115,15 +112,17 @@ def _tidied(scratch: Path) -> Iterator[None]:
 @contextmanager
 def session_on(
     file: PipelineFile, master: str | None, scratch: Path, java_home: Path
-) -> Iterator[SparkSession]:
+) -> Iterator[Session]:
     """A session on the cluster at `master`, or on one of our own that ends with it."""
     name, log = f"penstock {file.name}", scratch / "driver.log"
     environment = {"JAVA_HOME": str(java_home)}
     if master is not None:
+        # Spark's own choice, the first python3 on the path, need not have what we need.
+        environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
         conf = {**ELASTIC, **_pages(file), **file.cluster.spark_conf()}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
             spark.sparkContext.addPyFile(str(_pack(scratch)))
-            yield spark
+            yield Session(spark=spark)
         return
     with _embedded(file, scratch, java_home) as cluster:
         environment |= {
@@ -136,17 +135,7 @@ def session_on(
         conf = {**ELASTIC, **EMBEDDED, **_pages(file), **memory, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
-            yield spark
-
-
-def _check_room(file: PipelineFile) -> None:
-    """Refuse a file whose modules could ask for more executors than the cluster holds."""
-    most, room = sum(module.max_replicas for module in file.graph.modules), file.cluster.room()
-    if most > room:
-        raise SettingError(
-            f"the modules may grow to {most} executors and the cluster has room for {room}; "
-            "raise workers, cores or memory of cluster, or lower max_replicas"
-        )
+            yield Session(spark=spark, check_cluster=cluster.check)
 
 
 def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedCluster:

@@ -1,5 +1,6 @@
 """Which module runs which operators, under which profile, and when its executors may leave."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from pyspark.sql import SparkSession
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.pipeline.application import Application, Operator
+from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.plant.spark.actuator import Lane
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
 
@@ -19,8 +21,15 @@ class Stage:
 
     module: Module
     operators: tuple[Operator, ...]
-    source: str | None
-    """The module that feeds it; None where the workload does."""
+    sources: tuple[str, ...]
+    """The modules that feed it; none where the workload does."""
+    targets: Mapping[str, str]
+    """The modules that it feeds, by the operator that a row may be meant for."""
+
+    @property
+    def route(self) -> str | None:
+        """The column that tells where a row goes, where there are several ways."""
+        return self.operators[-1].route if len(self.targets) > 1 else None
 
     @property
     def shuffles(self) -> bool:
@@ -33,27 +42,20 @@ class Stage:
         return self.operators[-1].schema
 
 
-def lay_out(graph: FlowGraph, application: Application) -> dict[str, Stage]:
-    """Which module runs which operators, checked against the application's order."""
-    order = graph.order()
-    for name in order:
-        if len(graph.outputs(name)) > 1:
-            raise SettingError(f"module {name} feeds several modules; this pipeline is a chain")
-    named = {name: graph[name].operators or (name,) for name in order}
-    chain = [operator for name in order for operator in named[name]]
-    if chain != list(application.operators):
-        raise SettingError(
-            f"the modules run {', '.join(chain)}; "
-            f"this pipeline needs {', '.join(application.operators)}, in this order"
-        )
-    feeds = {s.target: s.origin for s in graph.streams}
+def lay_out(graph: FlowGraph, shape: Shape, application: Application) -> dict[str, Stage]:
+    """Which module runs which operators, checked against the application's shape."""
+    for misfit in misfits(graph, shape):
+        raise SettingError(misfit.message)
+    named = operators_of(graph)
+    first = {operators[0]: module for module, operators in named.items()}
     return {
         name: Stage(
             module=graph[name],
             operators=tuple(application.operators[operator] for operator in named[name]),
-            source=feeds.get(name),
+            sources=tuple(s.origin for s in graph.streams if s.target == name),
+            targets={after: first[after] for after in shape.after(named[name][-1])},
         )
-        for name in order
+        for name in graph.order()
     }
 
 

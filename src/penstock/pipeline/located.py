@@ -18,12 +18,13 @@ from typing import Any, Final
 import yaml
 
 from penstock.core.errors import FileError
+from penstock.pipeline.nodes import compose
 
 Path = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
 
 MOST_VALUES: Final = 100_000
-"""Values in a file after its aliases are followed; a few nested ones can stand for billions."""
+"""Values that the aliases of a file may add to it; a few nested ones can stand for billions."""
 
 _INTEGER: Final = re.compile(r"[-+]?[0-9]{1,300}")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -82,11 +83,13 @@ class Draft:
     value: Any
     places: dict[Path, Place] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
+    _noted: set[Mistake] = field(default_factory=set, repr=False)
 
     def note(self, path: Path, sentence: str) -> None:
         """Write down a mistake at the place of a value, or of the nearest value around it."""
         mistake = Mistake(self.place(path), sentence)
-        if mistake not in self.mistakes:
+        if mistake not in self._noted:
+            self._noted.add(mistake)
             self.mistakes.append(mistake)
 
     def place(self, path: Path) -> Place:
@@ -110,8 +113,8 @@ def read(text: str, *, name: str) -> Draft:
     """Read YAML; a key that stands twice becomes a mistake, bad syntax an error."""
     draft = Draft(name=name, value=None)
     try:
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
-        draft.value = None if root is None else _Values(draft).read(root, ())
+        root = compose(text)
+        draft.value = None if root is None else _Values(draft, len(text)).read(root, ())
     except yaml.YAMLError as error:
         raise FileError(_explain(error, text, name)) from None
     except RecursionError:
@@ -135,16 +138,19 @@ def scalar(text: str) -> Any:
 class _Values:
     """Plain values from the nodes of YAML, with their places written into a draft."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, own: int) -> None:
         self.draft = draft
         self.open: list[yaml.Node] = []
-        self.left = MOST_VALUES
+        self.left = MOST_VALUES + own
 
     def read(self, node: yaml.Node, path: Path) -> Any:
         self.left -= 1
         line = node.start_mark.line + 1
         if self.left < 0:
-            raise FileError(f"{self.draft.name} unfolds to more than {MOST_VALUES} values")
+            raise FileError(
+                f"{self.draft.name} unfolds to more than {MOST_VALUES} values beyond its own; "
+                "use fewer aliases inside aliases"
+            )
         if any(node is outer for outer in self.open):
             raise FileError(f"{self.draft.name}, line {line}: an alias stands inside itself")
         self.draft.places.setdefault(path, Place(line, f"{self.draft.name}, line {line}"))

@@ -9,10 +9,12 @@
 'job.yaml with policy.high=0.8'
 """
 
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from penstock.core.errors import FileError, SettingError
 from penstock.pipeline.located import Draft, Path, Place, read
+from penstock.record.secrets import redact_words
 
 SHORT: Final = {"policy": "name", "workload": "kind"}
 """Sections that can be a single word, and the key that this word stands for."""
@@ -21,20 +23,61 @@ OPAQUE: Final = "cluster.conf."
 """What follows this is one key."""
 
 
-def override(draft: Draft, setting: str) -> None:
-    """Apply one `key.path=value`, or `list+=item`; the value is YAML."""
-    keys, equals, text = setting.partition("=")
-    path = _path(keys.removesuffix("+"))
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as it was given: `key.path=value`, or `list+=item`."""
+
+    text: str
+    told: str
+    """How messages call it."""
+    literal: bool = False
+    """Whether the value is a text as it stands, rather than YAML."""
+
+    @classmethod
+    def of_file(cls, text: str, name: str) -> "Setting":
+        """One for a key of the file of that name."""
+        return cls(text, f"{name} with {_readable(text)}")
+
+    @classmethod
+    def of_spark(cls, text: str) -> "Setting":
+        """One of Spark's own.
+
+        >>> Setting.of_spark("spark.ssl.keyPassword=hush").told
+        '--conf spark.ssl.keyPassword=(redacted)'
+        """
+        if not all(part.strip() for part in text.partition("=")[:2]):
+            raise SettingError(
+                f"--conf is written as name=value, such as spark.executor.memory=2g, got {text!r}"
+            )
+        return cls(OPAQUE + text, f"--conf {_readable(text)}", literal=True)
+
+    @property
+    def place(self) -> Place:
+        """Where its value stands: on no line of any file."""
+        return Place(0, self.told)
+
+
+def override(draft: Draft, given: str | Setting) -> None:
+    """Apply one setting; a text is one for the file."""
+    setting = given if isinstance(given, Setting) else Setting.of_file(given, draft.name)
+    keys, equals, text = setting.text.partition("=")
+    adds = keys.endswith("+") and not setting.literal
+    path = _path(keys.removesuffix("+") if adds else keys)
     if not equals or not all(path):
         raise SettingError(
             f"a setting is written as key=value, such as step=5s or cluster.workers=3, "
-            f"got {setting!r}"
+            f"got {setting.text!r}"
         )
-    place = Place(0, f"{draft.name} with {setting}")
-    value = _value(text, place)
-    if keys.endswith("+"):
+    place = setting.place
+    value = text if setting.literal else _value(text, place)
+    if adds:
         path = _end_of(draft, path, place)
     _put(draft, path, value, place)
+
+
+def _readable(setting: str) -> str:
+    """A setting without the password that may be in it: messages end up in logs."""
+    return redact_words([setting])[0]
 
 
 def _path(keys: str) -> Path:

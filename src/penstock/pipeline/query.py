@@ -21,22 +21,37 @@ _HANDSHAKE: Final = 0.05
 def process(stage: Stage, rows: DataFrame, profile: ResourceProfile | None) -> DataFrame:
     """What the module makes of its rows, on executors of the given profile."""
     module = stage.module
-    serve = Serve(service_time=module.service_time, service_cv=module.service_cv, work=module.work)
-    table = _observed(_served(rows, serve, profile)).drop(SERVICE)
+    own = tuple(operator.work for operator in stage.operators if operator.work is not None)
+    serve = Serve(
+        service_time=module.service_time,
+        service_cv=module.service_cv,
+        work=module.work,
+        own=own,
+    )
+    columns = _columns(stage.schema) if own else rows.schema
+    table = _observed(_served(rows, columns, serve, profile)).drop(SERVICE)
     for operator in stage.operators:
         table = operator.apply(table)
     return table
+
+
+def _columns(ddl: str) -> StructType:
+    parsed = StructType.fromDDL(ddl)
+    assert isinstance(parsed, StructType)  # noqa: S101  # a list of columns is nothing else
+    return parsed
 
 
 def warm_up(spark: SparkSession, profile: ResourceProfile | None, tasks: int) -> None:
     """A task for each executor of a profile, through Python and back."""
     rows = spark.range(0, tasks, 1, tasks)
     with suppress(PySparkException, Py4JError):  # the session may end in the middle of it
-        _served(rows, Serve(service_time=_HANDSHAKE), profile).collect()
+        _served(rows, rows.schema, Serve(service_time=_HANDSHAKE), profile).collect()
 
 
-def _served(rows: DataFrame, serve: Serve, profile: ResourceProfile | None) -> DataFrame:
-    schema = StructType([*rows.schema, StructField(SERVICE, DoubleType())])
+def _served(
+    rows: DataFrame, columns: StructType, serve: Serve, profile: ResourceProfile | None
+) -> DataFrame:
+    schema = StructType([*columns, StructField(SERVICE, DoubleType())])
     return rows.mapInArrow(serve, schema, profile=profile)
 
 

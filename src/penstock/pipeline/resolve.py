@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -59,13 +60,19 @@ def _stream(stream: Stream) -> dict[str, Any]:
 
 def _settings(part: Any) -> dict[str, Any]:
     """The fields of a part as they are written in a file; those without a value are left out."""
-    timed = {f.name: f.metadata.get("read") is parse_duration for f in fields(part)}
-    values = {name: getattr(part, name) for name in timed}
+    kind: type = type(part)
+    values = {name: getattr(part, name) for name in _timed(kind)}
     return {
-        name: _seconds(value) if timed[name] else plain(value)
+        name: _seconds(value) if _timed(kind)[name] else plain(value)
         for name, value in values.items()
         if value is not None
     }
+
+
+@cache
+def _timed(kind: type) -> dict[str, bool]:
+    """Which fields there are, and whether they hold seconds."""
+    return {f.name: f.metadata.get("read") is parse_duration for f in fields(kind)}
 
 
 def _seconds(value: float) -> str:

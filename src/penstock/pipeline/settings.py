@@ -10,12 +10,29 @@ from penstock.core.graph import FlowGraph
 from penstock.core.roles import Workload
 from penstock.core.settings import seconds
 from penstock.pipeline.flow import Source
+from penstock.pipeline.shape import Shape, chain
 
-APPLICATIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "wordcount": ("splitter", "filter", "counter", "consumer"),
+APPLICATIONS: Final[Mapping[str, Shape]] = {
+    "wordcount": chain("splitter", "filter", "counter", "consumer"),
+    "recognition": Shape(
+        ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),
+        (
+            ("dispatcher", "denoiser-1"),
+            ("dispatcher", "denoiser-2"),
+            ("denoiser-1", "edge-detector"),
+            ("denoiser-2", "edge-detector"),
+            ("edge-detector", "recognizer"),
+        ),
+    ),
 }
-"""Applications that run on Spark, and their operators in the order in which rows cross them."""
+"""Applications that run on Spark, and how rows cross their operators."""
 
+OURS: Final = frozenset(
+    {"spark.dynamicAllocation.enabled", "spark.decommission.enabled", "spark.executor.cores"}
+)
+"""Settings of Spark's without which executors could not be scaled one by one."""
+
+_MEMORY: Final = "spark.executor.memory"
 _SIZE: Final = re.compile(r"(\d{1,9})([kmgt])b?", re.IGNORECASE)
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _LEAST_EXECUTOR: Final = 450 * 2**20  # Spark refuses an executor with less
@@ -94,16 +111,24 @@ class ClusterSettings:
         for key in self.conf:
             if not key.startswith("spark."):
                 raise SettingError(f"conf of cluster takes settings of Spark, got {key!r}")
+            if key in OURS:
+                raise SettingError(
+                    f"{key} is Penstock's to set, or it could not scale; take it out of conf"
+                )
 
     def spark_conf(self) -> dict[str, str]:
         """`conf` as Spark writes it."""
         return {k: v if isinstance(v, str) else str(v).lower() for k, v in self.conf.items()}
 
     def room(self) -> int:
-        """Executors that the embedded cluster can hold."""
+        """Executors that the embedded cluster can hold.
+
+        >>> ClusterSettings(conf={"spark.executor.memory": "3g"}).room()
+        4
+        """
         worker = parse_size(self.memory, "memory of cluster")
-        executor = parse_size(self.executor_memory, "executor_memory of cluster")
-        return self.workers * min(self.cores, worker // executor)
+        given = str(self.conf.get(_MEMORY, self.executor_memory))
+        return self.workers * min(self.cores, worker // parse_size(given, _MEMORY))
 
     def _of(self, name: str) -> Any:
         return getattr(self, name)
@@ -120,6 +145,9 @@ class ClusterSettings:
                 f"executor_memory of cluster is {self.executor_memory}, more than a worker has; "
                 f"raise memory, which is {self.memory}"
             )
+        theirs = self.conf.get(_MEMORY)
+        if theirs is not None and parse_size(str(theirs), _MEMORY) < _LEAST_EXECUTOR:
+            raise SettingError(f"{_MEMORY} must be at least 450m, got {theirs}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +177,17 @@ class PipelineFile:
     """The file as it was written."""
     resolved: Mapping[str, Any]
     """Everything above as plain values, overrides and defaults included: itself a pipeline file."""
+
+    def lack_of_room(self) -> str | None:
+        """Why the embedded cluster would not do for this file; None where it would."""
+        most = sum(module.max_replicas for module in self.graph.modules)
+        if most <= self.cluster.room():
+            return None
+        return (
+            f"the modules may grow to {most} executors and the cluster has room for "
+            f"{self.cluster.room()}; raise workers, cores or memory of cluster, "
+            "or lower max_replicas"
+        )
 
 
 def parse_size(text: str, what: str) -> int:

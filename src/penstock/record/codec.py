@@ -84,4 +84,4 @@ def _plain_dataclass(value: object) -> dict[str, Any] | None:
 
 @cache
 def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
+    return tuple(f.name for f in fields(kind) if f.init)

@@ -62,21 +62,35 @@ class LineFile:
     """A file that grows by whole lines, each out of our hands when `append` returns.
 
     A line that does not fit is taken back, so that only a kill can leave half a line. The file
-    appears with its first line. Threads may share one.
+    appears with its first line. Threads may share one. While it is held, lines wait in memory.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, held: bool = False) -> None:
         self._path = path
         self._lock = Lock()
         self._file: FileIO | None = None
         self._closed = False
+        self._waiting: list[str] | None = [] if held else None
 
     def append(self, line: str) -> None:
         """Add a line, unless the file has been closed."""
         with self._lock, writing(self._path.parent):
-            if not self._closed:
-                self._file = self._file or FileIO(self._path, "a")
-                _append(self._file, (line + "\n").encode("utf-8"))
+            if self._waiting is not None:
+                self._waiting.append(line)
+            else:
+                self._write(line)
+
+    def release(self) -> None:
+        """Write what has waited, and hold back no more."""
+        with self._lock, writing(self._path.parent):
+            waiting, self._waiting = self._waiting, None
+            for line in waiting or ():
+                self._write(line)
+
+    def _write(self, line: str) -> None:
+        if not self._closed:
+            self._file = self._file or FileIO(self._path, "a")
+            _append(self._file, (line + "\n").encode("utf-8"))
 
     def close(self) -> None:
         """Sync to the disk and close; once more does nothing."""
@@ -84,9 +98,17 @@ class LineFile:
             self._closed = True
             if self._file is not None and not self._file.closed:
                 try:
-                    os.fsync(self._file.fileno())
+                    _sync(self._file)
                 finally:
                     self._file.close()
+
+
+def _sync(file: FileIO) -> None:
+    try:
+        os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a pipe or a device, such as /dev/null, keeps nothing
+            raise
 
 
 def _append(file: FileIO, data: bytes) -> None:

@@ -1,24 +1,21 @@
 """The folder that a run leaves, written as the run goes."""
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from penstock.core.errors import FileError
 from penstock.core.signals import Tick
+from penstock.record import place
 from penstock.record.codec import dumps, tick_to_json
-from penstock.record.disk import LineFile, check_space, write_whole, writing
+from penstock.record.disk import LineFile, check_space, write_whole
+from penstock.record.place import PROGRESS, REPORT, SETTINGS, SUMMARY, TICKS
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary
 
-SETTINGS: Final = "settings.json"
-TICKS: Final = "ticks.jsonl"
-PROGRESS: Final = "progress.jsonl"
-SUMMARY: Final = "summary.json"
-REPORT: Final = "report.html"
+__all__ = ["PROGRESS", "REPORT", "SETTINGS", "SUMMARY", "TICKS", "RunFolder"]
 
 _LEAST_FREE: Final = 50_000_000
 
@@ -32,32 +29,48 @@ class RunFolder:
         folder.finish(summarise(...))
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        settings: RunSettings,
+        *,
+        replaces: bool,
+        let_go: Callable[[], None],
+        undo: Callable[[], None],
+    ) -> None:
         self.path = path
+        self._settings = settings
+        self._replaces = replaces
+        self._let_go = let_go
+        self._undo = undo
+        self._logs = place.logs(path)
+        self._begun = False
         self._ticks = LineFile(path / TICKS)
-        self._progress = LineFile(path / PROGRESS)
+        self._progress = LineFile(path / PROGRESS, held=True)
 
     @classmethod
     def create(
         cls, path: Path, settings: RunSettings, *, least_free: int = _LEAST_FREE
     ) -> "RunFolder":
-        """Make the folder, sure that it can be written; a finished run in it is replaced.
+        """Make the folder, sure that it can be written and that no other run is going on in it.
 
+        A finished run in it is replaced with the first tick, and left as it was if none comes.
         `least_free` is in bytes. A refusal leaves the disk as it was.
         """
-        undo = _make(path)
-        try:
-            _check_ours(path)
+        with ExitStack() as refused:
+            undo = refused.callback(place.make(path))
+            claim = refused.enter_context(place.claim(path))
+            replaces = place.holds_run(path)
             check_space(path, least_free)
-            _clear(path)
-            _begin(path, settings)
-            return cls(path)
-        except BaseException:
-            undo()
-            raise
+            folder = cls(path, settings, replaces=replaces, let_go=claim.close, undo=undo)
+            if not replaces:
+                folder._begin()
+            refused.pop_all()
+        return folder
 
     def write(self, tick: Tick) -> None:
         """Add one turn of the loop."""
+        self._begin()
         self._ticks.append(dumps(tick_to_json(tick)))
 
     def write_progress(self, text: str) -> None:
@@ -70,13 +83,35 @@ class RunFolder:
 
     def finish(self, summary: Summary) -> None:
         """Add the summary, which marks the run as finished, and close."""
+        self._begin()
         self.close()
         write_whole(self.path / SUMMARY, dumps(summary.to_json(), indent=2) + "\n")
 
+    def withdraw(self, *, keep_logs: bool) -> Path | None:
+        """Take back what was written of a run that had no tick; returns where its logs are."""
+        with suppress(FileError):  # what is thrown away need not be whole
+            self.close()
+        new = [log for log, at in place.logs(self.path).items() if self._logs.get(log) != at]
+        if not self._replaces:
+            place.sweep(self.path, keep={*self._logs, *(new if keep_logs else ())})
+            self._undo()
+        return new[0].parent if new and keep_logs else None
+
     def close(self) -> None:
         """Sync to the disk what there is; a run that is not finished stays readable."""
-        self._ticks.close()
-        self._progress.close()
+        with ExitStack() as last:
+            last.callback(self._let_go)
+            last.callback(self._progress.close)
+            self._ticks.close()
+
+    def _begin(self) -> None:
+        """Put this run in the place of the one before, if any."""
+        if self._begun:
+            return
+        place.clear(self.path)
+        place.begin(self.path, dumps(self._settings.to_json(), indent=2) + "\n")
+        self._begun = True
+        self._progress.release()
 
     def __enter__(self) -> Self:
         return self
@@ -89,62 +124,3 @@ class RunFolder:
         else:
             with suppress(FileError):  # the first thing that went wrong is the one to tell
                 self.close()
-
-
-def _make(path: Path) -> Callable[[], None]:
-    """Make the folder and its parents; returns what takes the new ones away again."""
-    with writing(path):
-        made = [folder for folder in (path, *path.parents) if not folder.exists()]
-        if path not in made and not path.is_dir():
-            raise FileError(f"the run folder {path} is a file; give --out another folder")
-        path.mkdir(parents=True, exist_ok=True)
-
-    def undo() -> None:
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
-
-    return undo
-
-
-def _check_ours(path: Path) -> None:
-    """Refuse a folder with anything in it but a finished run."""
-    with writing(path):
-        if not any(path.iterdir()):
-            return
-    remedy = "remove it or give --out another folder"
-    if not _is_run(path):
-        raise FileError(f"the folder {path} holds something that is not a run; {remedy}")
-    if not (path / SUMMARY).exists():
-        raise FileError(f"the folder {path} holds a run that did not finish; {remedy}")
-
-
-def _is_run(path: Path) -> bool:
-    try:
-        settings = json.loads((path / SETTINGS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(settings, dict) and "format" in settings and (path / TICKS).exists()
-
-
-def _clear(path: Path) -> None:
-    """Remove a finished run, its summary first so that half of it never passes for whole."""
-    with writing(path):
-        for name in (SUMMARY, REPORT, PROGRESS, TICKS, SETTINGS):
-            (path / name).unlink(missing_ok=True)
-
-
-def _begin(path: Path, settings: RunSettings) -> None:
-    text = dumps(settings.to_json(), indent=2) + "\n"
-    with writing(path):
-        try:
-            (path / TICKS).open("x").close()
-        except FileExistsError:
-            raise FileError(
-                f"another run has just begun in {path}; give --out another folder"
-            ) from None
-    try:
-        write_whole(path / SETTINGS, text)
-    except BaseException:
-        (path / TICKS).unlink(missing_ok=True)
-        raise

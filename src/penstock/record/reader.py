@@ -60,7 +60,7 @@ def _object_reader(kind: Any) -> Reader:
     So do those whose default JSON cannot say, such as an endless buffer, written as null.
     """
     hints, required = get_type_hints(kind), _required(kind)
-    readers = {f.name: reader(hints[f.name]) for f in fields(kind)}
+    readers = {f.name: reader(hints[f.name]) for f in fields(kind) if f.init}
     unsayable = {name for name in readers if name not in required and not _optional(hints[name])}
 
     def read(value: Any) -> Any:
@@ -143,7 +143,7 @@ def _optional(hint: Any) -> bool:
 
 @cache
 def _required(kind: Any) -> frozenset[str]:
-    return frozenset(f.name for f in fields(kind) if not _has_default(f))
+    return frozenset(f.name for f in fields(kind) if f.init and not _has_default(f))
 
 
 def _has_default(field: Field[Any]) -> bool:

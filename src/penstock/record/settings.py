@@ -1,7 +1,7 @@
 """What was run: enough to read a recording without the machine it was made on."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +12,12 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.record.codec import plain
 from penstock.record.reader import reader
+from penstock.record.secrets import redact, redact_words
 
 FORMAT: Final = 1
 """Version of the run folder; a change that breaks a reader of `docs/run-folder.md` raises it."""
 
 _PLANTS: Final = ("spark", "twin", "replay")
-_SECRET: Final = re.compile(
-    r"(?:secret|passw(?:or)?d|token|credential|access[._-]?key)(?![a-z])[\w.-]*", re.IGNORECASE
-)
-_ASSIGNED: Final = re.compile(rf"({_SECRET.pattern})=.*", re.IGNORECASE | re.DOTALL)
-_HIDDEN: Final = "(redacted)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +46,7 @@ class RunSettings:
 
     def to_json(self) -> dict[str, Any]:
         """As written to the run folder, passwords and the like left out."""
-        hidden = {"command": _redact_words(self.command), "file": _redact(self.file)}
+        hidden = {"command": redact_words(self.command), "file": redact(self.file)}
         return {"format": FORMAT, **plain(self), **hidden}
 
 
@@ -76,37 +72,3 @@ def run_path(pipeline: str, at: datetime, *, root: Path = Path("runs")) -> Path:
     """
     name = re.sub(r"[^\w.-]+", "-", pipeline).strip("-.") or "run"
     return root / f"{name}-{at:%Y%m%d-%H%M%S}"
-
-
-def _redact(value: object) -> Any:
-    """A copy without the values of keys that name a secret.
-
-    >>> _redact({"spark": {"spark.authenticate.secret": "s3", "spark.cores.max": 4}})
-    {'spark': {'spark.authenticate.secret': '(redacted)', 'spark.cores.max': 4}}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): _redact_item(str(key), item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_redact(item) for item in value]
-    return plain(value)
-
-
-def _redact_item(key: str, value: object) -> Any:
-    nested = isinstance(value, Mapping)  # a module may well be called token
-    return _HIDDEN if _SECRET.search(key) and not nested else _redact(value)
-
-
-def _redact_words(words: Sequence[str]) -> list[str]:
-    """A command line without the values that follow the name of a secret.
-
-    >>> _redact_words(["run", "--conf", "my.password=1234", "--token", "abc"])
-    ['run', '--conf', 'my.password=(redacted)', '--token', '(redacted)']
-    """
-    return [
-        _HIDDEN if _names_secret(before) else _ASSIGNED.sub(rf"\1={_HIDDEN}", word)
-        for before, word in zip(("", *words), words, strict=False)
-    ]
-
-
-def _names_secret(flag: str) -> bool:
-    return flag.startswith("-") and "=" not in flag and _SECRET.search(flag) is not None

@@ -7,14 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from penstock.core.graph import FlowGraph
 from penstock.core.signals import Latency, Tick
 from penstock.record.codec import plain
+from penstock.record.economy import ModuleEconomy, economy
 from penstock.record.latency import pooled
 from penstock.record.measures import (
     Column,
     changes,
     column,
     held,
+    latencies,
     modules,
     reporting,
     steps,
@@ -38,6 +41,18 @@ class SloCheck:
     """Steps that measured no latency; they count neither as kept nor as broken."""
     violated_share: float | None
     """Of the steps that measured one; None where none did."""
+    idle: int = 0
+    """Those of the unknown steps that had nothing to measure, because no row was waiting."""
+
+    @property
+    def measured(self) -> int:
+        """Steps that measured a latency."""
+        return self.met + self.violated
+
+    @property
+    def stalled(self) -> int:
+        """Steps that measured no latency although rows were, or may have been, waiting."""
+        return self.unknown - self.idle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +93,16 @@ class Summary:
     """Steps that lack a rate, backlog, utilisation or executor count which other steps have."""
     results: Mapping[str, object] = field(default_factory=dict)
     """What the application itself came to, such as the most frequent words."""
+    modules: Mapping[str, ModuleEconomy] = field(default_factory=dict)
+    """What each module brought and what it cost."""
+    cost: float | None = None
+    """Of all modules together; None where one of them is unknown."""
+
+    @property
+    def left(self) -> Mapping[str, int] | None:
+        """Rows that had not been through when all was over, by module; None where nobody says."""
+        left = self.results.get("rows_waiting")
+        return left if isinstance(left, Mapping) else None
 
     def to_json(self) -> dict[str, Any]:
         """As `summary.json` has it."""
@@ -92,12 +117,18 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
 
 
 def summarise(
-    ticks: Iterable[Tick], slo_latency_p95: float | None, *, source: str | None = None
+    ticks: Iterable[Tick],
+    slo_latency_p95: float | None,
+    *,
+    source: str | None = None,
+    graph: FlowGraph | None = None,
 ) -> Summary:
     """The summary of a run; `source` is where rows arrive, the first module where not given.
 
+    The graph says at what prices; without it there is nothing to say of single modules.
+
     >>> summarise([], slo_latency_p95=2.0).slo
-    SloCheck(latency_p95=2.0, met=0, violated=0, unknown=0, violated_share=None)
+    SloCheck(latency_p95=2.0, met=0, violated=0, unknown=0, violated_share=None, idle=0)
     """
     ticks = tuple(ticks)
     source = source or next(iter(modules(ticks)), "")
@@ -105,6 +136,7 @@ def summarise(
     rates = column(ticks, source, "arrival_rate")
     processed = column(ticks, source, "processed_rate") * seconds
     backlog = total(reporting(ticks, "backlog"), len(ticks))
+    found = {} if graph is None else economy(ticks, graph)
     return Summary(
         steps=len(ticks),
         duration=_duration(ticks),
@@ -115,12 +147,19 @@ def summarise(
         backlog_final=_last(backlog),
         backlog_max=_max(backlog),
         latency=pooled([tick.seen.latency for tick in ticks], processed.tolist()),
-        slo=None if slo_latency_p95 is None else _check(ticks, slo_latency_p95),
+        slo=None if slo_latency_p95 is None else _check(ticks, slo_latency_p95, backlog),
         **_executors(ticks, seconds),
         **_actions(ticks),
         failed_tasks=_whole(_sum(_stacked(reporting(ticks, "failed_tasks")))),
         steps_with_gaps=int(_gaps(ticks).sum()),
+        modules=found,
+        cost=_all_of([module.cost for module in found.values()]),
     )
+
+
+def _all_of(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _duration(ticks: Sequence[Tick]) -> float:
@@ -130,15 +169,17 @@ def _duration(ticks: Sequence[Tick]) -> float:
     return last.at - first.at + first.step
 
 
-def _check(ticks: Sequence[Tick], promised: float) -> SloCheck:
-    known = [tick.seen.latency.p95 for tick in ticks if tick.seen.latency is not None]
-    violated = sum(p95 > promised for p95 in known)
+def _check(ticks: Sequence[Tick], promised: float, backlog: Column) -> SloCheck:
+    p95 = latencies(ticks, "p95")
+    known = _known(p95)
+    violated = int((known > promised).sum())
     return SloCheck(
         latency_p95=promised,
         met=len(known) - violated,
         violated=violated,
         unknown=len(ticks) - len(known),
-        violated_share=violated / len(known) if known else None,
+        violated_share=violated / len(known) if known.size else None,
+        idle=int((np.isnan(p95) & (backlog == 0)).sum()),
     )
 
 

@@ -93,7 +93,7 @@ def _why(tick: Tick) -> str:
     proposed = tick.decided.proposed
     if proposed is None or proposed == tick.decided.configuration:
         return tick.decided.why
-    return f"{tick.decided.why} (the policy wanted {_degrees(proposed)})"
+    return f"{tick.decided.why} (proposed: {_degrees(proposed)})"
 
 
 def _degrees(configuration: Configuration) -> str:

@@ -54,7 +54,7 @@ def page(run: Run) -> str:
         tiles="".join(_tile(tile) for tile in tiles(summary)) if run.ticks else "",
         graph=_graph(run),
         plots="".join(_group(title, found) for title, found in groups.items()),
-        results=_results(summary),
+        results=_economy(summary) + _results(summary),
         decisions=table(run.ticks) if run.ticks else "<p>There were none.</p>",
         settings=_settings(run.settings),
     )
@@ -63,7 +63,7 @@ def page(run: Run) -> str:
 def _summary(run: Run) -> Summary:
     settings = run.settings
     return run.summary or summarise(
-        run.ticks, settings.slo_latency_p95, source=settings.graph.source
+        run.ticks, settings.slo_latency_p95, source=settings.graph.source, graph=settings.graph
     )
 
 
@@ -135,6 +135,23 @@ def _embedded(data: object) -> str:
     """JSON that cannot end the element it stands in."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
+
+
+def _economy(summary: Summary) -> str:
+    """What each module brought and what it cost; no section where nothing has a price."""
+    if all(module.cost is None for module in summary.modules.values()):
+        return ""
+    facts = {
+        name: f"{_told(module.throughput)} rows/s, efficiency {_told(module.efficiency)}, "
+        f"cost {_told(module.cost)}"
+        for name, module in summary.modules.items()
+    }
+    facts["all modules"] = f"cost {_told(summary.cost)}"
+    return f'<section class="facts"><h2>Modules</h2>{_facts(facts)}</section>'
+
+
+def _told(value: float | None) -> str:
+    return UNKNOWN if value is None else number(value)
 
 
 def _results(summary: Summary) -> str:

@@ -118,8 +118,14 @@ def percent(share: float) -> str:
 
     >>> percent(0), percent(0.0004), percent(0.034), percent(0.9997), percent(1)
     ('0 %', '0.04 %', '3.4 %', '99.97 %', '100 %')
+    >>> percent(1e-9), percent(1 - 1e-9)
+    ('<0.01 %', '>99.99 %')
     """
     hundredths = 100 * share
+    if 0 < hundredths < 0.005:
+        return "<0.01 %"
+    if 99.995 <= hundredths < 100:
+        return ">99.99 %"
     close = 0 < hundredths < 0.1 or 99.9 < hundredths < 100
     rounded = f"{hundredths:.2f}" if close else f"{hundredths:.1f}"
     return f"{rounded.rstrip('0').rstrip('.')} %"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.record.summary import Summary
+from penstock.record.summary import SloCheck, Summary
 from penstock.report.scales import duration, number, percent
 
 UNKNOWN: Final = "unknown"
@@ -47,16 +47,20 @@ def _quality(summary: Summary) -> str:
     cost = _with_executors(summary)
     if summary.latency is None:
         return f"Ran for {duration(summary.duration)}{cost}; no latency was measured."
-    p95 = duration(summary.latency.p95)
     if summary.slo is None:
+        p95 = duration(summary.latency.p95)
         return f"p95 latency was {p95}{cost}, over {duration(summary.duration)}."
-    promised = duration(summary.slo.latency_p95)
-    opening = (
-        f"Held p95 latency at {p95}, within the SLO of {promised},"
-        if summary.latency.p95 <= summary.slo.latency_p95
-        else f"Missed the SLO: p95 latency was {p95} where {promised} was promised,"
-    )
-    return f"{opening}{cost}, over {duration(summary.duration)}. {_broken(summary)}"
+    opening = _opening(summary.slo, summary.latency.p95)
+    return f"{opening},{cost}, over {duration(summary.duration)}. {_broken(summary)}"
+
+
+def _opening(slo: SloCheck, p95: float) -> str:
+    promised = duration(slo.latency_p95)
+    if p95 > slo.latency_p95:
+        return f"Missed the SLO: p95 latency was {duration(p95)} where {promised} was promised"
+    if _doubtful(slo):
+        return f"p95 latency was {duration(p95)} where measured, within the SLO of {promised}"
+    return f"Held p95 latency at {duration(p95)}, within the SLO of {promised}"
 
 
 def _with_executors(summary: Summary) -> str:
@@ -71,10 +75,10 @@ def _broken(summary: Summary) -> str:
     slo = summary.slo
     if slo is None or slo.violated_share is None:
         return "No step measured a latency."
-    unknown = f"; {_count(slo.unknown, 'step')} measured none" if slo.unknown else ""
+    stalled = f"; {_count(slo.stalled, 'step')} measured none" if slo.stalled else ""
     if slo.violated == 0:
-        return f"Every step that measured latency kept it{unknown}."
-    return f"{percent(slo.violated_share)} of the steps that measured latency broke it{unknown}."
+        return f"Every step that measured latency kept it{stalled}."
+    return f"{percent(slo.violated_share)} of the steps that measured latency broke it{stalled}."
 
 
 def _flow(summary: Summary) -> Iterator[str]:
@@ -86,8 +90,16 @@ def _flow(summary: Summary) -> Iterator[str]:
     if summary.backlog_max is not None:
         yield (
             f"The backlog peaked at {number(summary.backlog_max)} rows "
-            f"and ended at {_number(summary.backlog_final)}."
+            f"and ended at {_number(summary.backlog_final)}{_left(summary)}."
         )
+
+
+def _left(summary: Summary) -> str:
+    """What the plant could not finish after the last step; not added up, rows being of kinds."""
+    if summary.left is None:
+        return ""
+    waiting = [f"{number(rows)} before {name}" for name, rows in summary.left.items() if rows]
+    return f"; after the drain {' and '.join(waiting) or 'none'} were left"
 
 
 def _actions(summary: Summary) -> str:
@@ -108,10 +120,20 @@ def _latency_tile(summary: Summary) -> Tile:
     if summary.latency is None:
         return Tile("Latency, p95", UNKNOWN)
     note = f"p50 {duration(summary.latency.p50)}, p99 {duration(summary.latency.p99)}"
-    if summary.slo is None:
-        return Tile("Latency, p95", duration(summary.latency.p95), note)
-    kept = summary.latency.p95 <= summary.slo.latency_p95
-    return Tile("Latency, p95", duration(summary.latency.p95), note, "good" if kept else "bad")
+    return Tile("Latency, p95", duration(summary.latency.p95), note, _tone(summary))
+
+
+def _tone(summary: Summary) -> str:
+    if summary.slo is None or summary.latency is None:
+        return ""
+    if summary.latency.p95 > summary.slo.latency_p95:
+        return "bad"
+    return "" if _doubtful(summary.slo) else "good"
+
+
+def _doubtful(slo: SloCheck) -> bool:
+    """Whether more steps hide their latency than the twentieth that a p95 leaves aside."""
+    return slo.stalled > 0.05 * (slo.measured + slo.stalled)
 
 
 def _slo_tile(summary: Summary) -> Tile:
@@ -119,7 +141,7 @@ def _slo_tile(summary: Summary) -> Tile:
     if slo is None:
         return Tile("Steps beyond the SLO", NO_SLO)
     note = f"SLO {duration(slo.latency_p95)}"
-    note += f", {_count(slo.unknown, 'step')} unknown" if slo.unknown else ""
+    note += f", {_count(slo.stalled, 'step')} unknown" if slo.stalled else ""
     if slo.violated_share is None:
         return Tile("Steps beyond the SLO", UNKNOWN, note)
     return Tile("Steps beyond the SLO", percent(slo.violated_share), note)

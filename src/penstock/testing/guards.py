@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation
+from penstock.policy.degrees import in_force
 from penstock.testing.checking import Check, require, run_all
 from penstock.testing.policies import POLICY_CHECKS, holds_what_it_knows_nothing_of
 from penstock.testing.script import varied
@@ -59,10 +60,15 @@ def keeps_what_was_proposed(wrap: Wrapper) -> None:
 
 
 def keeps_the_innermost_proposal(wrap: Wrapper) -> None:
-    """Through any number of guards."""
-    for wanted, ruled in _pairs(wrap, Restless(proposes=True)):
+    """Through any number of guards, unless it acts on none and proposes what it holds back."""
+    pairs = _pairs(wrap, Restless(proposes=True))
+    dry = all(ruled.proposed == wanted.configuration for wanted, ruled in pairs) and all(
+        ruled.configuration.degrees == in_force(seen)
+        for seen, (_, ruled) in zip(varied(), pairs, strict=True)
+    )
+    for wanted, ruled in pairs:
         require(
-            ruled.proposed == wanted.proposed,
+            dry or ruled.proposed == wanted.proposed,
             f"the policy proposed {wanted.proposed}, the guard says {ruled.proposed}",
         )
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
+from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.roles import Policy
+from penstock.core.settings import option_names
 from penstock.core.signals import Decision, ModuleReading, current
 from penstock.testing.checking import Check, require, run_all, untouched_chance
 from penstock.testing.script import varied
@@ -13,6 +16,27 @@ from penstock.testing.watching import watched
 
 Factory = Callable[[], Policy]
 """Makes a new policy, with the same settings each time."""
+
+EXAMPLE_GRAPH: Final = FlowGraph(
+    source="splitter",
+    modules=(
+        Module(name="splitter", service_time=0.003, price=0.01, delay_cost=5.0),
+        Module(name="counter", service_time=0.002, price=0.01, delay_cost=5.0),
+    ),
+    streams=(Stream(origin="splitter", target="counter", selectivity=2.0),),
+)
+"""Of the modules that `varied` speaks of, for policies that decide for a whole graph."""
+
+
+def example(kind: type[Policy]) -> Factory:
+    """A factory of a kind of policy: with its defaults, and `EXAMPLE_GRAPH` if it needs a graph.
+
+    >>> from penstock.policy import Nash, Static
+    >>> example(Nash)().graph.names(), example(Static)()
+    (('splitter', 'counter'), Static(degrees=None))
+    """
+    make: Callable[..., Policy] = kind
+    return partial(make, graph=EXAMPLE_GRAPH) if "graph" in option_names(kind) else make
 
 
 def gives_a_reason_in_one_sentence(factory: Factory) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from penstock.core.errors import ClusterError
+from penstock.core.errors import ClusterError, PlantError
 from penstock.plant.spark import keeper
 
 LOOPBACK: Final = "127.0.0.1"
@@ -28,6 +28,8 @@ LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _YIELDING: Final = ("nice", "-n", "5")
 """Executors share this machine with the driver, which decides for them and must not wait."""
 _START_PATIENCE: Final = 90.0
+_RESTARTS: Final = 3
+"""How often a worker that dies is started again; a master would come back without its memory."""
 _LOGGING: Final = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
@@ -54,6 +56,7 @@ class EmbeddedCluster:
     """The master's port; 0 for any that is free."""
     _exit: ExitStack = field(default_factory=ExitStack, repr=False)
     _page: str = ""
+    _daemons: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, repr=False)
     url: str = ""
 
     def __enter__(self) -> Self:
@@ -81,7 +84,16 @@ class EmbeddedCluster:
 
     def await_workers(self) -> None:
         """Wait until every worker has registered."""
-        _wait(lambda: self.state().get("aliveworkers") == self.workers, "workers", self.folder)
+        self._await(lambda: self.state().get("aliveworkers") == self.workers, "workers")
+
+    def check(self) -> None:
+        """Tell where a part of the cluster has ended for good; a worker is first started again."""
+        for name, daemon in self._daemons.items():
+            if daemon.poll() is not None:
+                raise PlantError(
+                    f"the {name} of the embedded cluster ended with exit code {daemon.returncode}; "
+                    f"read {self.folder / name}.log"
+                )
 
     def state(self) -> dict[str, Any]:
         """What the master says of itself: workers, cores, applications."""
@@ -99,7 +111,7 @@ class EmbeddedCluster:
         self._page, self.url = f"http://{LOOPBACK}:{page}/json/", f"spark://{LOOPBACK}:{port}"
         master = ["--host", LOOPBACK, "--port", str(port), "--webui-port", str(page)]
         self._daemon("master", "org.apache.spark.deploy.master.Master", *master)
-        _wait(lambda: self.state().get("status") == "ALIVE", "master", self.folder)
+        self._await(lambda: self.state().get("status") == "ALIVE", "master")
         for number in range(1, self.workers + 1):
             self._worker(f"worker-{number}")
 
@@ -107,12 +119,14 @@ class EmbeddedCluster:
         offer = ["--cores", str(self.cores), "--memory", self.memory]
         place = ["--host", LOOPBACK, "--webui-port", "0", "--work-dir", str(self.folder / name)]
         main = "org.apache.spark.deploy.worker.Worker"
-        self._daemon(name, main, *place, *offer, self.url, before=_YIELDING)
+        self._daemon(name, main, *place, *offer, self.url, before=_YIELDING, again=_RESTARTS)
 
-    def _daemon(self, name: str, main: str, *arguments: str, before: Sequence[str] = ()) -> None:
+    def _daemon(
+        self, name: str, main: str, *arguments: str, before: Sequence[str] = (), again: int = 0
+    ) -> None:
         log = self._exit.enter_context((self.folder / f"{name}.log").open("wb"))
         launcher = str(self.spark_home / "bin" / "spark-class")
-        keep = [sys.executable, "-I", keeper.__file__]
+        keep = [sys.executable, "-I", keeper.__file__, str(again)]
         command = [*keep, *before, launcher, main, *arguments]
         process = subprocess.Popen(
             command,
@@ -122,7 +136,25 @@ class EmbeddedCluster:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is ours to handle, in order
         )
+        self._daemons[name] = process
         self._exit.callback(_dismiss, process)
+
+    def _await(self, ready: Callable[[], bool], what: str) -> None:
+        give_up = time.monotonic() + _START_PATIENCE
+        while not ready():
+            self._check_start()
+            if time.monotonic() > give_up:
+                raise ClusterError(
+                    f"the {what} of the embedded cluster did not come up in "
+                    f"{_START_PATIENCE:.0f} s; read the logs in {self.folder}"
+                )
+            time.sleep(0.05)
+
+    def _check_start(self) -> None:
+        try:
+            self.check()
+        except PlantError as error:
+            raise ClusterError(str(error)) from None
 
     def _environment(self) -> Mapping[str, str]:
         return {
@@ -171,14 +203,3 @@ def _dismiss(process: "subprocess.Popen[bytes]") -> None:
     if process.stdin is not None:
         process.stdin.close()
     process.wait(keeper.PATIENCE + 5)
-
-
-def _wait(ready: Callable[[], bool], what: str, folder: Path) -> None:
-    give_up = time.monotonic() + _START_PATIENCE
-    while not ready():
-        if time.monotonic() > give_up:
-            raise ClusterError(
-                f"the {what} of the embedded cluster did not come up in {_START_PATIENCE:.0f} s; "
-                f"read the logs in {folder}"
-            )
-        time.sleep(0.05)

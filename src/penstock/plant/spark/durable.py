@@ -105,6 +105,14 @@ class DurableStream:
         entries = self.fs.get_file_info(fs.FileSelector(self._lists))
         return sorted(int(Path(e.path).stem) for e in entries if e.path.endswith(".json"))
 
+    def length(self) -> int:
+        """Rows that were ever appended, whether or not they are still there."""
+        while batches := self.batches():
+            newest = self.find(batches[-1])
+            if newest is not None:  # or its reader has just removed it, and there is a newer one
+                return newest.end
+        return 0
+
     def forget(self, batch: BatchList) -> None:
         """Remove a batch that will not be read again."""
         self.delete_files([name for name, _ in batch.files])
@@ -122,7 +130,10 @@ class DurableStream:
 
 
 class Tail:
-    """Follows a stream as it grows, and knows which files hold which rows."""
+    """Follows a stream as it grows, and knows which files hold which rows.
+
+    Only for whoever also removes what was read: others would miss what is gone before they look.
+    """
 
     def __init__(self, stream: DurableStream) -> None:
         self._stream = stream

@@ -56,7 +56,7 @@ class Batch:
 def parse_progress(told: Mapping[str, Any]) -> Batch:
     """Read a progress event; what it lacks is None."""
     parts = {phase: ms / 1000 for phase, ms in told.get("durationMs", {}).items()}
-    source = told["sources"][0] if told.get("sources") else {}
+    sources = told.get("sources") or []
     metrics = (told.get("observedMetrics") or {}).get(METRICS) or {}
     states = told.get("stateOperators") or []
     created = metrics.get("created")
@@ -70,8 +70,8 @@ def parse_progress(told: Mapping[str, Any]) -> Batch:
         service=metrics.get("service"),
         service_squared=metrics.get("service_squared"),
         created=tuple(created) if created else None,
-        arrived=_rows(source.get("latestOffset")),
-        read=_rows(source.get("endOffset")),
+        arrived=_rows(sources, "latestOffset"),
+        read=_rows(sources, "endOffset"),
         state_rows=sum(state["numRowsTotal"] for state in states) if states else None,
     )
 
@@ -170,5 +170,9 @@ def _epoch(timestamp: str) -> float:
     return datetime.fromisoformat(timestamp).timestamp()
 
 
-def _rows(offset: Any) -> int | None:
-    return offset.get("rows") if isinstance(offset, dict) else None
+def _rows(sources: Sequence[Mapping[str, Any]], which: str) -> int | None:
+    """Rows over all sources of a query; unknown where one of them does not say."""
+    offsets = [source.get(which) for source in sources]
+    counts = [offset.get("rows") for offset in offsets if isinstance(offset, dict)]
+    known = [rows for rows in counts if rows is not None]
+    return sum(known) if known and len(known) == len(sources) else None

@@ -71,6 +71,8 @@ class SparkPlant:
     final: str
     """The module whose results leave the pipeline."""
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
+    check_cluster: Callable[[], None] = lambda: None
+    """Raises where the cluster beneath the queries has ended."""
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
     """When the newest progress event ended, in seconds since the epoch."""
@@ -107,12 +109,16 @@ class SparkPlant:
     def drained(self) -> bool:
         """Whether every row that has come by now has been through every query."""
         self._check_alive()
-        return self.waiting() == 0
+        return not any(self.waiting().values())
 
-    def waiting(self) -> int:
-        """Rows that have come to some query and have not been through it."""
-        asked = [(watched, watched.arrived) for watched in self.queries.values()]
-        return sum(max(ask() - watched.read(), 0) for watched, ask in asked if ask is not None)
+    def waiting(self) -> dict[str, int]:
+        """Rows that have come to each query and have not been through it."""
+        asked = {name: (watched, watched.arrived) for name, watched in self.queries.items()}
+        return {
+            name: max(ask() - watched.read(), 0)
+            for name, (watched, ask) in asked.items()
+            if ask is not None
+        }
 
     def collect_progress(self) -> None:
         """Hand on the progress events that came after the last step."""
@@ -131,6 +137,7 @@ class SparkPlant:
         return [watched.newest() for watched in self.queries.values()]
 
     def _check_alive(self) -> None:
+        self.check_cluster()
         for name, watched in self.queries.items():
             if not watched.query.isActive:
                 failure = _failure(watched.query)

@@ -1,7 +1,8 @@
 """The work that a module does for each row, and how long each row really took.
 
 `wait` stands for a call to another system: an executor waits and the machine's cores stay free,
-so executors beyond the number of cores still help. `cpu` keeps a core busy. The column `service`
+so executors beyond the number of cores still help. `cpu` keeps a core busy. Where rows have work
+of their own, that counts towards the service time, and only the rest is spent. The column `service`
 that is added holds the measured seconds.
 """
 
@@ -26,15 +27,31 @@ class Serve:
     service_time: float
     service_cv: float = 0.0
     work: str = "wait"
+    own: tuple[Callable[[pa.RecordBatch], pa.RecordBatch], ...] = ()
+    """Work of its own on each row, one after the other."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Serve every row, adding how long it took."""
         random = np.random.default_rng()
         for batch in batches:
-            took = self._serve(batch.num_rows, random)
-            yield pa.RecordBatch.from_arrays(
-                [*batch.columns, pa.array(took)], [*batch.schema.names, SERVICE]
-            )
+            yield from self._work(batch, random) if self.own else [self._pass(batch, random)]
+
+    def _pass(self, batch: pa.RecordBatch, random: np.random.Generator) -> pa.RecordBatch:
+        return _with_service(batch, self._serve(batch.num_rows, random))
+
+    def _work(self, batch: pa.RecordBatch, random: np.random.Generator) -> list[pa.RecordBatch]:
+        """Each row through its own work, then through what is left of its service time."""
+        times = draw(self.service_time, self.service_cv, batch.num_rows, random)
+        done: list[pa.RecordBatch] = []
+        for number, expected in enumerate(times):
+            begin, row = time.perf_counter(), batch.slice(number, 1)
+            for work in self.own:
+                row = work(row)
+            left = float(expected) - (time.perf_counter() - begin)
+            if left > 0 and self.work in _SPEND:
+                _SPEND[self.work](left)
+            done.append(_with_service(row, np.array([time.perf_counter() - begin])))
+        return pa.Table.from_batches(done).combine_chunks().to_batches() if done else []
 
     def _serve(self, rows: int, random: np.random.Generator) -> NDArray[np.float64]:
         if self.work == "none" or self.service_time == 0:
@@ -54,6 +71,12 @@ def draw(mean: float, cv: float, rows: int, random: np.random.Generator) -> NDAr
         return np.full(rows, mean)
     shape = 1 / cv**2
     return random.gamma(shape, mean / shape, rows)
+
+
+def _with_service(batch: pa.RecordBatch, took: NDArray[np.float64]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [*batch.columns, pa.array(took)], [*batch.schema.names, SERVICE]
+    )
 
 
 def _wait(seconds: float) -> float:

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -77,21 +77,33 @@ def check_master(master: str) -> None:
 
 
 def _check_reachable(master: str) -> None:
-    address = master.removeprefix("k8s://").removeprefix("spark://").split(",")[0]
-    parts = urlsplit(address if "://" in address else f"//{address}")
-    try:
-        port = parts.port or (80 if parts.scheme == "http" else 443)
-        if not parts.hostname or (master.startswith("spark://") and not parts.port):
-            raise ValueError
-    except ValueError:
-        raise ClusterError(f"master {master!r} is no address; write spark://host:7077") from None
-    try:
-        socket.create_connection((parts.hostname, port), timeout=5).close()
-    except OSError as error:
+    """Refuse a master of which no address answers; of several, one is enough."""
+    scheme, _, rest = master.partition("://")
+    places = [_place(master, scheme, address) for address in rest.split(",")]
+    failures = [failure for failure in map(_try_connecting, places) if failure]
+    if len(failures) == len(places):
         raise ClusterError(
-            f"nothing answers at master {master} ({error.strerror or error}); check the address, "
+            f"nothing answers at master {master} ({failures[0]}); check the address, "
             "or leave --master out to start a cluster on this machine"
-        ) from None
+        )
+
+
+def _place(master: str, scheme: str, address: str) -> tuple[str, int]:
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    with suppress(ValueError):
+        port = parts.port or (0 if scheme == "spark" else 80 if parts.scheme == "http" else 443)
+        if parts.hostname and port:
+            return parts.hostname, port
+    example = "spark://host:7077" if scheme == "spark" else "k8s://https://host:6443"
+    raise ClusterError(f"master {master!r} is no address; write it as {example}")
+
+
+def _try_connecting(place: tuple[str, int]) -> str | None:
+    try:
+        socket.create_connection(place, timeout=5).close()
+    except OSError as error:
+        return str(error.strerror or error)
+    return None
 
 
 @contextmanager
@@ -128,20 +140,35 @@ def _restore(on_interrupt: Any) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of Spark's says, without the trace that follows; ask while its JVM lives."""
+    """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
+
+    >>> first_line(ValueError("It failed: Traceback (most recent call last):\\n at\\nOSError: 7"))
+    'It failed: OSError: 7'
+    """
     cause = getattr(error, "java_exception", None)
-    text = str(error if cause is None else cause.toString()).strip()
-    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+    text = str(error if cause is None else cause.toString()).partition("JVM stacktrace")[0].strip()
+    before, trace, after = text.partition("Traceback (most recent call last):")
+    told = [line.strip() for line in after.splitlines() if not line.startswith((" ", "SQLSTATE"))]
+    if trace and any(told):  # of Python's own trace, the last line says what happened
+        text = f"{before.strip()} {[line for line in told if line][-1]}"
+    return text.splitlines()[0].strip().rstrip(".") if text else type(error).__name__
 
 
 def _create(builder: Any, log: Path) -> SparkSession:
     try:
         session: SparkSession = builder.getOrCreate()
     except (PySparkException, Py4JError) as error:
-        told = [line for line in log.read_text(errors="replace").splitlines() if "rror" in line]
-        reason = told[-1].strip() if told else first_line(error)
-        raise ClusterError(f"Spark did not start: {reason}; see {log}") from error
+        raise ClusterError(f"Spark did not start: {_reason(error, log)}; see {log}") from error
     return session
+
+
+def _reason(error: Exception, log: Path) -> str:
+    """Why a session could not be had, as far as its log or the error tells."""
+    text = log.read_text(errors="replace")
+    if "All masters are unresponsive" in text:
+        return "what answers at the master's address is no Spark master, or one that refuses us"
+    told = [line.strip() for line in text.splitlines() if "rror" in line or "nvalid" in line]
+    return told[0] if told and not hasattr(error, "java_exception") else first_line(error)
 
 
 def _make_room() -> None:

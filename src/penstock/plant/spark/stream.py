@@ -1,10 +1,12 @@
 """The durable stream as a Spark sink and source, for one module to write and another to read."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceStreamArrowWriter,
@@ -20,33 +22,67 @@ from penstock.plant.spark.source import bounded, parallelism, slices
 FORMAT: Final = "penstock-stream"
 
 
-class Message(WriterCommitMessage):
-    """What one task wrote."""
+_ONLY: Final = ""
+"""The way that rows take where there is but one."""
 
-    def __init__(self, name: str, rows: int) -> None:
-        self.name, self.rows = name, rows
+
+def ways(paths: Mapping[str, str], route: str | None) -> dict[str, str]:
+    """Options for writing to a stream, or to several by what the column `route` says."""
+    if route is None:
+        return {"path": next(iter(paths.values()))}
+    return {"paths": json.dumps(dict(paths)), "route": route}
+
+
+class Message(WriterCommitMessage):
+    """What one task wrote: a file and its rows, for each way that rows took."""
+
+    def __init__(self, files: dict[str, tuple[str, int]]) -> None:
+        self.files = files
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Appends the batches of a query to a stream."""
+    """Appends the batches of a query to a stream, or to several."""
 
-    def __init__(self, path: str, schema: pa.Schema) -> None:
-        self._path, self._schema = path, schema
+    def __init__(self, paths: Mapping[str, str], route: str | None, schema: pa.Schema) -> None:
+        self._paths, self._route, self._schema = dict(paths), route, schema
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Message:
         """Write one task's rows."""
-        return Message(*DurableStream(self._path).write_file(iterator, self._schema))
+        parted = {_ONLY: iterator} if self._route is None else self._parted(iterator)
+        return Message(
+            {
+                way: DurableStream(self._paths[way]).write_file(iter(batches), self._schema)
+                for way, batches in parted.items()
+            }
+        )
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803  # Spark's name
-        """Make the batch part of the stream."""
-        files = [(message.name, message.rows) for message in messages if message is not None]
-        stream = DurableStream(self._path)
-        if not stream.append(batchId, files):
-            stream.delete_files([name for name, _ in files])
+        """Make the batch part of every stream; one that has it already keeps what it has."""
+        for way, path in self._paths.items():
+            stream, files = DurableStream(path), _written(messages, way)
+            if not stream.append(batchId, files):
+                stream.delete_files([name for name, _ in files])
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: ARG002, N803
         """Remove what was written in vain."""
-        DurableStream(self._path).delete_files([m.name for m in messages if m is not None])
+        for way, path in self._paths.items():
+            DurableStream(path).delete_files([name for name, _ in _written(messages, way)])
+
+    def _parted(self, batches: Iterator[pa.RecordBatch]) -> dict[str, list[pa.RecordBatch]]:
+        """The rows by the way that they take; one that leads nowhere is an error, not a loss."""
+        parted: dict[str, list[pa.RecordBatch]] = {}
+        for batch in batches:
+            route = batch.column(self._route)
+            for way in pc.unique(route).to_pylist():
+                if way not in self._paths:
+                    raise ValueError(f"{self._route} {way!r} leads to none of {list(self._paths)}")
+                parted.setdefault(way, []).append(batch.filter(pc.equal(route, way)))
+        return parted
+
+
+def _written(messages: list[Any], way: str) -> list[tuple[str, int]]:
+    files = [message.files for message in messages if message is not None]
+    return [written[way] for written in files if way in written]
 
 
 class Part(InputPartition):
@@ -102,7 +138,11 @@ class StreamReader(DataSourceStreamReader):
 
 
 class StreamSource(DataSource):
-    """`format("penstock-stream")` to write and to read; options `path`, `columns`, `hint`."""
+    """`format("penstock-stream")` to read and to write.
+
+    Options to read: `path`, `columns`, `hint`, `max_rows`; to write: `path`, or `paths` by what
+    the column `route` says.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -125,6 +165,7 @@ class StreamSource(DataSource):
         from pyspark.sql.pandas.types import to_arrow_schema
 
         columns = to_arrow_schema(schema, timezone="UTC")
-        return StreamWriter(
-            self.options["path"], pa.schema([column.with_nullable(True) for column in columns])
-        )
+        told = self.options.get("paths")
+        paths = json.loads(told) if told else {_ONLY: self.options["path"]}
+        nullable = pa.schema([column.with_nullable(True) for column in columns])
+        return StreamWriter(paths, self.options.get("route"), nullable)

@@ -8,8 +8,11 @@ sent to it as soon as it registers. Until it has answered it does not count as r
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
+
+from py4j.protocol import Py4JError
 
 from penstock.plant.spark.actuator import Actuator
 
@@ -25,7 +28,8 @@ class Welcome:
     actuator: Actuator
     warm_up: Callable[[str, int], None]
     """Runs a job of so many tasks on the executors of a module; returns when it is done."""
-    _greeted: set[str] = field(default_factory=set)
+    _greetings: dict[str, threading.Thread] = field(default_factory=dict)
+    """The job that is under way for a module, or was last."""
     _closed: threading.Event = field(default_factory=threading.Event, repr=False)
     _lookout: threading.Thread | None = None
 
@@ -43,19 +47,26 @@ class Welcome:
 
     def _look_out(self) -> None:
         give_up = time.monotonic() + _PATIENCE
-        while time.monotonic() < give_up and not self._closed.wait(_LOOK):
-            if self._greet_newcomers():
-                return
+        with suppress(Py4JError, OSError):  # the session may end in the middle of a look
+            while time.monotonic() < give_up and not self._closed.wait(_LOOK):
+                if self._greet_newcomers():
+                    return
 
     def _greet_newcomers(self) -> bool:
         """Greet whoever is new; True once nobody is expected any more."""
         members = self.actuator.members(self.actuator.backend.executors())
         for module, crew in members.items():
-            cold = {executor.id for executor in crew if not executor.is_warm}
-            if cold - self._greeted:
-                self._greeted |= cold
-                threading.Thread(target=self.warm_up, args=(module, len(crew)), daemon=True).start()
+            if any(not executor.is_warm for executor in crew):
+                self._greet(module, len(crew))
         return all(
             len(crew) >= self.actuator.wanted[module] and all(e.is_warm for e in crew)
             for module, crew in members.items()
         )
+
+    def _greet(self, module: str, tasks: int) -> None:
+        """Send a job, and another when it has missed someone whom Spark knew but did not use."""
+        under_way = self._greetings.get(module)
+        if under_way is None or not under_way.is_alive():
+            job = threading.Thread(target=self.warm_up, args=(module, tasks), daemon=True)
+            self._greetings[module] = job
+            job.start()

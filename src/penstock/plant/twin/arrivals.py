@@ -9,16 +9,20 @@ from numpy.typing import NDArray
 from penstock.core.errors import PlantError, SettingError
 from penstock.core.roles import Workload
 from penstock.core.settings import near
+from penstock.plant.twin.laws import clipped_mean
 
 CHUNK: Final = 8192
-KINDS: Final = ("poisson", "even")
+KINDS: Final = ("poisson", "normal", "even")
+NORMAL_CV: Final = 0.3
+"""Coefficient of variation of normal gaps."""
 
 
 class Arrivals:
     """The moments at which a workload's rows come before the end of a run, then inf for ever.
 
     `even` takes the workload's own moments. `poisson` is the Poisson process of the workload's
-    rate: unit-exponential gaps, mapped through the inverse of the cumulative rate.
+    rate: unit-exponential gaps, mapped through the inverse of the cumulative rate. `normal` has
+    normally distributed gaps about the same mean, none of them negative.
     """
 
     def __init__(
@@ -27,26 +31,35 @@ class Arrivals:
         if kind not in KINDS:
             raise SettingError(f"there is no kind of arrivals {kind!r}{near(kind, KINDS)}")
         self._workload = workload
-        self._random = random if kind == "poisson" else None
-        expected = float(workload.arrivals(np.array([duration]))[0])
-        if not expected < inf:
+        self._kind, self._random = kind, random
+        self.expected = float(workload.arrivals(np.array([duration]))[0])
+        if not self.expected < inf:
             raise SettingError(
-                f"the workload brings {expected} rows in {duration:g} s; give it a finite rate"
+                f"the workload brings {self.expected} rows in {duration:g} s; give it a finite rate"
             )
-        self._last = expected * (1 + 1e-9)  # a row at the very end must not be lost by rounding
+        # a row at the very end must not be lost by rounding
+        self._last = self.expected * (1 + 1e-9)
         self._count = 0.0
         self._latest = 0.0
 
     def next_chunk(self) -> NDArray[np.float64]:
         """The next moments, in order; [inf] when no more rows come."""
-        gaps = np.ones(CHUNK) if self._random is None else self._random.standard_exponential(CHUNK)
-        counts = self._count + np.cumsum(gaps)
+        counts = self._count + np.cumsum(self._gaps())
         self._count = float(counts[-1])
         counts = counts[counts <= self._last]  # never ask the workload for what comes after the run
         if not counts.size:
             return np.array([inf])
         # Row i comes when the count of rows reaches i + 1.
         return self._checked(np.asarray(self._workload.times(counts - 1.0), np.float64))
+
+    def _gaps(self) -> NDArray[np.float64]:
+        """Between rows, in units of the mean gap."""
+        if self._kind == "poisson":
+            return self._random.standard_exponential(CHUNK)
+        if self._kind == "normal":
+            gaps = 1.0 + NORMAL_CV * self._random.standard_normal(CHUNK)
+            return np.maximum(gaps, 0.0) / clipped_mean(NORMAL_CV)
+        return np.ones(CHUNK)
 
     def _checked(self, moments: NDArray[np.float64]) -> NDArray[np.float64]:
         if not (moments[0] >= self._latest and np.all(moments[1:] >= moments[:-1])):

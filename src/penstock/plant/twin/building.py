@@ -1,17 +1,23 @@
 """The state at time zero, made from a flow graph, and room for more rows when it runs short."""
 
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from penstock.core.errors import PlantError
 from penstock.core.graph import FlowGraph, Module
 from penstock.plant.twin.buckets import BUCKETS
+from penstock.plant.twin.laws import clipped_mean, law_of
+from penstock.plant.twin.scaling import row_time
 from penstock.plant.twin.state import CLOCK, NOBODY, ROW, STATION, WAY, State
 
+MOST_ROWS: Final = 1 << 26
+"""Rows that the pipeline may hold at once: five gigabytes of them."""
 
-def build(graph: FlowGraph, seed: np.random.SeedSequence) -> State:
-    """No row anywhere, and the initial replicas at work."""
+
+def build(graph: FlowGraph, seed: np.random.SeedSequence, law: str) -> State:
+    """No row anywhere, and the initial replicas at work; the law is that of service times."""
     names, size = graph.order(), len(graph.modules)
     state = State(
         clock=np.zeros(1, CLOCK),
@@ -22,6 +28,7 @@ def build(graph: FlowGraph, seed: np.random.SeedSequence) -> State:
     )
     for station, name, child in zip(state.stations, names, seed.spawn(size), strict=True):
         _equip(station, graph[name], child)
+        _scatter(station, graph[name].service_cv, law)
     state.stations["index"] = np.arange(size)
     _connect(state, graph, names)
     state.clock["source"] = names.index(graph.source)
@@ -34,6 +41,11 @@ def more_rows(state: State) -> State:
     """The same state with room for twice as many rows."""
     clock, old = state.clock[0], len(state.rows)
     size = max(2 * old, 1024, 2 * clock["reserve"])
+    if size > MOST_ROWS:
+        raise PlantError(
+            f"more than {old} rows are in the pipeline after {clock['now']:g} s, and the twin "
+            f"holds at most {MOST_ROWS}; lower the rate, or let the modules have more replicas"
+        )
     rows = np.zeros(size, ROW)
     rows[:old] = state.rows
     rows["next"][old:] = np.arange(old + 1, size + 1)
@@ -44,8 +56,8 @@ def more_rows(state: State) -> State:
 
 
 def _equip(station: Any, module: Module, seed: np.random.SeedSequence) -> None:
-    station["mean"] = station["totals"]["nominal"] = module.service_time
-    station["cv"] = module.service_cv
+    station["mean"] = row_time(module, module.initial_replicas)
+    station["totals"]["nominal"] = station["mean"]
     station["buffer"] = module.buffer
     station["trigger"] = module.trigger
     station["overhead"] = module.overhead
@@ -56,6 +68,11 @@ def _equip(station: Any, module: Module, seed: np.random.SeedSequence) -> None:
     station["moment"] = module.trigger if module.trigger > 0 else inf
 
 
+def _scatter(station: Any, cv: float, law: str) -> None:
+    station["cv"], station["law"] = cv, law_of(cv, law)
+    station["unit"] = clipped_mean(cv) if law == "normal" or cv == 0 else 1.0 / cv**2
+
+
 def _connect(state: State, graph: FlowGraph, names: tuple[str, ...]) -> None:
     """Write down where each station's output rows go.
 
@@ -63,7 +80,7 @@ def _connect(state: State, graph: FlowGraph, names: tuple[str, ...]) -> None:
     for each input row, `selectivity * probability`: their sum is the number of output rows, and
     each row takes a way in proportion to it.
     """
-    position = 0
+    position, numbers = 0, {name: m for m, name in enumerate(names)}
     for station, name in zip(state.stations, names, strict=True):
         streams = graph.outputs(name)
         flows = np.array([stream.selectivity * stream.probability for stream in streams])
@@ -71,5 +88,5 @@ def _connect(state: State, graph: FlowGraph, names: tuple[str, ...]) -> None:
         station["whole"], station["fraction"] = int(total), total - int(total)
         station["first_way"], station["last_way"] = position, position + len(streams)
         for stream, share in zip(streams, np.cumsum(flows) / flows.sum(), strict=True):
-            state.ways[position] = (names.index(stream.target), share)
+            state.ways[position] = (numbers[stream.target], share)
             position += 1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.plant.twin.compiling import compiled, inlined
+from penstock.plant.twin.laws import EXPONENTIAL, FIXED, NORMAL
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -58,11 +59,14 @@ def gamma(chance: Any, shape: float) -> float:
 
 @inlined
 def service_time(station: Any) -> float:
-    """Seconds that the next row takes: fixed, exponential or gamma by the station's variation."""
+    """Seconds that the next row takes, by the station's law."""
     mean: float = station.mean
-    if station.cv == 0.0:
+    if station.law == FIXED:
         return mean
-    if station.cv == 1.0:
+    if station.law == EXPONENTIAL:
         return mean * exponential(station.service_chance)
-    shape: float = 1.0 / station.cv**2
-    return mean * gamma(station.service_chance, shape) / shape
+    cv: float = station.cv
+    unit: float = station.unit
+    if station.law == NORMAL:
+        return mean * max(1.0 + cv * normal(station.service_chance), 0.0) / unit
+    return mean * gamma(station.service_chance, unit) / unit

@@ -3,15 +3,18 @@
 from math import inf
 from typing import Any
 
+from penstock.core.graph import Module
+from penstock.model.scalability import scalability, slowdown
 from penstock.plant.twin.state import Array
 
 
 class Fleet:
     """How many servers each station has asked for, and when those that are starting are ready."""
 
-    def __init__(self, start_ups: list[float]) -> None:
-        self._start_ups = start_ups
-        self._starting: list[list[float]] = [[] for _ in start_ups]
+    def __init__(self, modules: list[Module]) -> None:
+        self._modules = modules
+        """In the order of the stations."""
+        self._starting: list[list[float]] = [[] for _ in modules]
 
     def running(self, stations: Array) -> list[int]:
         """Servers that can take rows now, by station; those that leave after their row cannot."""
@@ -27,11 +30,12 @@ class Fleet:
         """Ask for a number of servers; those that have not started yet are cancelled first."""
         starting, change = self._starting[m], degree - self.requested(stations)[m]
         if change > 0:
-            starting.extend([now + self._start_ups[m]] * change)
+            starting.extend([now + self._modules[m].start_up] * change)
         else:
             cancelled = min(-change, len(starting))
             del starting[len(starting) - cancelled :]
             _send_away(stations[m], -change - cancelled)
+            self._set_pace(stations, m)
 
     def next_ready(self) -> float:
         """When the next server will be ready."""
@@ -43,6 +47,25 @@ class Fleet:
             while starting and starting[0] <= now:
                 starting.pop(0)
                 stations["servers"][m] += 1
+                self._set_pace(stations, m)
+
+    def _set_pace(self, stations: Array, m: int) -> None:
+        """Rows that are begun from now on take as long as they do at this degree."""
+        stations["mean"][m] = row_time(self._modules[m], self.running(stations)[m])
+
+
+def row_time(module: Module, replicas: int) -> float:
+    """Mean seconds that a row takes at one of so many replicas.
+
+    Together they have a result every `service_time * share` seconds, so each takes `replicas`
+    times as long.
+
+    >>> row_time(Module(name="match", service_time=2.0), 8)
+    2.0
+    >>> row_time(Module(name="match", service_time=2.0, scaling="saturating", best_replicas=4), 8)
+    4.0
+    """
+    return slowdown(scalability(module), replicas) * module.service_time
 
 
 def _send_away(station: Any, count: int) -> None:

@@ -53,8 +53,10 @@ LANE: Final = np.dtype([("first", "i8"), ("last", "i8"), ("count", "i8")])
 STATION: Final = np.dtype(
     [
         ("index", "i8"),
-        ("mean", "f8"),
+        ("mean", "f8"),  # seconds that the next row takes, at the degree in force
         ("cv", "f8"),
+        ("law", "i8"),  # how service times scatter
+        ("unit", "f8"),  # what a draw of that law is divided by, to have the mean 1
         ("buffer", "f8"),
         ("trigger", "f8"),
         ("overhead", "f8"),

@@ -2,25 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil
 
 import numpy as np
 
 from penstock.core.degrees import check_degrees
-from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Module
+from penstock.core.graph import FlowGraph
 from penstock.core.roles import Workload
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.plant.twin import building
 from penstock.plant.twin.arrivals import Arrivals
+from penstock.plant.twin.checks import check_settings, check_size
 from penstock.plant.twin.observing import latency, measured
 from penstock.plant.twin.scaling import Fleet
 from penstock.plant.twin.totals import Totals, by_station
-
-# Beyond these the draws lose their precision, or time stands still.
-_LONGEST_SERVICE = 1e9
-_LOWEST_CV, _HIGHEST_CV = 1e-4, 1e2
-_SHORTEST_TRIGGER = 1e-6
 
 
 class Twin:
@@ -29,6 +24,10 @@ class Twin:
     Each module is a station with as many servers as its degree. The same seed and the same
     decisions give the same observations; a `deepcopy` in the middle of a run lives on alone, so a
     future can be tried and thrown away.
+
+    `arrivals` says how the gaps between rows scatter about the workload's mean: `poisson`,
+    `normal` or not at all (`even`); `service`, how service times do about theirs with each
+    module's coefficient of variation: `gamma` or `normal`.
 
     >>> from penstock.core.graph import FlowGraph, Module
     >>> from penstock.workload import Constant
@@ -52,19 +51,21 @@ class Twin:
         duration: float,
         seed: int = 0,
         arrivals: str = "poisson",
+        service: str = "gamma",
     ) -> None:
-        _check(graph, step, duration, seed)
+        check_settings(graph, step, duration, seed, service)
         self.graph = graph
         self._step, self._duration = float(step), float(duration)
         self._turn = 0
         for_rows, for_stations = np.random.SeedSequence(seed).spawn(2)
         self._arrivals = Arrivals(workload, arrivals, duration, np.random.default_rng(for_rows))
+        check_size(graph, self._arrivals.expected, duration)
         self._chunk = np.empty(0)
-        self._state = building.build(graph, for_stations)
-        order = graph.order()
-        self._numbers = {name: order.index(name) for name in graph.names()}
-        self._sinks = np.array([order.index(name) for name in graph.sinks()])
-        self._fleet = Fleet([graph[name].start_up for name in order])
+        self._state = building.build(graph, for_stations, service)
+        places = {name: m for m, name in enumerate(graph.order())}
+        self._numbers = {name: places[name] for name in graph.names()}
+        self._sinks = np.array([places[name] for name in graph.sinks()])
+        self._fleet = Fleet([graph[name] for name in graph.order()])
         self._wanted = {module.name: module.initial_replicas for module in graph.modules}
         self._before, self._seen_at = self.totals(), 0.0
 
@@ -150,24 +151,3 @@ class Twin:
             )
             for name, m in self._numbers.items()
         }
-
-
-def _check(graph: FlowGraph, step: float, duration: float, seed: int) -> None:
-    for name, value in (("step", step), ("duration", duration)):
-        if not 0 < value < inf:
-            raise SettingError(f"{name} of the twin must be above 0 and finite, got {value}")
-    if seed < 0:
-        raise SettingError(f"seed of the twin must not be negative, got {seed}")
-    for module in graph.modules:
-        _check_setting(module, "service_time", 0.0, _LONGEST_SERVICE)
-        _check_setting(module, "service_cv", _LOWEST_CV, _HIGHEST_CV)
-        _check_setting(module, "trigger", _SHORTEST_TRIGGER, inf)
-
-
-def _check_setting(module: Module, name: str, low: float, high: float) -> None:
-    value = getattr(module, name)
-    if value != 0 and not low <= value <= high:
-        raise SettingError(
-            f"{name} of module {module.name} must be 0 or from {low:g} to {high:g} on the twin, "
-            f"got {value:g}"
-        )

@@ -1,0 +1,132 @@
+"""`penstock plan`: how many replicas each module of a graph should have."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.cli.options import add_set, something
+from penstock.cli.output import print_json, print_line
+from penstock.cli.words import duration, number
+from penstock.core.errors import FileError, SettingError
+from penstock.core.settings import near
+from penstock.core.units import parse_rate
+
+if TYPE_CHECKING:
+    from penstock.pipeline.file import PipelineFile
+    from penstock.policy.game import Plan
+
+HELP: Final = "tell how many replicas each module of a graph should have, and what that costs"
+EXAMPLES: Final = """\
+examples:
+  penstock plan graph.yaml --policy nash          each module for itself
+  penstock plan graph.yaml --policy incentive     with incentives to do what is best for all
+  penstock plan graph.yaml --policy social --json | jq .rounded
+  penstock plan recognition --policy incentive --rate 12/s --set policy.aggregation=gossip
+"""
+_BEST: Final = "social"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `plan` takes."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file or a built-in pipeline")
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        type=something,
+        help="nash, incentive or social (the file's own, where it is one of them; else social)",
+    )
+    parser.add_argument(
+        "--rate",
+        metavar="R",
+        type=something,
+        help="rows that come, such as 2/s (the file's source; else the mean of its workload)",
+    )
+    add_set(parser)
+
+
+def execute(args: Namespace) -> int:
+    """Plan, and tell the plan."""
+    plan = _plan(args)
+    if args.json:
+        print_json(plan.to_json())
+    else:
+        for line in lines(plan):
+            print_line(line)
+    return 0
+
+
+def _plan(args: Namespace) -> "Plan":
+    from penstock.model import FlowModel
+    from penstock.policy.game import PLANNERS
+
+    file = _load(args)
+    between = _between_rows(file, args.rate)
+    model = FlowModel.of(file.graph, inter_arrival=between)
+    return PLANNERS[file.policy.name](model, **_settings(file, PLANNERS[file.policy.name]))
+
+
+def _load(args: Namespace) -> "PipelineFile":
+    """The file with a policy that plans: the one asked for, its own, or the best there is."""
+    from penstock.pipeline.file import check, load
+    from penstock.policy.game import PLANNERS
+
+    checked = check(args.graph)
+    if checked.sort == "allocation graph":
+        raise FileError(
+            f"{args.graph} is an allocation graph, which no policy of this version plans; "
+            f"{', '.join(PLANNERS)} need a source with its module, prices and delay costs"
+        )
+    own = checked.file.policy.name if checked.file is not None else None
+    name = args.policy or (own if own in PLANNERS else _BEST)
+    chosen = [] if name == own else [f"policy={name}"]  # its settings in the file stay
+    _check_plans(name, PLANNERS)
+    file = load(args.graph, [*chosen, *args.set])
+    _check_plans(file.policy.name, PLANNERS)
+    return file
+
+
+def _check_plans(policy: str, planners: Iterable[str]) -> None:
+    if policy not in planners:
+        raise SettingError(f"policy {policy!r} does not plan{near(policy, planners)}")
+
+
+def _between_rows(file: "PipelineFile", rate: str | None) -> float:
+    """Mean seconds between two rows from outside."""
+    import numpy as np
+
+    rows = parse_rate(rate) if rate is not None else file.source.rows_a_second()
+    if rows is None:
+        rows = float(file.workload.arrivals(np.array([file.duration]))[0]) / file.duration
+    return 1.0 / rows if rows > 0 else float("inf")
+
+
+def _settings(file: "PipelineFile", planner: Any) -> dict[str, Any]:
+    """The settings of the live policy that a single plan has a use for, as it has read them."""
+    from penstock.core.settings import build
+    from penstock.policy import POLICIES
+
+    name = file.policy.name
+    policy = build(POLICIES[name], file.policy.settings, of=f"policy {name}", graph=file.graph)
+    return {
+        key: getattr(policy, key) for key in signature(planner).parameters if hasattr(policy, key)
+    }
+
+
+def lines(plan: "Plan") -> Iterator[str]:
+    """The plan for people."""
+    width = max(len("cost of a step"), *(len(name) for name in plan.replicas))
+    heads = f"{'replicas':>9}  {'rounded':>7}  {'between results':>15}  {'cost':>9}"
+    yield f"{'module':{width}}  {heads}"
+    for name, replicas in plan.replicas.items():
+        yield (
+            f"{name:{width}}  {replicas:>9.2f}  {plan.rounded[name]:>7}  "
+            f"{duration(plan.inter_departure[name]):>15}  {plan.costs[name]:>9.4g}"
+        )
+    yield ""
+    yield f"{'bottleneck':{width}}  {', '.join(plan.bottleneck)}"
+    yield f"{'cost of a step':{width}}  {plan.cost:.4g}"
+    yield (
+        f"{'agreed by':{width}}  {number(plan.messages)} messages in "
+        f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
+    )

@@ -1,0 +1,1 @@
+"""Workload, policy and plant put together, and what came of it."""

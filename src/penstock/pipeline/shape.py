@@ -1,0 +1,115 @@
+"""Which operators an application has and which feed which, and whether the modules of a file fit.
+
+>>> shape = chain("splitter", "filter", "counter")
+>>> from penstock.core.graph import FlowGraph, Module, Stream
+>>> graph = FlowGraph(
+...     source="front",
+...     modules=(
+...         Module(name="front", operators=("splitter", "filter")),
+...         Module(name="counter"),
+...     ),
+...     streams=(Stream(origin="front", target="counter"),),
+... )
+>>> misfits(graph, shape)
+[]
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import near
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An application's operators, and who hands rows to whom."""
+
+    operators: tuple[str, ...]
+    """In an order in which rows cross them."""
+    feeds: tuple[tuple[str, str], ...]
+
+    def after(self, operator: str) -> tuple[str, ...]:
+        """Operators that take its rows."""
+        return tuple(b for a, b in self.feeds if a == operator)
+
+    def before(self, operator: str) -> tuple[str, ...]:
+        """Operators whose rows it takes."""
+        return tuple(a for a, b in self.feeds if b == operator)
+
+
+def chain(*operators: str) -> Shape:
+    """Operators one after the other."""
+    return Shape(operators, tuple(pairwise(operators)))
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why the modules of a file cannot run an application, and where in the file it shows."""
+
+    message: str
+    module: str | None = None
+
+
+def operators_of(graph: FlowGraph) -> dict[str, tuple[str, ...]]:
+    """What each module runs: its own name, unless it says otherwise."""
+    return {module.name: module.operators or (module.name,) for module in graph.modules}
+
+
+def misfits(graph: FlowGraph, shape: Shape) -> list[Misfit]:
+    """Everything that keeps these modules from running this application; the first kind only."""
+    named = operators_of(graph)
+    return (
+        list(_strangers(named, shape))
+        or list(_miscounted(named, shape))
+        or list(_unfused(named, shape))
+        or list(_streams_amiss(graph, named, shape))
+    )
+
+
+def _strangers(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
+    for module, operators in named.items():
+        for operator in operators:
+            if operator not in shape.operators:
+                what = f"this pipeline has no operator {operator!r}"
+                yield Misfit(what + near(operator, shape.operators), module)
+
+
+def _miscounted(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
+    counts = Counter(operator for operators in named.values() for operator in operators)
+    for operator in shape.operators:
+        if counts[operator] == 0:
+            yield Misfit(f"no module runs {operator}; {_must(shape)}")
+        if counts[operator] > 1:
+            yield Misfit(f"{operator} is run by {counts[operator]} modules; leave it to one")
+
+
+def _unfused(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
+    """Operators of one module must follow each other, with no other way in or out between them."""
+    for module, operators in named.items():
+        for a, b in pairwise(operators):
+            if shape.after(a) != (b,) or shape.before(b) != (a,):
+                listed = ", ".join(operators)
+                yield Misfit(
+                    f"module {module} cannot run {listed} together, since rows do not go from {a} "
+                    f"to {b} alone; {_must(shape)}",
+                    module,
+                )
+
+
+def _streams_amiss(
+    graph: FlowGraph, named: dict[str, tuple[str, ...]], shape: Shape
+) -> Iterable[Misfit]:
+    home = {operator: module for module, operators in named.items() for operator in operators}
+    needed = {(home[a], home[b]) for a, b in shape.feeds if home[a] != home[b]}
+    given = {(stream.origin, stream.target) for stream in graph.streams}
+    for origin, target in sorted(needed - given):
+        yield Misfit(f"rows of {origin} go to {target}; add a stream from {origin} to {target}")
+    for origin, target in sorted(given - needed):
+        yield Misfit(f"no rows of {origin} go to {target} in this pipeline; remove the stream")
+
+
+def _must(shape: Shape) -> str:
+    return f"the modules must run {', '.join(shape.operators)} in this order"

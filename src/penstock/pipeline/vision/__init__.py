@@ -1,0 +1,9 @@
+"""Computer vision of the object-recognition service (game, Section 6.1), without Spark.
+
+`images` makes noisy pictures of shapes; `modules` says what each module of the service makes of a
+batch of them; the other files hold one step each, as functions on grey pictures.
+"""
+
+import cv2
+
+cv2.setNumThreads(1)  # an executor has one core, and more threads than that would only contend

@@ -1,0 +1,164 @@
+"""Sums and maxima over all agents, by messages between neighbours only: game, Section 5.2.
+
+By a tree: partial results flow from the leaves to the root, and the answer flows back. It is exact,
+and there are as many messages each way as there are agents but the root.
+
+By gossip (local push-sum): in each iteration every agent gives equal shares of its sum and of its
+weight to its neighbours and to itself. Sum by weight comes closer and closer to the mean over all,
+at a pace that depends on the graph, and all agents do the same; maxima travel along.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.policy.game.mailbox import Mailbox, Message
+from penstock.policy.game.network import Network
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Numbers that are added up, and numbers of which the largest counts.
+
+    >>> Tally((1.0, 2.0), (5.0,)) + Tally((3.0, 4.0), (1.0,))
+    Tally(sums=(4.0, 6.0), maxima=(5.0,))
+    """
+
+    sums: Numbers = ()
+    maxima: Numbers = ()
+
+    def __add__(self, other: "Tally") -> "Tally":
+        """Both together."""
+        return Tally(
+            tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
+            tuple(map(max, self.maxima, other.maxima)),
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Branch:
+    """An agent's place in the tree: whom it reports to, and who reports to it."""
+
+    name: str
+    parent: str | None
+    children: tuple[str, ...]
+    mailbox: Mailbox
+    tally: Tally = Tally()
+    """Of itself and of those below that it has heard of."""
+    awaited: int = 0
+    """Reports that it still waits for; -1 once it has reported itself."""
+    told: Numbers | None = None
+    """The answer from above."""
+
+    def start(self, own: Tally) -> None:
+        """Begin with what it knows itself."""
+        self.tally, self.awaited, self.told = own, len(self.children), None
+
+    def report(self) -> tuple[Message, ...]:
+        """Tell the parent, as soon as all children have told it."""
+        if self.awaited or self.parent is None:
+            return ()
+        self.awaited = -1
+        content = (*self.tally.sums, *self.tally.maxima)
+        return (Message(sender=self.name, receiver=self.parent, content=content),)
+
+    def collect(self) -> None:
+        """Add what the children report."""
+        added = len(self.tally.sums)
+        for message in self.mailbox.take():
+            self.tally += Tally(message.content[:added], message.content[added:])
+            self.awaited -= 1
+
+    def hand_down(self) -> tuple[Message, ...]:
+        """Tell the children what it was told."""
+        if self.told is None:
+            return ()
+        return tuple(
+            Message(sender=self.name, receiver=child, content=self.told) for child in self.children
+        )
+
+    def hear(self) -> bool:
+        """Take the answer from above; whether there was one."""
+        for message in self.mailbox.take():
+            self.told = message.content
+            return True
+        return False
+
+
+def gather(branches: Sequence[Branch], own: Mapping[str, Tally], network: Network) -> Tally:
+    """From the leaves to the root: what the root knows at the end."""
+    for branch in branches:
+        branch.start(own.get(branch.name, _nothing(own)))
+    root = next(branch for branch in branches if branch.parent is None)
+    while root.awaited:
+        network.deliver(message for branch in branches for message in branch.report())
+        for branch in branches:
+            branch.collect()
+    return root.tally
+
+
+def tell(branches: Sequence[Branch], answer: Numbers, network: Network) -> dict[str, Numbers]:
+    """From the root to the leaves: what each agent was told."""
+    for branch in branches:
+        branch.told = answer if branch.parent is None else None
+    speaking = [branch for branch in branches if branch.parent is None]
+    while any(branch.children for branch in speaking):
+        network.deliver(message for branch in speaking for message in branch.hand_down())
+        speaking = [branch for branch in branches if branch.hear()]
+    return {branch.name: branch.told for branch in branches if branch.told is not None}
+
+
+@dataclass(slots=True, kw_only=True)
+class Gossiper:
+    """An agent's part in the gossip."""
+
+    name: str
+    neighbours: tuple[str, ...]
+    mailbox: Mailbox
+    tally: Tally = Tally()
+    weight: float = 1.0
+
+    def start(self, own: Tally) -> None:
+        """Begin with what it knows itself."""
+        self.tally, self.weight = own, 1.0
+
+    def spread(self) -> tuple[Message, ...]:
+        """Give every neighbour a share, and keep one."""
+        part = 1.0 / (len(self.neighbours) + 1)
+        self.weight *= part
+        self.tally = Tally(tuple(part * x for x in self.tally.sums), self.tally.maxima)
+        content = (self.weight, *self.tally.sums, *self.tally.maxima)
+        return tuple(
+            Message(sender=self.name, receiver=other, content=content) for other in self.neighbours
+        )
+
+    def absorb(self) -> None:
+        """Add the shares of the neighbours to its own."""
+        added = 1 + len(self.tally.sums)
+        for message in self.mailbox.take():
+            self.weight += message.content[0]
+            self.tally += Tally(message.content[1:added], message.content[added:])
+
+    def estimate(self, size: int) -> Tally:
+        """What it takes for the result over so many agents."""
+        return Tally(tuple(size * x / self.weight for x in self.tally.sums), self.tally.maxima)
+
+
+def gossip(
+    gossipers: Sequence[Gossiper], own: Mapping[str, Tally], network: Network, iterations: int
+) -> list[Tally]:
+    """What every agent takes for the result after so many iterations."""
+    for gossiper in gossipers:
+        gossiper.start(own[gossiper.name])
+    for _ in range(iterations):
+        network.deliver(message for gossiper in gossipers for message in gossiper.spread())
+        for gossiper in gossipers:
+            gossiper.absorb()
+    return [gossiper.estimate(len(gossipers)) for gossiper in gossipers]
+
+
+def _nothing(own: Mapping[str, Tally]) -> Tally:
+    """What an agent adds that only passes on what others say."""
+    like = next(iter(own.values()), Tally())
+    return Tally((0.0,) * len(like.sums), (float("-inf"),) * len(like.maxima))

@@ -1,0 +1,126 @@
+"""What a game is played with while a pipeline runs: measured where known, else as declared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Final
+
+from penstock.core.graph import FlowGraph
+from penstock.core.signals import ModuleReading, Observation
+from penstock.forecast import Ewma
+from penstock.model import FlowModel
+from penstock.model.flow_graph import ModuleModel
+from penstock.model.scalability import slowdown
+from penstock.policy.game.topology import Topology
+
+ROUTINGS: Final = ("declared", "measured")
+
+_FEWEST: Final = 1e-9
+"""Rows a second under which arrivals are as good as none."""
+
+
+@dataclass
+class Estimates:
+    """Averages that forget, of arrivals, running times and routing (game, Section 6.2).
+
+    >>> from penstock.core.graph import Module
+    >>> from penstock.testing import seen
+    >>> known = Estimates(FlowGraph(source="scan", modules=(Module(name="scan"),)))
+    >>> known.take_in(seen(scan={"arrival_rate": 4.0, "service_time": 0.02}))
+    >>> scan = known.model().modules["scan"]
+    >>> scan.inter_arrival, scan.running_time
+    (0.25, 0.02)
+    """
+
+    graph: FlowGraph
+    smoothing: float = 0.5
+    """Weight of the newest reading."""
+    routing: str = "declared"
+    """Whether rows are taken to go as the graph declares, or as they were measured to."""
+    catch_up: float | None = None
+    """Seconds in which rows that wait are to be worked off, as if they arrived meanwhile."""
+    _waiting: float = field(default=0.0, init=False, repr=False)
+    """Rows of the source that the fullest module has before it."""
+    _arrivals: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    """Rows a second at the source."""
+    _times: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    """Seconds that one replica takes for a row."""
+    _reach: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    """Rows that a module sees for each one that the source finished."""
+    _declared: FlowModel | None = field(default=None, init=False, repr=False, compare=False)
+    _topology: Topology | None = field(default=None, init=False, repr=False, compare=False)
+
+    def take_in(self, seen: Observation) -> None:
+        """Learn from a reading; what is unknown, or no number, teaches nothing."""
+        ours = self._base().modules
+        modules = {name: module for name, module in seen.modules.items() if name in ours}
+        source = modules.get(self.graph.source, ModuleReading())
+        if is_known(source.arrival_rate):
+            self._learn(self._arrivals, self.graph.source, source.arrival_rate)
+        for name, module in modules.items():
+            if is_known(module.service_time) and module.service_time:
+                slower = _slowdown(ours[name], module.running)
+                self._learn(self._times, name, module.service_time / slower)
+        self._waiting = max((_waiting(ours[n], m) for n, m in modules.items()), default=0.0)
+        if self.routing == "measured":
+            self._learn_routing(modules, source.processed_rate)
+
+    @property
+    def inter_arrival(self) -> float:
+        """Seconds between two rows to be taken in; 0 before any was measured."""
+        rates = _averages(self._arrivals)
+        if not rates:
+            return 0.0
+        behind = self._waiting / self.catch_up if self.catch_up else 0.0
+        return 1.0 / max(rates[self.graph.source] + behind, _FEWEST)
+
+    @property
+    def topology(self) -> Topology:
+        """Of the graph, which stays as it is: computed when it is first asked for."""
+        if self._topology is None:
+            self._topology = Topology.of(self._base().neighbours)
+        return self._topology
+
+    def model(self) -> FlowModel:
+        """The graph as it is now."""
+        modules = dict(self._base().modules)
+        for name, time in _averages(self._times).items():
+            modules[name] = replace(modules[name], running_time=time)
+        for name, reach in _averages(self._reach).items():
+            modules[name] = replace(modules[name], reach=reach)
+        return replace(self._base(), modules=modules).arriving_every(self.inter_arrival)
+
+    def _base(self) -> FlowModel:
+        if self._declared is None:
+            self._declared = FlowModel.of(self.graph)
+        return self._declared
+
+    def _learn(self, averages: dict[str, Ewma], name: str, value: float | None) -> None:
+        if value is not None:
+            averages.setdefault(name, Ewma(self.smoothing)).update(value)
+
+    def _learn_routing(self, modules: Mapping[str, ModuleReading], finished: float | None) -> None:
+        if not is_known(finished) or not finished:
+            return
+        for name, module in modules.items():
+            if name != self.graph.source and is_known(module.arrival_rate) and module.arrival_rate:
+                self._learn(self._reach, name, module.arrival_rate / finished)
+
+
+def is_known(value: float | None) -> bool:
+    """Whether a reading can be used: measured, finite and not negative."""
+    return value is not None and isfinite(value) and value >= 0.0
+
+
+def _slowdown(module: ModuleModel, running: int | None) -> float:
+    """How much longer a row takes beside so many replicas than it would alone."""
+    return slowdown(module.scalability, float(running)) if running else 1.0
+
+
+def _waiting(module: ModuleModel, reading: ModuleReading) -> float:
+    backlog = reading.backlog
+    return backlog / module.reach if backlog is not None and is_known(backlog) else 0.0
+
+
+def _averages(of: Mapping[str, Ewma]) -> dict[str, float]:
+    return {name: float(average.forecast(1)[0]) for name, average in of.items()}

@@ -1,0 +1,106 @@
+"""What agents do together, whoever carries their messages.
+
+`nash`, `incentive` and `social` are written in these terms. `Conversation` has real agents that
+exchange real messages; `Bulk` computes what that amounts to for thousands of agents at once, and
+counts the messages that it saved.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import near
+from penstock.policy.game.stake import Survey
+
+Floats = NDArray[np.float64]
+Votes = NDArray[np.bool_]
+
+AGGREGATIONS: Final = ("tree", "gossip")
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """How agents add up what each of them knows.
+
+    >>> Aggregation("gosip")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: there is no aggregation 'gosip'; did you mean 'gossip'?
+    """
+
+    kind: str = "tree"
+    iterations: int = 15
+    """Of gossip: the more, the closer; about five times the diameter bring 2 % in the paper."""
+
+    def __post_init__(self) -> None:
+        """Refuse what agents cannot do."""
+        if self.kind not in AGGREGATIONS:
+            unknown = f"there is no aggregation {self.kind!r}"
+            raise SettingError(f"{unknown}{near(self.kind, AGGREGATIONS)}")
+        if self.iterations < 1:
+            raise SettingError(f"iterations of gossip must be 1 or more, got {self.iterations}")
+
+    @property
+    def by_gossip(self) -> bool:
+        """Whether agents end up with estimates that differ."""
+        return self.kind == "gossip"
+
+
+class Exchange(Protocol):
+    """Agents that play, add up and agree.
+
+    What is added up has one *view* by the tree, the root's, and one for each agent by gossip.
+    """
+
+    @property
+    def messages(self) -> int:
+        """Sent so far."""
+        ...
+
+    @property
+    def iterations(self) -> int:
+        """Synchronous steps so far, in each of which a message goes one hop."""
+        ...
+
+    def find_pne(self) -> None:
+        """Play one game: Function 1."""
+        ...
+
+    def encourage(self, increment: float) -> None:
+        """Let the bottleneck take a further incentive, of this share of its price."""
+        ...
+
+    def retreat(self) -> None:
+        """Return to what the game before led to."""
+        ...
+
+    def total_cost(self) -> Floats:
+        """What all pay for a step, in each view."""
+        ...
+
+    def any_objects(self, votes: Votes) -> bool:
+        """Whether any view has an objection; all agents know afterwards."""
+        ...
+
+    def survey(self) -> tuple[Survey, ...]:
+        """What the best common pace depends on, in each view."""
+        ...
+
+    def try_out(self, paces: Floats) -> Floats:
+        """The price of the curved modules' replicas at each of these paces, a row per view."""
+        ...
+
+    def settle(self, paces: Floats) -> None:
+        """Let all follow the pace of each view, or the slowest where views differ."""
+        ...
+
+    def replicas(self) -> dict[str, float]:
+        """Every module's degree as it stands."""
+        ...
+
+    def bottleneck(self) -> tuple[str, ...]:
+        """The modules that cannot, or do not wish to, go faster than all go."""
+        ...

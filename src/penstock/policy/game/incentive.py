@@ -1,0 +1,75 @@
+"""Incentives that move the equilibrium towards the social optimum (game, Alg. 2)."""
+
+from typing import Final
+
+import numpy as np
+
+from penstock.core.errors import SettingError
+from penstock.model import FlowModel
+from penstock.policy.game.exchange import Aggregation, Exchange
+from penstock.policy.game.plan import Plan, plan_of
+from penstock.policy.game.seating import AGENTS_UP_TO, seat
+from penstock.policy.game.stake import SAME
+from penstock.policy.game.topology import Topology
+
+INCREMENT: Final = 0.1
+"""Of the price: the paper's beta / 10."""
+MAX_ROUNDS: Final = 1000
+
+
+def incentive(
+    model: FlowModel,
+    *,
+    topology: Topology | None = None,
+    increment: float = INCREMENT,
+    max_rounds: int = MAX_ROUNDS,
+    aggregation: str = "tree",
+    iterations: int = 15,
+    rounding: str = "nearest",
+    agents_up_to: int = AGENTS_UP_TO,
+) -> Plan:
+    """What modules choose if the bottleneck is paid for more replicas while that helps all.
+
+    >>> from penstock.core.graph import FlowGraph, Module, Stream
+    >>> graph = FlowGraph(
+    ...     source="scan",
+    ...     modules=(
+    ...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
+    ...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
+    ...     ),
+    ...     streams=(Stream(origin="scan", target="match"),),
+    ... )
+    >>> plan = incentive(FlowModel.of(graph))
+    >>> plan.rounded, plan.rounds
+    ({'scan': 1, 'match': 14}, 7)
+    """
+    check_rounds(increment, max_rounds)
+    by = Aggregation(aggregation, iterations)
+    exchange = seat(model, topology, by, agents_up_to=agents_up_to)
+    rounds = play(exchange, increment=increment, max_rounds=max_rounds)
+    return plan_of("incentive", model, exchange, rounds=rounds, rounding=rounding)
+
+
+def check_rounds(increment: float, max_rounds: int) -> None:
+    """Refuse incentives that never grow, or rounds that are none."""
+    if not 0 < increment <= 1:
+        raise SettingError(f"increment of policy incentive must be in (0, 1], got {increment:g}")
+    if max_rounds < 1:
+        raise SettingError(f"max_rounds of policy incentive must be 1 or more, got {max_rounds}")
+
+
+def play(exchange: Exchange, *, increment: float, max_rounds: int) -> int:
+    """Play until a round does not lower the cost of all; returns the rounds.
+
+    The agents end with the degrees of the best round: the one before, or the last that there was.
+    """
+    best = np.array([np.inf])
+    for number in range(1, max_rounds + 1):
+        exchange.find_pne()
+        cost = exchange.total_cost()
+        if exchange.any_objects(cost >= best * (1.0 - SAME)):
+            exchange.retreat()
+            return number
+        best = cost
+        exchange.encourage(increment)
+    return max_rounds

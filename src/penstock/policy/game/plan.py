@@ -1,0 +1,94 @@
+"""What a game comes to: degrees, paces, costs, and what it took to agree on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any, Final
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import near
+from penstock.model import FlowModel
+from penstock.model.flow_graph import ModuleModel
+from penstock.policy.game.exchange import Exchange
+
+ROUNDINGS: Final = ("nearest", "up")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The degrees that agents agreed on; paces and costs are those of the real-valued ones."""
+
+    policy: str
+    replicas: Mapping[str, float]
+    rounded: Mapping[str, int]
+    inter_departure: Mapping[str, float]
+    """Mean seconds between results of each module."""
+    bottleneck: tuple[str, ...]
+    """Who sets the pace; the source, where rows from outside do."""
+    costs: Mapping[str, float]
+    """Of one control step, by module."""
+    messages: int
+    """That agents exchanged."""
+    rounds: int
+    """Games that were played, or times that all were asked."""
+    iterations: int
+    """Synchronous steps that it took, in each of which a message goes one hop."""
+
+    @property
+    def cost(self) -> float:
+        """Of one control step, of all modules."""
+        return sum(self.costs.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer of `penstock plan --json`, which others script against."""
+        return {
+            "policy": self.policy,
+            "replicas": dict(self.replicas),
+            "rounded": dict(self.rounded),
+            "inter_departure": dict(self.inter_departure),
+            "bottleneck": list(self.bottleneck),
+            "cost": {"total": self.cost, "modules": dict(self.costs)},
+            "messages": self.messages,
+            "rounds": self.rounds,
+        }
+
+
+def plan_of(
+    policy: str, model: FlowModel, exchange: Exchange, *, rounds: int, rounding: str
+) -> Plan:
+    """What the agents of an exchange have agreed on."""
+    check_rounding(rounding)
+    replicas = exchange.replicas()
+    pace = model.pace(replicas)
+    return Plan(
+        policy=policy,
+        replicas=replicas,
+        rounded={n: rounded(m, replicas[n], rounding) for n, m in model.modules.items()},
+        inter_departure=pace.inter_departure,
+        bottleneck=exchange.bottleneck() or pace.bottleneck,
+        costs={n: m.cost(replicas[n], pace.inter_departure[n]) for n, m in model.modules.items()},
+        messages=exchange.messages,
+        rounds=rounds,
+        iterations=exchange.iterations,
+    )
+
+
+def rounded(module: ModuleModel, replicas: float, rounding: str = "nearest") -> int:
+    """A whole number of replicas within the module's bounds: Alg. 1, row 3.
+
+    Halves go up. A rounding error is no reason for one more.
+    """
+    whole = ceil(replicas - 1e-9) if rounding == "up" else floor(replicas + 0.5)
+    return min(max(whole, int(module.min_replicas)), int(module.max_replicas))
+
+
+def check_rounding(rounding: str) -> None:
+    """Refuse what is no way to round.
+
+    >>> check_rounding("down")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: there is no rounding 'down'; there are nearest, up
+    """
+    if rounding not in ROUNDINGS:
+        raise SettingError(f"there is no rounding {rounding!r}{near(rounding, ROUNDINGS)}")

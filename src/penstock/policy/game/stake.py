@@ -1,0 +1,106 @@
+"""What one module wants and can do, from its own model alone: the arithmetic of an agent.
+
+A module with one degree only has nothing to choose, is paid for as it is, and passes on what it
+hears like any other.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.model import Ideal, Saturating
+from penstock.model.flow_graph import ModuleModel
+
+SAME: Final = 1e-9
+"""Relative difference under which two paces are the same."""
+
+
+def wish(module: ModuleModel, incentive: float = 0.0) -> float:
+    """The replicas that it would choose alone, if this much of each one's price were paid for it.
+
+    Game, `idealDegree` of Alg. 2: an incentive of the whole price makes it want all that help.
+    """
+    if module.fixed:
+        return module.max_replicas
+    rest = module.price - incentive
+    return module.ideal(rest if rest > SAME * module.price else 0.0)
+
+
+def fit(module: ModuleModel, inter_departure: float) -> float:
+    """The replicas with which it is as slow as the rest: game, Expr. 11."""
+    return module.max_replicas if module.fixed else module.replicas(inter_departure)
+
+
+def most(module: ModuleModel) -> float:
+    """The replicas with which it is fastest."""
+    return module.max_replicas if module.fixed else module.most
+
+
+def fastest(module: ModuleModel) -> float:
+    """The shortest time between its results that it can reach, rows from outside permitting."""
+    return module.service_time(most(module))
+
+
+def is_curved(module: ModuleModel) -> bool:
+    """Whether its replicas are something else than its work divided by the pace."""
+    return not module.fixed and not isinstance(module.scalability, Ideal | Saturating)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What must be known of all modules to find their best common pace: sums and maxima.
+
+    Paces are those of the source: seconds between two rows that enter the graph.
+    """
+
+    delay: float
+    """Cost of one more second at the source: the sum of delay_cost / reach."""
+    work: float
+    """Price of a pace of one second: the sum of price * running_time * reach, where replicas are
+    in inverse proportion to the pace."""
+    standing: float
+    """Price of the replicas that are there at any pace."""
+    curved: float
+    """Modules of which none of the two is true, and which have to be asked pace by pace."""
+    limit: float
+    """The shortest pace that all can keep."""
+    quickest: float
+    """The shortest pace that any would choose alone."""
+    slowest: float
+    """The longest pace that any would choose alone."""
+
+    @classmethod
+    def of(cls, module: ModuleModel) -> "Survey":
+        """What one module knows of it."""
+        curved = is_curved(module)
+        alone = module.service_time(wish(module)) * module.reach
+        elastic = not module.fixed and not curved
+        work = module.price * module.running_time * module.reach
+        return cls(
+            delay=module.delay_cost / module.reach,
+            work=work if elastic else 0.0,
+            standing=module.price * module.max_replicas if module.fixed else 0.0,
+            curved=float(curved),
+            limit=fastest(module) * module.reach,
+            quickest=alone,
+            slowest=alone,
+        )
+
+    def numbers(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """What is added up, and that of which the largest counts."""
+        sums = (self.delay, self.work, self.standing, self.curved)
+        return sums, (self.limit, -self.quickest, self.slowest)
+
+    @classmethod
+    def from_numbers(cls, sums: tuple[float, ...], maxima: tuple[float, ...]) -> "Survey":
+        """The same the other way round."""
+        delay, work, standing, curved = sums
+        limit, quickest, slowest = maxima
+        return cls(
+            delay=delay,
+            work=work,
+            standing=standing,
+            curved=curved,
+            limit=limit,
+            quickest=-quickest,
+            slowest=slowest,
+        )

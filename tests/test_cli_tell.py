@@ -1,0 +1,127 @@
+"""What people are told of a run hides no overload, and fits their terminal."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from penstock.cli.table import Table, fitting
+from penstock.cli.tell import Written, lines
+from penstock.cli.words import percent
+from penstock.core.graph import FlowGraph, Module
+from penstock.core.signals import Configuration, Decision, Latency, Tick
+from penstock.pipeline.file import load as load_file
+from penstock.record import RunSettings, SloCheck, Summary, summarise
+from penstock.report.scales import percent as percent_of_page
+from penstock.testing import seen
+
+SETTINGS = RunSettings(
+    pipeline="wordcount",
+    plant="spark",
+    started=datetime(2026, 3, 1, 9, 30, tzinfo=UTC),
+    graph=FlowGraph(source="count", modules=(Module(name="count"),)),
+)
+
+RUN = replace(
+    summarise([], None),
+    steps=30,
+    rows_arrived=5000.0,
+    rows_processed=4200.0,
+    backlog_max=900.0,
+    backlog_final=800.0,
+    latency=Latency(p50=1.0, p95=2.0, p99=3.0),
+)
+
+
+def told(summary: Summary, row: str) -> str:
+    written = Written(folder=Path("run"), report=Path("run/report.html"), summary=summary)
+    found = [line for line in lines(SETTINGS, written) if line.strip().startswith(row)]
+    return " ".join(found[0].split()[1:]) if found else ""
+
+
+def slo(met: int, violated: int, unknown: int = 0, idle: int = 0) -> SloCheck:
+    share = violated / (met + violated) if met + violated else None
+    return SloCheck(
+        latency_p95=10.0,
+        met=met,
+        violated=violated,
+        unknown=unknown,
+        violated_share=share,
+        idle=idle,
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "kept"),
+    [
+        (slo(28, 0), "kept in 28 of 28 steps (100 %)"),
+        (slo(25, 3, unknown=2), "kept in 25 of 28 steps (89 %), 2 more measured none"),
+        (slo(28, 0, unknown=2, idle=2), "kept in 28 of 28 steps (100 %)"),
+        (slo(3, 0, unknown=27, idle=1), "kept in 3 of 3 steps (100 %), 26 more measured none"),
+        (slo(999, 1), "kept in 999 of 1000 steps (>99 %)"),
+        (slo(1, 999), "kept in 1 of 1000 steps (<1 %)"),
+        (slo(0, 0, unknown=30), "promised p95 10 s, which no step could measure"),
+    ],
+)
+def test_steps_that_measured_no_latency_are_told_beside_those_that_kept_it(
+    check: SloCheck, kept: str
+) -> None:
+    assert told(replace(RUN, slo=check), "latency").endswith(kept)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_a_share_is_all_or_nothing_only_if_it_is(met: int, violated: int) -> None:
+    share = met / (met + violated)
+    for shown in (percent(share), percent_of_page(share)):
+        assert shown not in ("100 %", "0 %")
+    for shown in (percent(1.0), percent_of_page(1.0)):
+        assert shown == "100 %"
+
+
+def test_the_backlog_of_the_last_step_is_not_what_was_left() -> None:
+    assert told(RUN, "rows").endswith("backlog at most 900, 800 at the end")
+    through = replace(RUN, results={"rows_waiting": {"splitter": 0, "counter": 0}})
+    assert told(through, "rows").endswith("800 at the last step, none after the drain")
+    stuck = replace(RUN, results={"rows_waiting": {"splitter": 12, "counter": 1200}})
+    assert told(stuck, "rows").endswith(
+        "800 at the last step, 12 before splitter and 1,200 before counter after the drain"
+    )
+
+
+def test_what_the_rows_have_told_is_not_told_again() -> None:
+    results = {"rows_waiting": {"counter": 0}, "rows_fed": 5000}
+    summary = replace(RUN, results=results)
+    written = Written(folder=Path("run"), report=Path("run/report.html"), summary=summary)
+    text = "\n".join(lines(SETTINGS, written))
+    assert "rows waiting" not in text
+    assert "rows fed        5,000" in text
+
+
+@given(st.integers(0, 300), st.text(alphabet="ab-", min_size=1, max_size=60))
+def test_a_terminal_of_any_width_shows_the_module_and_as_many_columns_as_fit(
+    width: int, name: str
+) -> None:
+    row = (name, "230", "221", "225", "66 %", "863 ms", "1.81 s", "1/1/1")
+    shown, wider = fitting([row], width), fitting([row], width + 9)
+    assert shown[0] == 0
+    assert set(shown) <= set(wider)
+    assert fitting([row], 300) == list(range(len(row)))
+
+
+@pytest.mark.parametrize("width", [20, 30, 50, 80, 120])
+def test_nothing_is_cut_short_on_a_narrow_terminal(width: int) -> None:
+    table = Table(StringIO(), load_file("wordcount"))
+    table.live.console = Console(width=width, file=StringIO(), force_terminal=True)
+    busy = {"arrival_rate": 1234.0, "backlog": 56789.0, "utilisation": 0.5, "running": 3}
+    observed = seen(at=2.0, splitter=busy, counter=busy)
+    held = Decision(configuration=Configuration(degrees={}), why="-")
+    table.show(Tick(seen=observed, decided=held, asked=None))
+    with table.live.console.capture() as captured:
+        table.live.console.print(table.render())
+    assert "\u2026" not in captured.get()
+    assert "splitter" in captured.get()
