@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-ALL = ("twin", "game_decision", "decision_latency", "controller_cost", "exactly_once")
+ALL = (
+    *("twin", "back_pressure", "game_decision"),
+    *("decision_latency", "controller_cost", "exactly_once", "module_scaling"),
+)
 
 
 def main(names: list[str]) -> None:

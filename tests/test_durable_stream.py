@@ -86,6 +86,16 @@ def test_its_length_counts_what_was_removed_before_anyone_looked(stream: Durable
     assert stream.length() == 60
 
 
+def test_a_batch_holds_a_share_for_each_part(stream: DurableStream, tmp_path: Path) -> None:
+    write(stream, 0, (0, 50))
+    hint = tmp_path / "hint"
+    hint.write_text("3")
+    reader = StreamReader(stream.path, hint=hint, max_rows=None, share=4)
+    assert reader.latestOffset({"rows": 10}, ReadAllAvailable()) == {"rows": 22}
+    hint.write_text("30")
+    assert reader.latestOffset({"rows": 10}, ReadAllAvailable()) == {"rows": 50}
+
+
 class TestSeveralWays:
     """Rows part ways by what a column says, and none is lost or doubled on any of them."""
 

@@ -176,3 +176,11 @@ def test_scale_in_during_a_batch_loses_no_row() -> None:
     assert [round(rate * 1.1) for rate in finished if rate] == [8]
     assert finished[2]
     assert twin.totals()["batch"].batch_duration == pytest.approx(1.5)
+
+
+def test_a_batch_takes_no_more_than_its_servers_may_take_on() -> None:
+    """Of eight rows at 2.0, two servers take two each; the rest waits for the trigger at 4.0."""
+    module = batched(trigger=2.0, max_batch=0.2, initial_replicas=2)
+    for seen in watch(module, rows=8, step=3.0, until=6.0):
+        assert seen.modules["batch"].batch_duration == pytest.approx(0.2)
+        assert seen.modules["batch"].processed_rate == pytest.approx(4 / 3)

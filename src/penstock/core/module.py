@@ -9,7 +9,7 @@ penstock.core.errors.SettingError: service_time of module match must not be nega
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import floor, inf
 from typing import Final
 
 from penstock.core.errors import SettingError
@@ -45,6 +45,9 @@ class Module:
     """Rows that can wait before the module; a full buffer holds up the module before it."""
     trigger: float = seconds(0.0)
     """Seconds between micro-batches; 0 processes row by row."""
+    max_batch: float | None = seconds(None)
+    """Seconds of service that one replica takes on in a micro-batch, at most; all that waits,
+    unless given. Shorter batches let new replicas take part sooner."""
     overhead: float = seconds(0.0)
     """Seconds that a micro-batch takes beyond its rows: planning, commit, scheduling."""
     start_up: float = seconds(0.0)
@@ -66,6 +69,17 @@ class Module:
     """How a row spends its service time on Spark: `wait` (as for a call to another system), `cpu`,
     or `none`."""
 
+    @property
+    def rows_a_batch(self) -> float:
+        """Rows that one replica takes on in a micro-batch, at most.
+
+        >>> Module(name="match", service_time=0.2, max_batch=4.0).rows_a_batch
+        20
+        """
+        if self.max_batch is None or not self.service_time:
+            return inf
+        return max(floor(self.max_batch / self.service_time * (1 + 1e-12)), 1)
+
     def __post_init__(self) -> None:
         """Refuse what no module can be."""
         for name in _NOT_NEGATIVE:
@@ -73,6 +87,10 @@ class Module:
                 raise SettingError(
                     f"{name} of module {self.name} must not be negative, got {getattr(self, name)}"
                 )
+        if self.max_batch is not None and not self.max_batch > 0:
+            raise SettingError(
+                f"max_batch of module {self.name} must be above 0s, got {self.max_batch:g}s"
+            )
         if not 1 <= self.min_replicas <= self.initial_replicas <= self.max_replicas:
             raise SettingError(
                 f"module {self.name} needs 1 <= min_replicas <= initial_replicas <= max_replicas, "

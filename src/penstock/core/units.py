@@ -80,9 +80,11 @@ def parse_rate(text: object) -> float:
 def format_duration(seconds: float) -> str:
     """A duration in the unit a reader would choose.
 
-    >>> format_duration(90), format_duration(2), format_duration(7200)
-    ('1.5 min', '2 s', '2 h')
+    >>> format_duration(90), format_duration(2), format_duration(7200), format_duration(0)
+    ('1.5 min', '2 s', '2 h', '0 s')
     """
+    if seconds == 0:
+        return "0 s"
     for limit, unit, size in (
         (1e-3, "us", 1e-6),
         (1.0, "ms", 1e-3),

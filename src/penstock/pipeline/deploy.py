@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from math import isinf
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.core.graph import Module
 from penstock.pipeline.application import Application
 from penstock.pipeline.layout import (
     Stage,
@@ -88,6 +90,7 @@ class Deployment:
             .option("path", self._stream_path(origin, name))
             .option("columns", self.stages[origin].schema)
             .option("hint", str(hint_path(self.workspace, name)))
+            .option("share", _share(stage.module, len(stage.sources)) or "")
             .load()
             for origin in stage.sources
         ]
@@ -210,8 +213,15 @@ def _feed(
         disorder=file.source.disorder,
         seed=file.seed,
         max_rows=file.source.max_rows,
+        share=_share(file.graph[file.graph.source]),
         hint=hint_path(workspace, file.graph.source),
     )
+
+
+def _share(module: Module, sources: int = 1) -> int | None:
+    """Rows that an executor takes on in a batch from each of so many sources, at most."""
+    rows = module.rows_a_batch
+    return None if isinf(rows) else max(int(rows) // sources, 1)
 
 
 def _appending(to: DurableStream) -> Callable[[DataFrame, int], None]:

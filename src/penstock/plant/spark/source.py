@@ -60,6 +60,8 @@ class Feed:
     seed: int = 0
     max_rows: int | None = None
     """Most rows in one batch."""
+    share: int | None = None
+    """Most rows in one part of a batch."""
     hint: Path | None = None
     """A file that says in how many parts to read a batch; see `parallelism`."""
 
@@ -166,7 +168,9 @@ class WorkloadReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """Where the next batch ends."""
-        return bounded(start["rows"], self._feed.arrived(time.time()), limit)
+        feed = self._feed
+        most = at_most(feed.share, feed.hint)
+        return bounded(start["rows"], feed.arrived(time.time()), limit, most)
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Rows that have come, read or not."""
@@ -205,8 +209,15 @@ class WorkloadSource(DataSource):
         return decode(self.options["feed"])
 
 
-def bounded(start: int, newest: int, limit: ReadLimit) -> dict[str, int]:
-    """The end of a batch that begins at `start`, within Spark's limit."""
+def at_most(share: int | None, hint: Path | None) -> int | None:
+    """Rows that a batch may have, if each of its parts may have so many."""
+    return None if share is None else share * parallelism(hint)
+
+
+def bounded(start: int, newest: int, limit: ReadLimit, most: int | None = None) -> dict[str, int]:
+    """The end of a batch that begins at `start`, within Spark's limit and ours."""
     if isinstance(limit, ReadMaxRows):
         newest = min(newest, start + limit.max_rows)
+    if most is not None:
+        newest = min(newest, start + most)
     return {"rows": max(newest, start)}

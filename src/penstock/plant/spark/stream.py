@@ -17,7 +17,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
 from penstock.plant.spark.durable import DurableStream, Tail
-from penstock.plant.spark.source import bounded, parallelism, slices
+from penstock.plant.spark.source import at_most, bounded, parallelism, slices
 
 FORMAT: Final = "penstock-stream"
 
@@ -96,8 +96,10 @@ class Part(InputPartition):
 class StreamReader(DataSourceStreamReader):
     """Reads a stream, batch by batch."""
 
-    def __init__(self, path: str, hint: Path | None, max_rows: int | None) -> None:
-        self._path, self._hint, self._max_rows = path, hint, max_rows
+    def __init__(
+        self, path: str, hint: Path | None, max_rows: int | None, share: int | None = None
+    ) -> None:
+        self._path, self._hint, self._max_rows, self._share = path, hint, max_rows, share
         self._tail: Tail | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
@@ -110,7 +112,8 @@ class StreamReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """Where the next batch ends."""
-        return bounded(start["rows"], self._follow().length(), limit)
+        most = at_most(self._share, self._hint)
+        return bounded(start["rows"], self._follow().length(), limit, most)
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Rows in the stream, read or not."""
@@ -140,8 +143,8 @@ class StreamReader(DataSourceStreamReader):
 class StreamSource(DataSource):
     """`format("penstock-stream")` to read and to write.
 
-    Options to read: `path`, `columns`, `hint`, `max_rows`; to write: `path`, or `paths` by what
-    the column `route` says.
+    Options to read: `path`, `columns`, `hint`, `max_rows`, `share`; to write: `path`, or `paths`
+    by what the column `route` says.
     """
 
     @classmethod
@@ -155,10 +158,17 @@ class StreamSource(DataSource):
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: ARG002, N802
         """A reader of the stream at `path`."""
-        hint, most = self.options.get("hint"), self.options.get("max_rows")
+        hint = self.options.get("hint")
         return StreamReader(
-            self.options["path"], Path(hint) if hint else None, int(most) if most else None
+            self.options["path"],
+            Path(hint) if hint else None,
+            max_rows=self._count("max_rows"),
+            share=self._count("share"),
         )
+
+    def _count(self, option: str) -> int | None:
+        given = self.options.get(option)
+        return int(given) if given else None
 
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802
         """A writer to the stream at `path`."""

@@ -55,7 +55,7 @@ def _open(clock: Any, station: Any, rows: Any, now: float) -> None:
     _find_next_trigger(station, now)
     station.phase, station.opened, station.moment = OPEN, now, inf
     # Only at the source can more rows wait than the buffer holds: the rest wait outside.
-    station.unfinished = min(station.waiting.count, station.buffer)
+    station.unfinished = min(station.waiting.count, station.buffer, station.servers * station.share)
     for _ in range(station.unfinished):
         append(rows, station.taken, pop(rows, station.waiting))
     engage(clock, station, rows, now)

@@ -59,6 +59,7 @@ def _equip(station: Any, module: Module, seed: np.random.SeedSequence) -> None:
     station["mean"] = row_time(module, module.initial_replicas)
     station["totals"]["nominal"] = station["mean"]
     station["buffer"] = module.buffer
+    station["share"] = module.rows_a_batch
     station["trigger"] = module.trigger
     station["overhead"] = module.overhead
     station["service_chance"], station["way_chance"] = seed.generate_state(2, np.uint64)

@@ -58,6 +58,7 @@ STATION: Final = np.dtype(
         ("law", "i8"),  # how service times scatter
         ("unit", "f8"),  # what a draw of that law is divided by, to have the mean 1
         ("buffer", "f8"),
+        ("share", "f8"),  # rows that one server takes on in a micro-batch, at most
         ("trigger", "f8"),
         ("overhead", "f8"),
         ("whole", "i8"),  # output rows for each row: so many,

@@ -1,0 +1,143 @@
+"""`penstock reproduce`: the tables and figures of a paper, from a simulation of your own."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock import __version__
+from penstock.cli.interrupt import Interrupted, Interrupts
+from penstock.cli.options import something
+from penstock.cli.output import print_json, print_line, say
+from penstock.core.errors import FileError, SettingError
+from penstock.core.settings import near
+
+if TYPE_CHECKING:
+    from penstock.experiment.papers.game import Settings
+    from penstock.experiment.reproduction import Reproduction
+
+HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
+EXAMPLES: Final = """\
+examples:
+  penstock reproduce game                          all of it: 100 seeds, a few minutes
+  penstock reproduce game --seeds 5                a first look, in seconds
+  penstock reproduce game --workload rwalk --jobs 4 --out runs/rwalk
+  penstock reproduce game --json --quiet | jq '.claims[] | select(.holds | not)'
+
+papers:
+  game    control of a whole flow graph by agents that play a game (Tab. IV and V, Fig. 12 to 17)
+"""
+PAPERS: Final = ("game",)
+RESULTS: Final = "results.json"
+REPORT: Final = "report.html"
+_LEAST_FREE: Final = 20_000_000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `reproduce` takes."""
+    parser.add_argument("paper", metavar="PAPER", type=something, help="game")
+    parser.add_argument("--seeds", metavar="N", type=int, help="repetitions (100)")
+    parser.add_argument("--steps", metavar="N", type=int, help="control steps of each (600)")
+    parser.add_argument(
+        "--workload",
+        metavar="W",
+        type=something,
+        action="append",
+        help="only this one, as often as you like (cyclic, trend, rwalk)",
+    )
+    parser.add_argument("--jobs", metavar="N", type=int, help="processes (as many as cores)")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=something,
+        help="folder of the page and the data (runs/reproduce-PAPER-DATE-TIME)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def execute(args: Namespace) -> int:
+    """Repeat the experiment, and tell, draw and write down what came of it."""
+    if args.paper not in PAPERS:
+        raise SettingError(
+            f"there is no paper {args.paper!r} to reproduce{near(args.paper, PAPERS)}"
+        )
+    from penstock.record import run_path
+
+    settings, started = _settings(args), datetime.now().astimezone()
+    path = Path(args.out) if args.out else run_path(f"reproduce-{args.paper}", started)
+    with Interrupts() as interrupts, _folder(path) as finish:
+        try:
+            done = _reproduce(settings, args)
+        except (Interrupted, KeyboardInterrupt):
+            interrupts.settle()
+            say("stopped; nothing was written")
+            return 128 + (interrupts.signal or 2)
+        interrupts.hold()
+        told = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
+        _write(path, told, done, started)
+        finish()
+    _tell(args, done, told)
+    return 0
+
+
+def _settings(args: Namespace) -> "Settings":
+    from penstock.cli.checkup import usable_cores
+    from penstock.experiment.papers.game import Settings
+
+    given = {"seeds": args.seeds, "steps": args.steps, "jobs": args.jobs}
+    chosen: dict[str, Any] = {name: n for name, n in given.items() if n is not None}
+    if args.workload:
+        chosen["workloads"] = tuple(dict.fromkeys(args.workload))
+    return Settings(**{"jobs": usable_cores(), **chosen})
+
+
+def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
+    from penstock.cli.progress import progress
+    from penstock.experiment.papers.game import reproduce
+
+    with progress("repetitions", quiet=args.quiet) as tell:
+        return reproduce(settings, tell)
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Any]:
+    """The folder for what comes of it, which is taken away again unless it is finished."""
+    from penstock.record import place
+    from penstock.record.disk import check_space
+
+    with ExitStack() as refused:
+        refused.callback(place.make(path))
+        with place.claim(path):
+            strangers = [e.name for e in path.iterdir() if e.name not in (RESULTS, REPORT)]
+            if strangers:
+                raise FileError(
+                    f"the folder {path} holds something else ({sorted(strangers)[0]}); give --out "
+                    "another folder"
+                )
+            check_space(path, _LEAST_FREE)
+            yield refused.pop_all
+
+
+def _write(path: Path, told: dict[str, Any], done: "Reproduction", started: datetime) -> None:
+    from penstock.record.disk import write_whole
+    from penstock.report.paper import paper_page
+
+    when = f"{started.day} {started:%B %Y, %H:%M}"
+    write_whole(path / RESULTS, json.dumps(told, allow_nan=False) + "\n")
+    write_whole(path / REPORT, paper_page(done, subtitle=f"{when} \u00b7 penstock {__version__}"))
+
+
+def _tell(args: Namespace, done: "Reproduction", told: dict[str, Any]) -> None:
+    if args.json:
+        print_json(told)
+        return
+    from penstock.cli.sheets import sheets
+
+    for line in sheets(done):
+        print_line(line)
+    print_line()
+    print_line(f"  page    {told['report']}")
+    print_line(f"  data    {Path(told['folder']) / RESULTS}")

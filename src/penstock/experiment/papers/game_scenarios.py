@@ -1,0 +1,98 @@
+"""The workloads of Section 6.2, fitted to all that the game paper prints of them.
+
+`game_workloads` has the phases of its text and the images of its Tab. V. With those the denoisers
+are less busy than in Tab. IV, because the images of Tab. V and the efficiencies of Tab. IV do not
+go together: denoiser-1 has 2 cores unless images are more than 1.24 s apart, so it is
+`0.62 * images / 300` busy, and 0.87 of it are 421 images a step, not 403. Here they are fitted to
+both:
+
+- Slow phases, where images are more than 0.715 s apart and both strategies decide alike, are where
+  the text has them: steps 200 to 400 of `cyclic`, 0 to 300 of `trend`, 0 to 100 and 400 to 550 of
+  `rwalk`. They are slow by a few percent only, so that denoisers are busy.
+- Fast phases are as fast as the images of the cooperative strategy ask for, and images are mostly
+  either 0.62 to 0.72 s or less than 0.5 s apart: in between, rounding up wastes much of a core.
+- Noise is such that degrees change about as often as in Tab. IV.
+
+>>> gaps = inter_arrivals("cyclic", seed=1)
+>>> gaps.shape, bool(gaps[300] > 0.715 > gaps[100])
+((600,), True)
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.experiment.papers.game_workloads import EQUILIBRIUM, STEPS
+
+Floats = NDArray[np.float64]
+Scenario = Callable[[Floats, np.random.Generator], Floats]
+
+_LULL: Final = 1.30
+"""Images a second about step 300 of `cyclic`, where it is slowest."""
+_SURGE: Final = 1.2
+"""By how much faster it would be about steps 0 and 600,"""
+_CLOSEST: Final = 0.465
+"""if images could be less than so many seconds apart."""
+_CYCLIC_NOISE: Final = 0.015
+
+_TREND: Final = ((0, 0.74), (300, EQUILIBRIUM), (336, 0.47), (600, 0.465))
+"""Steps, and seconds between images. No straight line has both phases and both numbers of images,
+so it falls gently, then steeply, then gently."""
+_TREND_NOISE: Final = 0.05
+
+_WALK: Final = (
+    (0, 0.745),
+    (100, EQUILIBRIUM),
+    (130, 0.47),
+    (370, 0.47),
+    (400, EQUILIBRIUM),
+    (475, 0.755),
+    (550, EQUILIBRIUM),
+    (600, 0.47),
+)
+"""What the walk is drawn back to."""
+_WALK_MOVE: Final = 0.02
+_WALK_MEMORY: Final = 0.85
+"""Share of its distance from there that the walk keeps in each step."""
+_WALK_NOISE: Final = 0.06
+
+
+def inter_arrivals(name: str, seed: int, steps: int = STEPS) -> Floats:
+    """Mean seconds between images, for each step; fewer steps play the same phases faster."""
+    position = (np.arange(steps) + 0.5) * STEPS / steps
+    random = np.random.default_rng([seed, tuple(SCENARIOS).index(name)])
+    return SCENARIOS[name](position, random)
+
+
+def _cyclic(position: Floats, random: np.random.Generator) -> Floats:
+    # a wave with a narrow crest, which passes the rate of the equilibrium at steps 200 and 400
+    sharpness = np.log(_SURGE / (1.0 / EQUILIBRIUM - _LULL)) / 1.5
+    crest = np.exp(sharpness * (np.cos(2.0 * np.pi * position / STEPS) - 1.0))
+    gaps = np.maximum(1.0 / (_LULL + _SURGE * crest), _CLOSEST)
+    return _noisy(gaps, _CYCLIC_NOISE, random)
+
+
+def _trend(position: Floats, random: np.random.Generator) -> Floats:
+    return _noisy(_through(_TREND, position), _TREND_NOISE, random)
+
+
+def _rwalk(position: Floats, random: np.random.Generator) -> Floats:
+    away = np.zeros(len(position))
+    for k, move in enumerate(random.standard_normal(len(position) - 1), start=1):
+        away[k] = _WALK_MEMORY * away[k - 1] + _WALK_MOVE * move
+    return _noisy(np.exp(away) * _through(_WALK, position), _WALK_NOISE, random)
+
+
+def _through(knots: tuple[tuple[float, float], ...], position: Floats) -> Floats:
+    steps, seconds = zip(*knots, strict=True)
+    return np.asarray(np.interp(position, steps, seconds), np.float64)
+
+
+def _noisy(gaps: Floats, spread: float, random: np.random.Generator) -> Floats:
+    noisy: Floats = gaps * np.exp(spread * random.standard_normal(len(gaps)))
+    return noisy
+
+
+SCENARIOS: Final[dict[str, Scenario]] = {"cyclic": _cyclic, "trend": _trend, "rwalk": _rwalk}
