@@ -23,7 +23,7 @@ def main() -> None:
     file = load(
         "recognition",
         [
-            *("policy.name=static", "workload=constant:10/s", "step=2s", "source.max_rows=40"),
+            *("policy=static", "workload=constant:10/s", "step=2s", "source.max_rows=40"),
             *(f"modules.{name}.service_time=40ms" for name in ("denoiser-1", "denoiser-2")),
             "modules.edge-detector.service_time=40ms",
         ],

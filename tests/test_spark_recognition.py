@@ -17,7 +17,7 @@ from tests.test_spark_run import executor_pids
 pytestmark = pytest.mark.spark
 
 SETTINGS = (
-    "policy.name=static",
+    "policy=static",
     "workload=constant:6/s",
     "step=2s",
     "modules.edge-detector.service_time=30ms",

@@ -83,11 +83,11 @@ def _about_costs(entries: Sequence[Entry]) -> Iterator[str]:
 def _beside(cost: float, least: float) -> str:
     """How far a cost is from the least.
 
-    >>> _beside(2123.0, 1862.0)
-    '14 % more'
+    >>> _beside(2123.0, 1862.0), _beside(1860.0, 1862.0)
+    ('14 % more', 'the same')
     """
-    share = cost / least - 1.0
-    return f"{abs(100 * share):.0f} % {'more' if share > 0 else 'less'}"
+    share = round(cost / least - 1.0, 2)
+    return f"{abs(100 * share):.0f} % {'more' if share > 0 else 'less'}" if share else "the same"
 
 
 def _of(pair: tuple[float, float], strategy: str) -> float:

@@ -19,7 +19,7 @@ _ROWS: Final[dict[str, tuple[str, Words]]] = {
     "cost": ("total cost", lambda x: f"{x:,.0f}"),
     "images": ("completed images", lambda x: f"{x:,.0f}"),
     "throughput": ("images a step", lambda x: f"{x:.1f}"),
-    "turned_away": ("turned away", lambda x: f"{100 * x:.1f} %"),
+    "turned_away": ("share turned away", lambda x: f"{x:.3f}"),
 }
 
 
@@ -38,7 +38,7 @@ def _table_iv(entries: Sequence[Entry], workload: str, *, last: bool) -> Table:
                 find(entries, workload=workload, module=module, strategy=strategy, quantity=what),
                 words,
             )
-            for what, words in (("reconfigurations", _count), ("efficiency", _three))
+            for what, words in (("reconfigurations", _one), ("efficiency", _three))
             for strategy in COMPARED
         ]
         rows.append((module, *cells))
@@ -86,23 +86,32 @@ def _rows_v(entries: Sequence[Entry], workload: str) -> list[tuple[str, ...]]:
 
 
 def cell(entry: Entry | None, words: Words) -> str:
-    """A figure, its interval, and the paper's.
+    """A figure, half of its interval, and the paper's.
 
     >>> from penstock.experiment.interval import interval
     >>> entry = Entry(where={}, ours=interval([850.0, 860.0]), paper=792.0, tolerance=0.05)
-    >>> cell(entry, _count)
-    '855.0 ±63.5 (792)*'
+    >>> cell(entry, _one)
+    '855.0 ±64 (792)*'
     """
     if entry is None:
         return ""
     half = entry.ours.half_width
     shown = words(entry.ours.mean)
-    shown += "" if half is None else f" ±{_short(words(half))}"
+    shown += "" if half is None else f" ±{_small(half)}"
     shown += "" if entry.paper is None else f" ({_short(words(entry.paper))})"
     return shown + "*" * entry.differs
 
 
-def _count(value: float) -> str:
+def _small(half: float) -> str:
+    """One digit of what is small, and no fraction of what is not.
+
+    >>> _small(0.00042), _small(0.31), _small(1.94), _small(63.5), _small(0.0)
+    ('0.0004', '0.3', '2', '64', '0')
+    """
+    return f"{half:,.0f}" if half >= 1 else f"{float(f'{half:.1g}'):f}".rstrip("0").rstrip(".")
+
+
+def _one(value: float) -> str:
     return f"{value:.1f}"
 
 
@@ -113,8 +122,7 @@ def _three(value: float) -> str:
 def _short(words: str) -> str:
     """Without noughts that say nothing.
 
-    >>> _short("0.870"), _short("418.0"), _short("1,790"), _short("4.0 %")
-    ('0.87', '418', '1,790', '4 %')
+    >>> _short("0.870"), _short("418.0"), _short("1,790")
+    ('0.87', '418', '1,790')
     """
-    number, space, unit = words.partition(" ")
-    return (number.rstrip("0").rstrip(".") if "." in number else number) + space + unit
+    return words.rstrip("0").rstrip(".") if "." in words else words
