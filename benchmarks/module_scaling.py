@@ -52,7 +52,6 @@ def settle(plant: SparkPlant, degree: int) -> None:
     give_up = time.monotonic() + PATIENCE
     while running(plant)[MODULE] != degree:
         assert time.monotonic() < give_up, f"there were never {degree} executors"
-        plant.actuator.settle(plant.actuator.backend.executors())
         time.sleep(0.2)
     time.sleep(6)  # until a batch that began before has ended
 

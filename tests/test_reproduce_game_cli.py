@@ -118,19 +118,23 @@ def test_an_earlier_reproduction_in_the_folder_is_replaced(tmp_path: Path) -> No
     assert json.loads((out / "results.json").read_text())["settings"]["steps"] == 3
 
 
+@pytest.mark.parametrize("done", [0, 4])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_workers_and_leaves_nothing_behind(
-    number: signal.Signals, tmp_path: Path
+    number: signal.Signals, done: int, tmp_path: Path
 ) -> None:
-    words = ["game", "--seeds", "50", "--steps", "300", "--jobs", "2", "--out", "out/a/b"]
-    process = start(*words, cwd=tmp_path)
+    words = ["game", "--seeds", "40", "--workload", "cyclic", "--steps", "60", "--jobs", "2"]
+    process = start(*words, "--out", "out/a/b", cwd=tmp_path)
     assert process.stderr is not None
-    assert process.stderr.readline() == "penstock: 0 of 150 repetitions done\n"
+    for count in range(0, done + 1, 4):  # it tells of every tenth part
+        assert process.stderr.readline() == f"penstock: {count} of 40 repetitions done\n"
     whole_group = number == signal.SIGINT  # as a terminal does it
     (os.killpg if whole_group else os.kill)(process.pid, number)
     out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out) == (128 + number, "")
-    assert err == "penstock: stopped; nothing was written\n"
+    *progress, last = err.splitlines()
+    assert last == "penstock: stopped; nothing was written"
+    assert all(line.endswith("of 40 repetitions done") for line in progress)
     assert list(tmp_path.iterdir()) == []
     assert _is_over(process.pid)
 

@@ -9,9 +9,10 @@ from penstock.experiment.papers.game_printed import WORKLOADS
 from penstock.experiment.papers.game_replay import gossip_errors, incentives
 from penstock.experiment.papers.game_runs import Case, Course, play
 from penstock.experiment.papers.game_scenarios import inter_arrivals
-from penstock.experiment.papers.game_service import open_service, player, service
-from penstock.experiment.papers.game_workloads import EQUILIBRIUM
+from penstock.experiment.papers.game_service import images, open_service, player, service
+from penstock.experiment.papers.game_workloads import EQUILIBRIUM, STEP
 from penstock.model import FlowModel
+from penstock.plant.twin import Twin
 
 SLOW = {"cyclic": [(200, 400)], "trend": [(0, 300)], "rwalk": [(0, 100), (400, 550)]}
 """Game, Section 6.2: steps in which both strategies decide alike."""
@@ -134,3 +135,26 @@ def test_each_seed_is_another_workload_and_the_same_seed_the_same(workload: str)
     assert not np.allclose(inter_arrivals(workload, 3), inter_arrivals(workload, 4))
     few, all_ = inter_arrivals(workload, 1, 60), inter_arrivals(workload, 1)
     assert few.mean() == pytest.approx(all_.mean(), rel=0.03)
+
+
+def test_readings_are_those_of_any_twin_as_far_as_strategies_ask_for_them() -> None:
+    """With cores enough nothing is turned away, and both simulate the same."""
+    ours = open_service("cyclic", 1, 5)
+    theirs = Twin(
+        service(),
+        images("cyclic", 1, 5),
+        step=STEP,
+        duration=5 * STEP,
+        seed=1,
+        arrivals="normal",
+        service="normal",
+    )
+    most = Configuration(degrees={m.name: m.max_replicas for m in service().modules})
+    for twin in (ours, theirs):
+        twin.apply(Decision(configuration=most, why="enough"))
+    for seen, full in zip(ours.readings(), theirs.readings(), strict=True):
+        for name, module in seen.modules.items():
+            for field in ("arrival_rate", "processed_rate", "backlog", "service_time", "running"):
+                wanted = getattr(full.modules[name], field)
+                assert getattr(module, field) == pytest.approx(wanted), (name, field)
+    assert ours.turned_away <= 1

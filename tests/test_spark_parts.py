@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -94,9 +95,15 @@ def test_newcomers_are_greeted_until_they_run_and_no_longer(tmp_path: Path, miss
     welcome = Welcome(actuator, guests.warm_up)
     actuator.want({"split": 2})
     ledger.granted = {n: replace(e, completed_tasks=0) for n, e in ledger.granted.items()}
+    actuator.settle(ledger.executors())
     assert actuator.running(ledger.executors())["split"] == []
+    assert (tmp_path / "h").read_text() == "1"
     welcome.expect()
     assert guests.done.wait(30)
+    give_up = time.monotonic() + 30
+    while (tmp_path / "h").read_text() != "2":  # a part of the next batch for each of them
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
     welcome.close()
     assert guests.greeted == [("split", 2)] * (misses + 1)
     assert len(actuator.running(ledger.executors())["split"]) == 2

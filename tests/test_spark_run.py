@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from penstock.core.errors import PlantError
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
@@ -32,14 +33,14 @@ def expected(rows: int, seed: int = 1) -> Counter[str]:
     return Counter(word for word in words if len(word) >= SHORTEST_KEPT)
 
 
-def executor_pids(folder: Path) -> list[int]:
-    """The executors that work for the run in this folder."""
+def executor_pids(folder: Path, program: str = "CoarseGrainedExecutorBackend") -> list[int]:
+    """The executors that work for the run in this folder, or other programs of Spark's."""
     marker = f"{folder}/spark/conf"
     told = subprocess.run(
         ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
     )
     lines = [line.split(None, 1) for line in told.stdout.splitlines()]
-    return [int(p) for p, a in lines if marker in a and "CoarseGrainedExecutorBackend" in a]
+    return [int(p) for p, a in lines if marker in a and program in a]
 
 
 @dataclass
@@ -164,6 +165,37 @@ def test_a_killed_executor_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert not any(plant.results["rows_waiting"].values())
     assert plant.results["words_counted"] == truth.total()
     assert plant.results["digest"] == digest(truth)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_comes_back_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    file = load("wordcount", [*FAST, "duration=30s", "modules.counter.initial_replicas=2"])
+    worker = "deploy.worker.Worker"
+    with open_spark(file, master=None, folder=tmp_path, duration=30.0) as plant:
+        before = executor_pids(tmp_path, worker)
+        for number, _ in enumerate(plant.readings()):
+            if number == 5:
+                os.kill(before[0], signal.SIGKILL)
+        after = executor_pids(tmp_path, worker)
+        running = settled(plant, {"splitter": 1, "counter": 2})
+    assert len(after) == 2
+    assert before[0] not in after
+    assert running == 3
+    truth = expected(plant.results["rows_fed"])
+    assert plant.results["digest"] == digest(truth)
+
+
+@pytest.mark.slow
+def test_a_killed_master_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
+    file = load("wordcount", [*FAST, "duration=60s"])
+    with (
+        pytest.raises(PlantError, match=r"the master of the embedded cluster ended .*master.log"),
+        open_spark(file, master=None, folder=tmp_path, duration=60.0) as plant,
+    ):
+        for number, _ in enumerate(plant.readings()):
+            if number == 2:
+                os.kill(executor_pids(tmp_path, "deploy.master.Master")[0], signal.SIGKILL)
+    assert executor_pids(tmp_path) == []
 
 
 FOUR = """

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock import __version__
@@ -68,19 +69,28 @@ def execute(args: Namespace) -> int:
 
     settings, started = _settings(args), datetime.now().astimezone()
     path = Path(args.out) if args.out else run_path(f"reproduce-{args.paper}", started)
-    with Interrupts() as interrupts, _folder(path) as finish:
+    with Interrupts() as interrupts:
         try:
-            done = _reproduce(settings, args)
+            done, told = _carry_out(settings, args, path, started, interrupts)
         except (Interrupted, KeyboardInterrupt):
             interrupts.settle()
             say("stopped; nothing was written")
-            return 128 + (interrupts.signal or 2)
+            return 128 + (interrupts.signal or SIGINT)
+    _tell(args, done, told)
+    return 0
+
+
+def _carry_out(
+    settings: "Settings", args: Namespace, path: Path, started: datetime, interrupts: Interrupts
+) -> "tuple[Reproduction, dict[str, Any]]":
+    """What came of it, written down; with a signal all of it or nothing."""
+    with _folder(path) as finish:
+        done = _reproduce(settings, args)
         interrupts.hold()
         told = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
         _write(path, told, done, started)
         finish()
-    _tell(args, done, told)
-    return 0
+    return done, told
 
 
 def _settings(args: Namespace) -> "Settings":

@@ -11,9 +11,10 @@ import gc
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from threading import Thread
 from typing import Any, TypeVar
 
 from penstock.core.errors import PenstockError
@@ -56,20 +57,26 @@ def _hire(work: Callable[[Any], Any], ending: ExitStack) -> Connection:
     process = context.Process(target=_serve, args=(theirs, work), daemon=True)
     ending.callback(_dismiss, process)
     ending.callback(ours.close)
-    with _deaf():
-        process.start()
+    _start(process)
     theirs.close()  # so that the death of the worker ends the connection
     return ours
 
 
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """What is started here never hears of Ctrl-C; we do, when it is over."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _start(process: SpawnProcess) -> None:
+    """In a thread, where no signal can raise anything: a worker starts in full or not at all."""
+    thread = Thread(target=_start_deaf, args=(process,))
+    thread.start()
     try:
-        yield
+        thread.join()
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        thread.join()
+
+
+def _start_deaf(process: SpawnProcess) -> None:
+    """What a thread starts that has blocked Ctrl-C never hears of it."""
+    resource_tracker.ensure_running()  # which would lift the block, were it started later
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    process.start()
 
 
 def _dismiss(process: SpawnProcess) -> None:

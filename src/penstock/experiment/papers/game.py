@@ -10,6 +10,7 @@ what is best for all.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,9 +98,10 @@ def run(settings: Settings, progress: Progress) -> list[Outcome]:
         play(Case(workload=settings.workloads[0], seed=1, steps=1, strategies=COMPARED))
     done: dict[int, Outcome] = {}
     progress(0, len(tasks))
-    for index, outcome in spread(examine, tasks, jobs=settings.jobs):
-        done[index] = outcome
-        progress(len(done), len(tasks))
+    with closing(spread(examine, tasks, jobs=settings.jobs)) as results:
+        for index, outcome in results:
+            done[index] = outcome
+            progress(len(done), len(tasks))
     return [done[index] for index in range(len(tasks))]
 
 

@@ -125,12 +125,17 @@ class Recorded(Curved):
         return self._curve
 
 
+def images(workload: str, seed: int, steps: int) -> Recorded:
+    """The images that come, as a workload for any plant."""
+    gaps = inter_arrivals(workload, seed, steps)
+    return Recorded(Curve.through(starts=STEP * np.arange(steps), rates=1.0 / gaps))
+
+
 def open_service(workload: str, seed: int, steps: int) -> Shedding:
     """The service on the twin, before its first image."""
-    gaps = inter_arrivals(workload, seed, steps)
     return Shedding(
         service(),
-        Recorded(Curve.through(starts=STEP * np.arange(steps), rates=1.0 / gaps)),
+        images(workload, seed, steps),
         step=STEP,
         duration=steps * STEP,
         seed=seed,

@@ -30,6 +30,8 @@ class Welcome:
     """Runs a job of so many tasks on the executors of a module; returns when it is done."""
     _greetings: dict[str, threading.Thread] = field(default_factory=dict)
     """The job that is under way for a module, or was last."""
+    _warm: set[str] = field(default_factory=set)
+    """Executors that had proved themselves when we last looked."""
     _closed: threading.Event = field(default_factory=threading.Event, repr=False)
     _lookout: threading.Thread | None = None
 
@@ -54,7 +56,12 @@ class Welcome:
 
     def _greet_newcomers(self) -> bool:
         """Greet whoever is new; True once nobody is expected any more."""
-        members = self.actuator.members(self.actuator.backend.executors())
+        executors = self.actuator.backend.executors()
+        members = self.actuator.members(executors)
+        warm = {executor.id for crew in members.values() for executor in crew if executor.is_warm}
+        if warm - self._warm:
+            self.actuator.settle(executors)  # the next batch has a part for each of them
+        self._warm = warm
         for module, crew in members.items():
             if any(not executor.is_warm for executor in crew):
                 self._greet(module, len(crew))
