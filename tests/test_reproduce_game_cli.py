@@ -19,14 +19,10 @@ from penstock.experiment.workers import spread
 
 LONG = 120
 QUICK = ["game", "--seeds", "2", "--steps", "3", "--workload", "trend", "--jobs", "1", "--quiet"]
-PROGRAM = """
+WATCHED = """
 import sys
-from argparse import ArgumentParser
-from penstock.cli import reproduce
-parser = ArgumentParser()
-reproduce.add_arguments(parser)
-parser.add_argument("--json", action="store_true")
-code = reproduce.execute(parser.parse_args())
+from penstock.cli import main
+code = main(sys.argv[1:])
 print(*(name for name in sys.modules if name in ("pyspark", "py4j")), end="", file=sys.stderr)
 sys.exit(code)
 """
@@ -39,9 +35,9 @@ def arguments(*words: str) -> Namespace:
     return parser.parse_args(words)
 
 
-def start(*words: str, cwd: Path) -> "subprocess.Popen[str]":
+def start(*command: str, cwd: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -77,7 +73,8 @@ def test_the_page_loads_nothing_and_shows_every_figure(tmp_path: Path) -> None:
 
 
 def test_json_is_one_object_with_everything_and_needs_no_spark(tmp_path: Path) -> None:
-    process = start(*QUICK, "--json", "--out", "out", cwd=tmp_path)
+    words = ["reproduce", *QUICK, "--json", "--out", "out"]
+    process = start("-c", WATCHED, *words, cwd=tmp_path)
     out, err = process.communicate(timeout=LONG)
     assert (process.returncode, err) == (0, "")
     told = json.loads(out)
@@ -118,13 +115,14 @@ def test_an_earlier_reproduction_in_the_folder_is_replaced(tmp_path: Path) -> No
     assert json.loads((out / "results.json").read_text())["settings"]["steps"] == 3
 
 
-@pytest.mark.parametrize("done", [0, 4])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "done"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 4)]
+)
 def test_a_signal_ends_the_workers_and_leaves_nothing_behind(
     number: signal.Signals, done: int, tmp_path: Path
 ) -> None:
     words = ["game", "--seeds", "40", "--workload", "cyclic", "--steps", "60", "--jobs", "2"]
-    process = start(*words, "--out", "out/a/b", cwd=tmp_path)
+    process = start("-m", "penstock", "reproduce", *words, "--out", "out/a/b", cwd=tmp_path)
     assert process.stderr is not None
     for count in range(0, done + 1, 4):  # it tells of every tenth part
         assert process.stderr.readline() == f"penstock: {count} of 40 repetitions done\n"

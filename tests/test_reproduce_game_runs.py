@@ -1,8 +1,12 @@
 """Runs of the recognition service: nothing piles up, and sharing a twin changes nothing."""
 
+import json
+from importlib import resources
+
 import numpy as np
 import pytest
 
+from penstock.cli import main
 from penstock.core.loop import control
 from penstock.core.signals import Configuration, Decision
 from penstock.experiment.papers.game_printed import WORKLOADS
@@ -26,6 +30,15 @@ def test_the_service_is_that_of_table_iii() -> None:
     assert {m.delay_cost for m in modules} == {0.5}
     assert {m.service_cv for m in modules} == {0.3}
     assert list(service().visits().values()) == [1.0, 0.5, 0.5, 1.0, 1.0]
+
+
+def test_the_file_of_the_service_can_be_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    """Check values of the closed forms, for images that come as fast as they can."""
+    file = str(resources.files("penstock.experiment.papers") / "game.yaml")
+    for policy, cost in (("nash", 3.0785), ("social", 2.4894)):
+        assert main(["plan", file, "--policy", policy, "--rate", "100/s", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["cost"]["total"] == pytest.approx(cost, abs=5e-5)
 
 
 def test_what_cannot_enter_in_its_step_is_gone_and_still_counted_as_arrived() -> None:

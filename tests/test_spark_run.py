@@ -187,15 +187,17 @@ def test_a_killed_worker_comes_back_and_nothing_is_lost_or_doubled(tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_killed_master_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(PlantError, match=r"the master of the embedded cluster ended .*master.log"):
+        run_and_kill_the_master(tmp_path)
+    assert executor_pids(tmp_path) == []
+
+
+def run_and_kill_the_master(folder: Path) -> None:
     file = load("wordcount", [*FAST, "duration=60s"])
-    with (
-        pytest.raises(PlantError, match=r"the master of the embedded cluster ended .*master.log"),
-        open_spark(file, master=None, folder=tmp_path, duration=60.0) as plant,
-    ):
+    with open_spark(file, master=None, folder=folder, duration=60.0) as plant:
         for number, _ in enumerate(plant.readings()):
             if number == 2:
-                os.kill(executor_pids(tmp_path, "deploy.master.Master")[0], signal.SIGKILL)
-    assert executor_pids(tmp_path) == []
+                os.kill(executor_pids(folder, "deploy.master.Master")[0], signal.SIGKILL)
 
 
 FOUR = """

@@ -1,7 +1,7 @@
 """Runs of the service: every strategy under the same images with the same running times.
 
-Strategies that have decided alike so far share one twin; where they part, it is copied. That saves
-a third of the time, and changes nothing: the same decisions bring the same observations.
+Strategies that have decided alike so far share one twin; where they part, it is copied. The same
+decisions bring the same observations, so this changes nothing but the time that it takes.
 """
 
 from copy import deepcopy

@@ -78,7 +78,7 @@ class Shedding(Twin):
             yield seen
 
     def _read_modules(self, totals: Mapping[str, Totals]) -> dict[str, ModuleReading]:
-        """What strategies ask for: all that a twin measures would take a fifth of the time."""
+        """What strategies ask for and no more: the rest would take a sixth of the time."""
         running = self._fleet.running(self._state.stations)
         return {
             name: _reading(totals[name], self._before[name], running[m])
