@@ -23,8 +23,8 @@ from penstock.policy.game.live import Game
 from penstock.workload.curve import Curve, Curved
 
 SMOOTHING: Final = 0.3
-"""Weight of the newest step in the EWMA. The paper gives none; with 0.5 degrees change about twice
-as often as in its Tab. IV, because measured running times scatter."""
+"""Weight of the newest step in the EWMA, which the paper does not give. With 0.5 degrees change
+about twice as often, because measured running times scatter."""
 ROUNDING: Final = "up"
 """Section 4.2 rounds "up [...] to the nearest positive integers", and the recogniser levels off at
 21 cores in Section 6.2, where 20.2 are ideal. Rounded to the nearest, a denoiser that should have
