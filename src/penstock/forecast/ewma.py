@@ -29,6 +29,11 @@ class Ewma:
         if not 0 < self.alpha <= 1:
             raise SettingError(f"alpha of forecaster ewma must be in (0, 1], got {self.alpha:g}")
 
+    @property
+    def level(self) -> float:
+        """The mean as it stands, which is also the forecast; NaN before the first update."""
+        return self._level
+
     def update(self, value: float, /) -> None:
         """Take in the newest measurement; one that is not a number teaches nothing."""
         if not isfinite(value):

@@ -123,4 +123,4 @@ def _waiting(module: ModuleModel, reading: ModuleReading) -> float:
 
 
 def _averages(of: Mapping[str, Ewma]) -> dict[str, float]:
-    return {name: float(average.forecast(1)[0]) for name, average in of.items()}
+    return {name: average.level for name, average in of.items()}

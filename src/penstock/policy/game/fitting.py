@@ -51,11 +51,10 @@ def _groups(modules: Sequence[ModuleModel]) -> list[tuple[list[int], Fit]]:
     lowest = [i for i in free if isinstance(modules[i].scalability, Minimum)]
     measured = [i for i in free if isinstance(modules[i].scalability, Measured)]
     rest = sorted({*free} - {*elastic} - {*lowest} - {*measured})
+    curved = ((lowest, _with_minimum), (measured, _on_lines), (rest, _one_by_one))
     return [
         (elastic, lambda share: 1.0 / share),
-        (lowest, _with_minimum([modules[i] for i in lowest])),
-        (measured, _on_lines([modules[i] for i in measured])),
-        (rest, _one_by_one([modules[i] for i in rest])),
+        *((of, fitting([modules[i] for i in of])) for of, fitting in curved if of),
     ]
 
 
