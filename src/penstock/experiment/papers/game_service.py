@@ -3,7 +3,7 @@
 Where the paper leaves a choice, it is made here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -77,13 +77,16 @@ class Shedding(Twin):
             self._turn_away()
             yield seen
 
-    def _read_modules(self, totals: Mapping[str, Totals]) -> dict[str, ModuleReading]:
-        """What strategies ask for and no more: the rest would take a sixth of the time."""
-        running = self._fleet.running(self._state.stations)
-        return {
+    def _observe(self) -> Observation:
+        """What strategies ask for and no more: the rest would take a fifth of the time."""
+        totals, running = self.totals(), self._fleet.running(self._state.stations)
+        modules = {
             name: _reading(totals[name], self._before[name], running[m])
             for name, m in self._numbers.items()
         }
+        seen = Observation(at=self.at, step=self.at - self._seen_at, modules=modules)
+        self._before, self._seen_at = totals, self.at
+        return seen
 
     def _turn_away(self) -> None:
         clock = self._state.clock[0]
