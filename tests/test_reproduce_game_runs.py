@@ -12,9 +12,8 @@ from penstock.core.signals import Configuration, Decision
 from penstock.experiment.papers.game_printed import WORKLOADS
 from penstock.experiment.papers.game_replay import gossip_errors, incentives
 from penstock.experiment.papers.game_runs import Case, Course, play
-from penstock.experiment.papers.game_scenarios import inter_arrivals
 from penstock.experiment.papers.game_service import images, open_service, player, service
-from penstock.experiment.papers.game_workloads import EQUILIBRIUM, STEP
+from penstock.experiment.papers.game_workloads import EQUILIBRIUM, STEP, inter_arrivals
 from penstock.model import FlowModel
 from penstock.plant.twin import Twin
 

@@ -14,8 +14,8 @@ from penstock.experiment.papers.game_replay import (
     tuning,
 )
 from penstock.experiment.papers.game_runs import Case, Course, play
-from penstock.experiment.papers.game_scenarios import inter_arrivals
 from penstock.experiment.papers.game_service import COMPARED
+from penstock.experiment.papers.game_workloads import inter_arrivals
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.signals import Configuration, Decision, Observation
-from penstock.experiment.papers.game_scenarios import inter_arrivals
 from penstock.experiment.papers.game_service import (
     SMOOTHING,
     STRATEGIES,
@@ -20,7 +19,7 @@ from penstock.experiment.papers.game_service import (
     player,
     service,
 )
-from penstock.experiment.papers.game_workloads import STEP, STEPS
+from penstock.experiment.papers.game_workloads import STEP, STEPS, inter_arrivals
 from penstock.model import FlowModel
 from penstock.policy.game import Plan
 from penstock.policy.game.estimate import Estimates

@@ -14,8 +14,7 @@ import numpy as np
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import ModuleReading, Observation
-from penstock.experiment.papers.game_scenarios import inter_arrivals
-from penstock.experiment.papers.game_workloads import STEP
+from penstock.experiment.papers.game_workloads import STEP, inter_arrivals
 from penstock.pipeline.file import load
 from penstock.plant.twin import Totals, Twin
 from penstock.policy.game import Incentive, Nash, Social
@@ -129,7 +128,7 @@ class Recorded(Curved):
 
 
 def images(workload: str, seed: int, steps: int) -> Recorded:
-    """The images that come, as a workload for any plant."""
+    """The images that come, as the twin takes them."""
     gaps = inter_arrivals(workload, seed, steps)
     return Recorded(Curve.through(starts=STEP * np.arange(steps), rates=1.0 / gaps))
 
