@@ -235,10 +235,14 @@ def test_every_operator_can_be_a_module_of_its_own(tmp_path: Path) -> None:
     assert list((tmp_path / "shared").iterdir()) == []
 
 
-def test_the_run_leaves_logs_and_nothing_else(tmp_path: Path) -> None:
-    file = load("wordcount", [*FAST, "duration=2s"])
-    with open_spark(file, master=None, folder=tmp_path, duration=2.0) as plant:
+def test_a_run_in_a_relative_folder_leaves_logs_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, folder = load("wordcount", [*FAST, "duration=2s"]), Path("run")
+    with open_spark(file, master=None, folder=folder, duration=2.0) as plant:
         list(plant.readings())
-    left = {entry.name for entry in (tmp_path / "spark").iterdir()}
+    assert plant.results["words_counted"] == expected(plant.results["rows_fed"]).total()
+    left = {entry.name for entry in (folder / "spark").iterdir()}
     assert left == {"driver.log", "master.log", "worker-1.log", "worker-2.log"}
-    assert executor_pids(tmp_path) == []
+    assert executor_pids(folder.absolute()) == []

@@ -42,6 +42,7 @@ def open_spark(
 ) -> Iterator[SparkPlant]:
     """The pipeline running on Spark: on a cluster of our own, or on the one at `master`."""
     check_start(file, master)
+    folder = folder.absolute()  # executors have working directories of their own
     scratch = folder / "spark"
     scratch.mkdir(parents=True, exist_ok=True)
     java_home = usable_home(find_java(), scratch)
