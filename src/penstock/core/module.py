@@ -65,6 +65,9 @@ class Module:
     """How many times as fast as one the first 1, 2, 3... replicas are, for measured."""
     operators: tuple[str, ...] = ()
     """What the module runs on Spark, by the pipeline's names; its own name where none is given."""
+    keys: int = 0
+    """Keys by which rows are routed, each to the one replica that has its state; 0 where any
+    replica serves any row."""
     work: str = "wait"
     """How a row spends its service time on Spark: `wait` (as for a call to another system), `cpu`,
     or `none`."""
@@ -100,6 +103,8 @@ class Module:
             raise SettingError(
                 f"work of module {self.name} must be wait, cpu or none, got {self.work!r}"
             )
+        if self.keys < 0:
+            raise SettingError(f"keys of module {self.name} must not be negative, got {self.keys}")
         if not self.buffer >= 1:
             raise SettingError(f"buffer of module {self.name} must hold a row, got {self.buffer}")
         self._check_scaling()

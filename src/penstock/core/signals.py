@@ -6,6 +6,16 @@ mistakes silence for idleness scales a busy pipeline in.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.core.routing import Routing
+
+
+def unrecorded(default: Any) -> Any:
+    """A field that recordings leave out: it would be most of them, and nobody reads it there."""
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata={"record": False})
+    return field(default=default, metadata={"record": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +29,29 @@ class Latency:
     p50: float
     p95: float
     p99: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """Watts that the processors took.
+
+    >>> Power(watts=31.5, modelled=True).modelled
+    True
+    """
+
+    watts: float
+    modelled: bool
+    """Whether it comes from the model of `penstock.model.power` and not from a meter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLoads:
+    """What one control step measured of each key; keys that did not come are left out."""
+
+    rates: Mapping[str, float]
+    """Rows a second of each key that came."""
+    service_times: Mapping[str, float]
+    """Mean seconds of a replica's time that a row of each key took, where it was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +70,14 @@ class ModuleReading:
     """Seconds of one executor's time that a row takes."""
     service_cv: float | None = None
     """Coefficient of variation of the service time."""
+    arrival_cv: float | None = None
+    """Coefficient of variation of the time between two rows that came."""
+    waiting_time: float | None = None
+    """Mean seconds that a row waited, from its arrival until a replica took it up."""
+    keys: KeyLoads | None = unrecorded(None)
+    """Of a module whose rows are routed by key."""
+    routing: Routing | None = unrecorded(None)
+    """The routing table in force, where rows are routed by key."""
     batch_duration: float | None = None
     """Mean seconds a micro-batch took, from trigger to commit."""
     batch_parts: Mapping[str, float] | None = None
@@ -70,6 +111,9 @@ class Observation:
     modules: Mapping[str, ModuleReading]
     latency: Latency | None = None
     """End to end: from a row's creation to its result at a sink."""
+    frequency: float | None = None
+    """GHz at which the processors run, where that can be decided."""
+    power: Power | None = None
 
     @property
     def wanted(self) -> int | None:
@@ -89,13 +133,18 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What can be decided: how many executors each module has.
+    """What can be decided: executors of each module, who has which key, and the clock.
 
     >>> Configuration(degrees={"split": 2, "count": 4}).executors
     6
     """
 
     degrees: Mapping[str, int]
+    routing: Mapping[str, Routing] = unrecorded({})
+    """By module, the table for its new degree; a module without one keeps its own, or spreads its
+    keys afresh where its degree changes."""
+    frequency: float | None = None
+    """GHz at which the processors are to run; None leaves them alone."""
 
     @property
     def executors(self) -> int:
@@ -129,15 +178,17 @@ class Tick:
 def current(seen: Observation) -> Configuration:
     """The configuration in force: what the cluster was last asked for, where that is known.
 
-    >>> current(Observation(at=1, step=1, modules={"count": ModuleReading(requested=4, running=3)}))
-    Configuration(degrees={'count': 4})
+    >>> reading = ModuleReading(requested=4, running=3)
+    >>> current(Observation(at=1, step=1, modules={"count": reading})).degrees
+    {'count': 4}
     """
     degrees: dict[str, int] = {}
     for name, module in seen.modules.items():
         known = [n for n in (module.requested, module.wanted, module.running) if n is not None]
         if known:
             degrees[name] = known[0]
-    return Configuration(degrees=degrees)
+    routing = {n: m.routing for n, m in seen.modules.items() if m.routing is not None}
+    return Configuration(degrees=degrees, routing=routing, frequency=seen.frequency)
 
 
 def _total(counts: list[int | None]) -> int | None:

@@ -43,6 +43,10 @@ def _moves(now: Configuration, then: Configuration) -> Iterator[str]:
             yield f"{name} would go to {degree}"
         elif before != degree:
             yield f"{name} would go from {before} to {degree}"
+    for name in then.routing:
+        yield f"keys of {name} would be routed anew"
+    if then.frequency is not None:
+        yield f"the clock would be set to {then.frequency:g} GHz"
 
 
 def _wish(decided: Decision) -> Iterator[str]:

@@ -46,7 +46,12 @@ def changed(decided: Decision, degrees: Mapping[str, int]) -> Decision:
     other = {name for name in before if degrees.get(name) != before[name]}
     return replace(
         decided,
-        configuration=Configuration(degrees=degrees),
+        configuration=replace(
+            decided.configuration,
+            degrees=degrees,
+            # a table for so many replicas is none for another number of them
+            routing={k: v for k, v in decided.configuration.routing.items() if k not in other},
+        ),
         proposed=decided.proposed or decided.configuration,
         # a forecast for the degree that was proposed says nothing of the one that is allowed
         expects={k: v for k, v in decided.expects.items() if k.rpartition(":")[2] not in other},

@@ -9,8 +9,8 @@ the policy asks for. What it would have asked is returned and remembered.
 >>> plant = Replay(observations=(seen,))
 >>> four = Configuration(degrees={"count": 4})
 >>> [tick] = control(plant, lambda seen: Decision(configuration=four, why="to see"))
->>> tick.asked, plant.decisions[0].why
-(Configuration(degrees={'count': 4}), 'to see')
+>>> tick.asked.degrees, plant.decisions[0].why
+({'count': 4}, 'to see')
 """
 
 from collections.abc import Iterable, Iterator

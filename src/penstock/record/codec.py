@@ -1,7 +1,8 @@
 """Frozen values as strict JSON: a dataclass becomes an object with its field names.
 
 A number that is not finite becomes null. Nothing here knows the fields, so that one added to a
-signal is recorded, and read back by `reader.py`, without another line.
+signal is recorded, and read back by `reader.py`, without another line; one that asks not to be
+recorded is left out.
 
 >>> from penstock.core.signals import Latency
 >>> plain(Latency(p50=0.5, p95=1.0, p99=2.0))
@@ -84,4 +85,4 @@ def _plain_dataclass(value: object) -> dict[str, Any] | None:
 
 @cache
 def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind) if f.init)
+    return tuple(f.name for f in fields(kind) if f.init and f.metadata.get("record", True))
