@@ -79,6 +79,15 @@ def _with_service(batch: pa.RecordBatch, took: NDArray[np.float64]) -> pa.Record
     )
 
 
+def spend(how: str, seconds: float) -> float:
+    """Let seconds pass by waiting (`wait`), by computing (`cpu`) or not at all (`none`).
+
+    >>> spend("none", 1.0)
+    0.0
+    """
+    return _SPEND[how](seconds) if how in _SPEND and seconds > 0 else 0.0
+
+
 def _wait(seconds: float) -> float:
     begin = time.perf_counter()
     time.sleep(seconds)

@@ -1,0 +1,57 @@
+"""Fetching the state of keys in the background, while the replica works on keys that it has."""
+
+import threading
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from penstock.query.keyed.backing import Backing, Entry
+from penstock.query.keyed.history import HERE
+from penstock.query.keyed.work import KeyedWork, Rows
+
+
+@dataclass(slots=True)
+class Acquisition:
+    """The rows of keys, as they come."""
+
+    backing: Backing
+    work: KeyedWork
+    wanted: Mapping[str, Entry]
+    delay: float = 0.0
+    """Further seconds that a key takes, as from a store that is far away."""
+    _arrived: dict[str, Rows] = field(default_factory=dict)
+    _failure: BaseException | None = None
+    _news: threading.Condition = field(default_factory=threading.Condition, repr=False)
+
+    def begin(self) -> "Acquisition":
+        """Start fetching, in the order in which the keys were given."""
+        if self.wanted:
+            threading.Thread(target=self._fetch, daemon=True).start()
+        return self
+
+    def after(self, needed: Collection[str]) -> dict[str, Rows]:
+        """What has come when these keys have; with none needed, this waits for nothing."""
+        with self._news:
+            self._news.wait_for(lambda: self._failure or self._arrived.keys() >= set(needed))
+            if self._failure is not None:
+                raise self._failure
+            return dict(self._arrived)
+
+    def _fetch(self) -> None:
+        try:
+            for key, entry in self.wanted.items():
+                if self.delay:
+                    time.sleep(self.delay)
+                self._tell(key, self._read(key, entry))
+        except BaseException as error:  # for the one who waits; a thread has nobody to tell
+            with self._news:
+                self._failure = error
+                self._news.notify()
+
+    def _read(self, key: str, entry: Entry) -> Rows:
+        return HERE.acquire(self.backing, key, entry, self.work.keep, self.work.dtype)
+
+    def _tell(self, key: str, rows: Rows) -> None:
+        with self._news:
+            self._arrived[key] = rows
+            self._news.notify()

@@ -1,0 +1,79 @@
+"""Where replicas work: on Spark's executors, or one after the other in this process.
+
+Both route rows to replicas and collect what these put out; nothing else differs.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from penstock.query.keyed.task import ReplicaTask, route
+
+
+class Engine(Protocol):
+    """Runs the task of every replica on the rows that are meant for it."""
+
+    def run(self, rows: Any, task: ReplicaTask, /) -> pa.Table:
+        """What all replicas put out."""
+        ...
+
+    def part(self, rows: Any, keys: Collection[str], column: str, /) -> tuple[Any, Any]:
+        """Rows of these keys, and all others."""
+        ...
+
+
+class OnSpark:
+    """Rows are a DataFrame; every replica is a task."""
+
+    def run(self, rows: DataFrame, task: ReplicaTask) -> pa.Table:
+        """Splitter, exchange, replicas."""
+        put_out = from_arrow_schema(task.columns)
+        if task.settling:  # nobody's rows, but a task for everyone
+            turns = rows.sparkSession.range(0, task.table.replicas, 1, task.table.replicas)
+            return turns.mapInArrow(task, put_out).toArrow()
+        splitter = partial(route, key=task.work.key, table=task.table)
+        routed = StructType([*rows.schema.fields, StructField("replica", IntegerType())])
+        return (
+            rows.mapInArrow(splitter, routed)
+            .repartitionById(task.table.replicas, "replica")
+            .mapInArrow(task, put_out)
+            .toArrow()
+        )
+
+    def part(
+        self, rows: DataFrame, keys: Collection[str], column: str
+    ) -> tuple[DataFrame, DataFrame]:
+        """By Spark's own comparison; rows without a key are among the others."""
+        among = sql.coalesce(sql.col(column).isin(*keys), sql.lit(False))
+        return rows.where(among), rows.where(~among)
+
+
+class InProcess:
+    """Rows are an Arrow table; replicas work in turn. For tests, and to try work out."""
+
+    def run(self, rows: pa.Table, task: ReplicaTask) -> pa.Table:
+        """The same, without Spark."""
+        routed = list(route(rows.to_batches(), key=task.work.key, table=task.table))
+        put_out: list[pa.RecordBatch] = []
+        for replica in range(task.table.replicas):
+            own = iter(_of(replica, routed))
+            put_out += replace(task, replica=replica)(own)
+        return pa.Table.from_batches(put_out, task.columns)
+
+    def part(self, rows: pa.Table, keys: Collection[str], column: str) -> tuple[pa.Table, pa.Table]:
+        """By Arrow's comparison."""
+        among = pc.is_in(rows[column], value_set=pa.array(list(keys), pa.string()))
+        return rows.filter(among), rows.filter(pc.invert(among))
+
+
+def _of(replica: int, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch.filter(pc.equal(batch.column("replica"), replica))

@@ -1,0 +1,185 @@
+"""The keyed operator as the driver sees it: routes, lets replicas work, makes a step count.
+
+Give `take` to `foreachBatch`, and `reroute` it whenever you like: the next batch goes by the new
+table.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from penstock.core.errors import SettingError
+from penstock.core.routing import Routing
+from penstock.query.keyed.backing import Backing, Entry, Piece, files_of
+from penstock.query.keyed.engine import Engine, OnSpark
+from penstock.query.keyed.task import DONE, PROTOCOLS, TOLD, ReplicaTask, Setting, Told
+from penstock.query.keyed.work import KeyedWork
+
+Sink = Callable[[pa.Table, int], None]
+"""Takes the results of a step, with its number; the same step may come again after a failure."""
+
+_SETTLE_AFTER: Final = 2.0
+"""Seconds without a batch after which rows that wait for the state of their key are worked on."""
+
+
+@dataclass(slots=True, kw_only=True)
+class KeyedOperator:
+    """Work by key, with a routing table that may change between two batches."""
+
+    work: KeyedWork
+    store: str
+    """A folder that every executor sees, for the state of the keys."""
+    sink: Sink
+    table: Routing
+    setting: Setting = field(default_factory=Setting)
+    engine: Engine = field(default_factory=OnSpark)
+    room: Callable[[], int] | None = None
+    """Executors that can take tasks now; a table for more replicas waits for them."""
+    on_told: Callable[[list[Told]], None] = lambda told: None  # noqa: ARG005
+    """Told after each step what the replicas did."""
+    _wanted: Routing | None = None
+    _index: dict[str, Entry] = field(default_factory=dict)
+    _step: int | None = None
+    _settling: threading.Timer | None = None
+    _rows: Any = None
+    """Of the last batch, by which an engine knows its session."""
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def __post_init__(self) -> None:
+        """Take up where an earlier life left off."""
+        if self.setting.protocol not in PROTOCOLS:
+            raise SettingError(
+                f"protocol must be one of {', '.join(PROTOCOLS)}, got {self.setting.protocol!r}"
+            )
+        self._backing.create()
+        self._step = self._backing.newest()
+        if self._step is not None:
+            self._index = self._backing.index(self._step)
+
+    @property
+    def _backing(self) -> Backing:
+        return Backing(self.store)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that has come."""
+        return tuple(self._index)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Keys whose rows wait for their state."""
+        return tuple(key for key, entry in self._index.items() if entry.pending)
+
+    def reroute(self, table: Routing) -> None:
+        """Go by another table from the next batch on, or from when there is room for it."""
+        self._wanted = table
+
+    def take(self, batch: Any, number: int) -> None:
+        """One micro-batch; one that comes again is handed on again, and not worked on again."""
+        with self._lock:
+            self._stop_timer()
+            step = 2 * number
+            if self._step is not None and step <= self._step:
+                self._hand_on_again(step)
+                return
+            before = self.table
+            self.table = self._next_table()
+            self._rows = batch
+            moved = frozenset(before.moved(self.table, self._index))
+            if moved and self.setting.protocol == "s-blk":
+                self._hold_at_the_splitter(batch, step, moved)
+            else:
+                self._work_on(batch, step, moved)
+            self._settle_later()
+
+    def settle(self) -> None:
+        """Work on the rows that wait for the state of their key, if there are any."""
+        with self._lock:
+            self._stop_timer()
+            if self.pending and self._rows is not None and self._step is not None:
+                step = self._step | 1
+                task = self._task(step, frozenset(), settling=True)
+                self._commit(step, *_parted(self.engine.run(self._rows, task)))
+
+    def _next_table(self) -> Routing:
+        wanted = self._wanted
+        if wanted is None or (self.room and wanted.replicas > max(self.room(), 1)):
+            return self.table
+        self._wanted = None
+        return wanted
+
+    def _work_on(self, batch: Any, step: int, moved: frozenset[str]) -> None:
+        self._commit(step, *self._run(batch, step, moved))
+
+    def _hold_at_the_splitter(self, batch: Any, step: int, moved: frozenset[str]) -> None:
+        """S-BLK: rows of keys that change hands are held back until the rest is done, and nothing
+        else is taken in before they are handed out, too."""
+        held, rest = self.engine.part(batch, moved, self.work.key)
+        first, told_first = self._run(rest, step, frozenset())
+        second, told_second = self._run(held, step, frozenset())
+        self._commit(step, pa.concat_tables([first, second]), told_first + told_second)
+
+    def _run(self, batch: Any, step: int, moved: frozenset[str]) -> tuple[pa.Table, list[Told]]:
+        """Let the replicas work; nothing counts before it is committed."""
+        return _parted(self.engine.run(batch, self._task(step, moved)))
+
+    def _task(self, step: int, moved: frozenset[str], *, settling: bool = False) -> ReplicaTask:
+        return ReplicaTask(
+            store=self.store,
+            step=step,
+            before=self._step,
+            table=self.table,
+            moved=moved,
+            work=self.work,
+            setting=self.setting,
+            columns=pa.schema([*self.work.results, (DONE, pa.int64()), (TOLD, pa.string())]),
+            settling=settling,
+        )
+
+    def _commit(self, step: int, results: pa.Table, told: list[Told]) -> None:
+        before = files_of(self._index)
+        index = self._index | dict(_updates(self._index, told))
+        self._backing.commit(step, index, results)
+        self._index, self._step = index, step
+        self._backing.forget(before - files_of(index))
+        self.sink(results, step)
+        self.on_told(told)
+
+    def _hand_on_again(self, step: int) -> None:
+        """After a failure between the end of a step and Spark's own note of it."""
+        for done in (step, step + 1):
+            if self._backing.done(done):
+                self.sink(self._backing.results(done), done)
+
+    def _settle_later(self) -> None:
+        if self.pending:
+            self._settling = threading.Timer(_SETTLE_AFTER, self.settle)
+            self._settling.daemon = True
+            self._settling.start()
+
+    def _stop_timer(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+            self._settling = None
+
+
+def _parted(table: pa.Table) -> tuple[pa.Table, list[Told]]:
+    """Results, and what was told."""
+    told = [Told(**json.loads(text)) for text in table[TOLD].drop_null().to_pylist()]
+    return table.filter(table[DONE].is_valid()).drop_columns([TOLD]), told
+
+
+def _updates(index: Mapping[str, Entry], told: list[Told]) -> Iterator[tuple[str, Entry]]:
+    """What the replicas say, key by key."""
+    for replica in told:
+        for key, filed in replica.entries.items():
+            entry = index.get(key, Entry())
+            piece = None if filed["piece"] is None else Piece(*filed["piece"])
+            if filed["accepted"] >= 0:
+                yield key, entry.after(filed["accepted"], piece, whole=filed["whole"])
+            elif piece is not None:
+                yield key, entry.waiting(piece)

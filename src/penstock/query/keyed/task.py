@@ -1,0 +1,269 @@
+"""What one replica does in one step: its rows, in order, with the state of their keys.
+
+Keys whose state is at hand go first. The state of others is fetched meanwhile. Under the protocol
+of the mpc paper (`mp`) a key that has just been given to this replica, and whose state has not come
+when the rest is done, is left for the next step: its rows are kept beside its state, in order, and
+nobody waits for it. Under `r-blk` the replica works on nothing before it has the state of all.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark import TaskContext
+
+from penstock.core.routing import Routing
+from penstock.plant.spark.serve import spend
+from penstock.query.keyed.acquire import Acquisition
+from penstock.query.keyed.backing import LONGEST_CHAIN, Backing, Entry, Piece
+from penstock.query.keyed.history import HERE
+from penstock.query.keyed.work import Groups, KeyedWork, Rows, structured
+
+PROTOCOLS: Final = ("mp", "r-blk", "s-blk")
+"""How the state of keys changes hands."""
+DONE: Final = "done"
+"""The column of results that holds the moment at which a replica had each."""
+TOLD: Final = "told"
+"""The column by which a task tells the driver what it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """How a replica works."""
+
+    protocol: str = "mp"
+    service_time: float = 0.0
+    """Further seconds that a row takes, beyond the work itself."""
+    spend: str = "none"
+    """How they are spent: `wait`, `cpu` or `none`."""
+    fetch_delay: float = 0.0
+    """Further seconds that fetching the state of a key takes."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What a task tells the driver."""
+
+    replica: int
+    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By key: how many rows were accepted, the piece that holds them, whether it is the whole
+    state; with -1 for accepted the piece holds rows that wait."""
+    files: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    """By key, rows worked on, refused ones included."""
+    service: float = 0.0
+    """Seconds that work took."""
+    waited: float = 0.0
+    """Seconds that all rows waited, from their moment of creation until work on them began."""
+    refused: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaTask:
+    """Work of all replicas in one step; give it to `mapInArrow` behind `repartitionById`."""
+
+    store: str
+    step: int
+    """The step before it is the one whose state is taken up."""
+    before: int | None
+    table: Routing
+    moved: frozenset[str]
+    """Keys that changed hands with this step."""
+    work: KeyedWork
+    setting: Setting
+    replica: int | None = None
+    """Which one this is; on Spark the number of the partition tells."""
+    settling: bool = False
+    """Whether only rows that wait are worked on, and none come."""
+    columns: pa.Schema
+    """Of what it puts out: results, the moment of each, and what is told."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The results of this replica, and what it has to tell."""
+        replica = _partition() if self.replica is None else self.replica
+        fresh = {} if self.settling else _grouped(batches, self.work)
+        yield from _Run(self, replica, fresh).results()
+
+
+def route(
+    batches: Iterable[pa.RecordBatch], *, key: str, table: Routing
+) -> Iterator[pa.RecordBatch]:
+    """Rows with the replica that has their key: what the splitter does."""
+    known = pa.array(list(table.owners), pa.string())
+    owners = pa.array(list(table.owners.values()), pa.int32())
+    for batch in batches:
+        keys = batch.column(key).fill_null("")
+        place = pc.index_in(keys, value_set=known)
+        owner = owners.take(place) if len(owners) else pa.nulls(len(keys), pa.int32())
+        if owner.null_count:
+            owner = pc.coalesce(owner, _by_checksum(keys, table))
+        yield batch.append_column("replica", owner)
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def _by_checksum(keys: pa.Array, table: Routing) -> pa.Array:
+    distinct = keys.unique()
+    owners = pa.array([table.owner(key) for key in distinct.to_pylist()], pa.int32())
+    return owners.take(pc.index_in(keys, value_set=distinct))
+
+
+def _grouped(batches: Iterator[pa.RecordBatch], work: KeyedWork) -> dict[str, Rows]:
+    """The rows of each key, in order."""
+    parts = [batch for batch in batches if batch.num_rows]
+    if not parts:
+        return {}
+    table = pa.Table.from_batches(parts)
+    names = table[work.key].combine_chunks().fill_null("").dictionary_encode()
+    codes = names.indices.to_numpy(zero_copy_only=False)
+    rows = structured(table, work.dtype)
+    order = np.lexsort((rows[work.order], codes))
+    rows, codes = rows[order], codes[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    keys = [names.dictionary[int(codes[start])].as_py() for start in starts]
+    return dict(zip(keys, np.split(rows, starts[1:]), strict=True))
+
+
+class _Run:
+    """One replica in one step."""
+
+    def __init__(self, task: ReplicaTask, replica: int, fresh: dict[str, Rows]) -> None:
+        self._task, self._work = task, task.work
+        self._backing = Backing(task.store)
+        self._told = Told(replica=replica)
+        self._entries = self._find(fresh)
+        self._fresh = self._with_pending(fresh)
+        self._pieces: list[Rows] = []
+        self._length = 0
+        self._filed: dict[str, tuple[int, int, bool, int]] = {}
+
+    def results(self) -> Iterator[pa.RecordBatch]:
+        """Work, write, tell."""
+        at_hand = {k: HERE.get(self._task.store, k, self._entry(k)) for k in self._fresh}
+        ready = {key: rows for key, rows in at_hand.items() if rows is not None}
+        missing = sorted(self._fresh.keys() - ready.keys(), key=self._may_wait)
+        fetching = Acquisition(
+            self._backing,
+            self._work,
+            {key: self._entry(key) for key in missing},
+            self._task.setting.fetch_delay,
+        ).begin()
+        if self._task.setting.protocol == "r-blk" and self._gets_keys():
+            ready |= fetching.after(missing)
+        yield from self._advance(ready)
+        needed = [key for key in missing if key in self._fresh and not self._may_wait(key)]
+        arrived = fetching.after(needed)
+        yield from self._advance({key: arrived[key] for key in self._fresh if key in arrived})
+        self._leave_pending()
+        self._file()
+        yield self._tell()
+
+    def _may_wait(self, key: str) -> bool:
+        """Whether its rows may be left for the next step: once, where it has just changed hands."""
+        entry = self._entry(key)
+        return key in self._task.moved and entry.count > 0 and not entry.pending
+
+    def _gets_keys(self) -> bool:
+        return any(key in self._task.moved for key in self._fresh)
+
+    def _find(self, fresh: Mapping[str, Rows]) -> dict[str, Entry]:
+        if self._task.before is None:
+            return {}
+        return self._backing.entries(self._task.before, fresh)
+
+    def _entry(self, key: str) -> Entry:
+        return self._entries.get(key, Entry())
+
+    def _with_pending(self, fresh: dict[str, Rows]) -> dict[str, Rows]:
+        """Fresh rows behind those of the same key that wait already."""
+        table, replica = self._task.table, self._told.replica
+        for key, entry in self._entries.items():
+            if entry.pending and table.owner(key) == replica:
+                waiting = self._backing.read(entry.pending, self._work.dtype)
+                behind = fresh.get(key, waiting[:0])
+                fresh[key] = np.concatenate([waiting, behind])
+        return fresh
+
+    def _advance(self, histories: dict[str, Rows]) -> Iterator[pa.RecordBatch]:
+        """Work on the fresh rows of keys whose state is here."""
+        if not histories:
+            return
+        began, clock = time.time(), time.perf_counter()
+        fresh = Groups.of({k: self._fresh.pop(k) for k in histories}, self._work.dtype)
+        past = Groups.of(histories, self._work.dtype)
+        counts = np.array([self._entry(key).count for key in fresh.keys], np.int64)
+        worked = self._work(past, counts, fresh)
+        spend(self._task.setting.spend, self._task.setting.service_time * len(fresh.rows))
+        took = time.perf_counter() - clock
+        self._note(fresh, began, took, worked.refused)
+        self._keep(past, fresh, worked.kept)
+        if worked.results.num_rows:
+            yield self._dated(worked.results, began + took * self._progress(fresh, worked.triggers))
+
+    def _progress(self, fresh: Groups, triggers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How much of the work was done when each result was: rows count in the order in which
+        they came, whatever their key."""
+        rank = np.empty(len(fresh.rows))
+        rank[np.argsort(fresh.rows[self._work.order], kind="stable")] = np.arange(len(fresh.rows))
+        done: NDArray[np.float64] = (rank[triggers] + 1) / len(fresh.rows)
+        return done
+
+    def _note(self, fresh: Groups, began: float, took: float, refused: Mapping[str, int]) -> None:
+        told, rows = self._told, len(fresh.rows)
+        told.rows |= {key: len(of) for key, of in fresh}
+        told.service += took
+        created = fresh.rows["ts"].astype(np.float64) / 1e6
+        told.waited += float(rows * (began + took / 2) - created.sum())
+        for reason, number in refused.items():
+            told.refused[reason] = told.refused.get(reason, 0) + number
+
+    def _keep(self, past: Groups, fresh: Groups, kept: NDArray[np.bool_]) -> None:
+        """Note the rows that become state, and remember the state for the next step."""
+        work, accepted = self._work, np.split(kept, fresh.offsets[1:-1])
+        for (key, old), (_, new), mask in zip(past, fresh, accepted, strict=True):
+            entry, rows = self._entry(key), new[mask]
+            state = np.concatenate([old, rows])[-work.keep :]
+            whole = len(entry.pieces) + 1 > LONGEST_CHAIN or len(rows) >= work.keep
+            self._set(key, state if whole else rows, whole=whole, accepted=len(rows))
+            HERE.put(self._task.store, key, entry.count + len(rows), state)
+
+    def _leave_pending(self) -> None:
+        for key, rows in self._fresh.items():
+            self._set(key, rows, whole=False, accepted=-1)
+
+    def _set(self, key: str, rows: Rows, *, whole: bool, accepted: int) -> None:
+        begin, self._length = self._length, self._length + len(rows)
+        self._pieces.append(rows)
+        self._filed[key] = (begin, self._length, whole, accepted)
+
+    def _file(self) -> None:
+        """Write what becomes state, and what waits, to one file."""
+        name = self._backing.write(np.concatenate(self._pieces)) if self._length else ""
+        self._told.files = [name] if name else []
+        for key, (begin, end, whole, accepted) in self._filed.items():
+            piece = Piece(name, begin, end) if end > begin else None
+            self._told.entries[key] = {"piece": piece, "whole": whole, "accepted": accepted}
+
+    def _tell(self) -> pa.RecordBatch:
+        """One row that holds nothing else."""
+        *others, last = self._task.columns
+        text = pa.array([json.dumps(asdict(self._told))], last.type)
+        blank = [pa.nulls(1, column.type) for column in others]
+        return pa.RecordBatch.from_arrays([*blank, text], schema=self._task.columns)
+
+    def _dated(self, results: pa.RecordBatch, moments: NDArray[np.float64]) -> pa.RecordBatch:
+        """Results, each with the moment at which it was there."""
+        stamps = pa.array((moments * 1e6).astype(np.int64), pa.int64())
+        told = pa.nulls(results.num_rows, pa.string())
+        return pa.RecordBatch.from_arrays(
+            [*results.columns, stamps, told], schema=self._task.columns
+        )

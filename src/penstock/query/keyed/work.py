@@ -1,0 +1,109 @@
+"""What an operator does with the rows of a key, given the rows of that key that came before.
+
+The state of a key is its most recent rows, as many as the operator wants kept, and how many there
+were in all. So state can be saved, moved and replayed without knowing what it means.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Rows = NDArray[Any]
+"""Rows as a structured array, a field for each column of the state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """Rows by key: those of `keys[k]` lie from `offsets[k]` up to `offsets[k + 1]`, in order.
+
+    >>> rows = np.array([(1,), (2,), (3,)], [("number", "i8")])
+    >>> groups = Groups(keys=("A", "B"), offsets=np.array([0, 2, 3]), rows=rows)
+    >>> [(key, of["number"].tolist()) for key, of in groups]
+    [('A', [1, 2]), ('B', [3])]
+    """
+
+    keys: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    rows: Rows
+
+    def __iter__(self) -> Iterator[tuple[str, Rows]]:
+        """Each key with its rows."""
+        for place, key in enumerate(self.keys):
+            yield key, self.rows[self.offsets[place] : self.offsets[place + 1]]
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Rows], dtype: np.dtype[Any]) -> "Groups":
+        """Groups from the rows of each key."""
+        sizes = [len(rows) for rows in parts.values()]
+        rows = np.concatenate(list(parts.values())) if parts else np.empty(0, dtype)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(keys=tuple(parts), offsets=offsets, rows=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """What came of fresh rows."""
+
+    results: pa.RecordBatch
+    """In the columns that the work promises."""
+    triggers: NDArray[np.int64]
+    """For each result, the fresh row that brought it about."""
+    kept: NDArray[np.bool_]
+    """For each fresh row, whether it was accepted; only such rows become state."""
+    refused: Mapping[str, int]
+    """Rows that were not, by reason."""
+
+
+class KeyedWork(Protocol):
+    """An operator on keyed rows; importable by name, so that executors can have it."""
+
+    key: str
+    """The column that holds the key, a text."""
+    order: str
+    """The column of whole numbers by which rows of a key are put in order."""
+    dtype: np.dtype[Any]
+    """The columns that it needs of a row, and that are kept as state; timestamps as microseconds
+    since the epoch."""
+    keep: int
+    """Rows of a key that are kept, at most."""
+    results: pa.Schema
+    """The columns of its results."""
+
+    def __call__(self, past: Groups, counts: NDArray[np.int64], fresh: Groups, /) -> Worked:
+        """Work on fresh rows of some keys, given what was kept of the same keys, in the same
+        order, and how many rows of each had been accepted before.
+
+        Must depend on nothing else: a batch may come again after a failure.
+        """
+        ...
+
+
+def structured(table: pa.Table, dtype: np.dtype[Any]) -> Rows:
+    """The columns of a table as a structured array; what is missing is 0, or not a number.
+
+    >>> table = pa.table({"number": [7], "bid": pa.array([None], pa.float64())})
+    >>> structured(table, np.dtype([("number", "i8"), ("bid", "f8")])).tolist()
+    [(7, nan)]
+    """
+    rows = np.zeros(len(table), dtype)
+    for name in _names(dtype):
+        rows[name] = _plain(table[name].combine_chunks(), dtype[name])
+    return rows
+
+
+def _plain(column: pa.Array, kind: np.dtype[Any]) -> NDArray[Any]:
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+    if column.null_count and kind.kind != "f":
+        column = column.fill_null(0)
+    plain: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return plain
+
+
+def _names(dtype: np.dtype[Any]) -> Sequence[str]:
+    assert dtype.names is not None  # noqa: S101  # the state of a key has columns
+    return dtype.names

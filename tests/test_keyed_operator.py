@@ -1,0 +1,199 @@
+"""Work by key while keys change hands: what must hold whatever happens, without Spark."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core.errors import SettingError
+from penstock.core.routing import Routing
+from penstock.query.keyed import PROTOCOLS, KeyedOperator, Setting
+from penstock.query.keyed.engine import InProcess
+from penstock.query.keyed.history import HERE
+from penstock.query.keyed.task import Told
+from tests.keyed_work import Row, Sums, reference, table
+
+KEYS = "ABCDE"
+
+
+class Bench:
+    """An operator in this process, and everything that came out of it."""
+
+    def __init__(self, store: Path, *, protocol: str = "mp", fetch_delay: float = 0.0) -> None:
+        self.results: dict[int, list[tuple[str, int, int, int]]] = {}
+        self.told: list[Told] = []
+        self.store = store
+        self.setting = Setting(protocol=protocol, fetch_delay=fetch_delay)
+        self.operator = self.start()
+
+    def start(self) -> KeyedOperator:
+        return KeyedOperator(
+            work=Sums(),
+            store=str(self.store),
+            sink=self.sink,
+            table=Routing(replicas=1),
+            setting=self.setting,
+            engine=InProcess(),
+            on_told=self.told.extend,
+        )
+
+    def sink(self, results: pa.Table, step: int) -> None:
+        rows = results.to_pylist()
+        self.results[step] = [(r["key"], r["number"], r["sum"], r["count"]) for r in rows]
+
+    def step(self, number: int, rows: list[Row], routing: Routing | None = None) -> None:
+        HERE.clear()  # as where every task meets a new process
+        if routing is not None:
+            self.operator.reroute(routing)
+        self.operator.take(table(rows), number)
+
+    def finish(self) -> list[tuple[str, int, int, int]]:
+        self.operator.settle()
+        return [result for step in sorted(self.results) for result in self.results[step]]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.operator.settle()
+
+
+routings = st.integers(1, 4).flatmap(
+    lambda n: st.builds(
+        Routing,
+        replicas=st.just(n),
+        owners=st.dictionaries(st.sampled_from(KEYS), st.integers(0, n - 1)),
+    )
+)
+rows_of_keys = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(-1, 9)), max_size=60)
+steps = st.lists(st.tuples(rows_of_keys, routings | st.none()), max_size=8)
+
+
+@given(steps, st.sampled_from(PROTOCOLS), st.sampled_from([0.0, 1e-4, 2e-3]))
+def test_results_are_those_of_a_single_thread_whatever_moves(
+    steps: list[tuple[list[tuple[str, int]], Routing | None]], protocol: str, delay: float
+) -> None:
+    with TemporaryDirectory() as folder:
+        bench, fed = Bench(Path(folder), protocol=protocol, fetch_delay=delay), []
+        for number, (drawn, routing) in enumerate(steps):
+            rows = [(key, len(fed) + place, value) for place, (key, value) in enumerate(drawn)]
+            fed += rows
+            bench.step(number, rows, routing)
+        came = bench.finish()
+    assert sorted(came, key=lambda result: result[1]) == reference(fed)
+    for key in KEYS:  # nothing overtakes another row of its key
+        numbers = [number for k, number, _, _ in came if k == key]
+        assert all(a < b for a, b in pairwise(numbers))
+
+
+def moving(bench: Bench) -> list[Row]:
+    """Two keys on two replicas, then one of them moves, and both have a row more."""
+    first = [("A", 0, 1), ("B", 1, 2)]
+    bench.step(0, first, Routing(replicas=2, owners={"A": 0, "B": 1}))
+    second = [("A", 2, 3), ("B", 3, 4)]
+    bench.step(1, second, Routing(replicas=2, owners={"A": 0, "B": 0}))
+    return first + second
+
+
+def test_a_key_whose_state_is_late_waits_and_no_other_does(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = moving(bench)
+    assert [result[:2] for result in bench.results[2]] == [("A", 2)]
+    assert bench.operator.pending == ("B",)
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+    assert bench.operator.pending == ()
+
+
+def test_rows_that_waited_come_before_those_that_follow(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = [*moving(bench), ("B", 4, 5)]
+    bench.step(2, [("B", 4, 5)])
+    assert [result[:2] for result in bench.results[4]] == [("B", 3), ("B", 4)]
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+
+
+def test_a_key_that_moves_again_takes_its_waiting_rows_along(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = [*moving(bench), ("A", 4, 5)]
+    bench.step(2, [("A", 4, 5)], Routing(replicas=3, owners={"A": 0, "B": 2}))
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+
+
+@pytest.mark.parametrize("protocol", ["r-blk", "s-blk"])
+def test_blocking_protocols_leave_nothing_for_the_next_step(tmp_path: Path, protocol: str) -> None:
+    bench = Bench(tmp_path, protocol=protocol, fetch_delay=0.05)
+    fed = moving(bench)
+    assert bench.operator.pending == ()
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+
+
+def test_a_blocked_replica_works_on_nothing_before_it_has_all_keys(tmp_path: Path) -> None:
+    """R-BLK lacks what MP has: key A stays where it is, and waits for B all the same."""
+    waits = {}
+    for protocol in ("mp", "r-blk"):
+        bench = Bench(tmp_path / protocol, protocol=protocol, fetch_delay=0.2)
+        moving(bench)
+        done = bench.operator._backing.results(2).to_pylist()
+        began = min(row["done"] for row in done if row["key"] == "A")
+        waits[protocol] = [row["key"] for row in done if row["done"] >= began]
+    assert waits == {"mp": ["A"], "r-blk": ["A", "B"]}
+
+
+def test_a_table_for_more_replicas_waits_until_there_is_room(bench: Bench) -> None:
+    room = 1
+    bench.operator.room = lambda: room
+    bench.step(0, [("A", 0, 1)], Routing(replicas=3))
+    assert bench.operator.table.replicas == 1
+    room = 3
+    bench.step(1, [("A", 1, 1)])
+    assert bench.operator.table.replicas == 3
+
+
+def test_a_batch_that_comes_again_is_handed_on_again_and_counted_once(bench: Bench) -> None:
+    bench.step(0, [("A", 0, 1)])
+    bench.step(1, [("A", 1, 2)])
+    before = bench.results.pop(2)
+    bench.step(1, [("A", 1, 2)])
+    assert bench.results[2] == before
+    bench.step(2, [("A", 2, 3)])
+    assert bench.results[4] == [("A", 2, 6, 3)]
+
+
+def test_a_new_life_takes_up_where_the_old_one_left_off(bench: Bench) -> None:
+    bench.step(0, [("A", 0, 1), ("B", 1, 5)])
+    bench.operator = bench.start()
+    bench.step(1, [("A", 2, 2)])
+    assert bench.results[2] == [("A", 2, 3, 2)]
+
+
+def test_what_a_failed_step_left_in_memory_is_not_believed(bench: Bench) -> None:
+    """A task may have gone further than the step that counts."""
+    bench.step(0, [("A", 0, 1)])
+    task = bench.operator._task(2, frozenset())
+    InProcess().run(table([("A", 1, 100), ("A", 2, 100)]), task)  # and nobody commits it
+    bench.operator.take(table([("A", 1, 2)]), 1)
+    assert bench.results[2] == [("A", 1, 3, 2)]
+
+
+def test_files_do_not_pile_up(bench: Bench) -> None:
+    for number in range(40):
+        bench.step(number, [(key, 5 * number + place, 1) for place, key in enumerate(KEYS)])
+    assert len(list((bench.store / "files").iterdir())) <= 8 + 1
+    assert len(list((bench.store / "index").iterdir())) <= 4
+
+
+def test_refused_rows_are_counted_and_change_nothing(bench: Bench) -> None:
+    bench.step(0, [("A", 0, 1), ("A", 1, -1), ("A", 2, 2)])
+    assert [told.refused for told in bench.told] == [{"negative": 1}]
+    assert bench.results[0] == [("A", 0, 1, 1), ("A", 2, 3, 2)]
+
+
+def test_a_protocol_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="protocol must be one of mp, r-blk, s-blk, got 'x'"):
+        Bench(tmp_path, protocol="x")
