@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 ALL = (
-    *("twin", "back_pressure", "game_decision"),
+    *("twin", "back_pressure", "game_decision", "mpc_optimiser"),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling"),
 )
 

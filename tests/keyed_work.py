@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,8 @@ Row = tuple[str, int, int]
 """Key, number, value."""
 
 RESULT = ("key", "number", "sum", "count")
+RESULTS = pa.schema([(name, pa.string() if name == "key" else pa.int64()) for name in RESULT])
+DTYPE = np.dtype([("number", "i8"), ("ts", "i8"), ("value", "i8")])
 COLUMNS = pa.schema(
     [
         ("ts", pa.timestamp("us", "UTC")),
@@ -30,13 +32,11 @@ class Sums:
     """For every row the sum of the last three of its key, and how many there were; values below
     zero are refused."""
 
-    key: ClassVar[str] = "key"
-    order: ClassVar[str] = "number"
-    dtype: ClassVar[np.dtype[Any]] = np.dtype([("number", "i8"), ("ts", "i8"), ("value", "i8")])
-    keep: ClassVar[int] = 2
-    results: ClassVar[pa.Schema] = pa.schema(
-        [(name, pa.string() if name == "key" else pa.int64()) for name in RESULT]
-    )
+    key: str = "key"
+    order: str = "number"
+    dtype: np.dtype[Any] = DTYPE
+    keep: int = 2
+    results: pa.Schema = RESULTS
 
     def __call__(self, past: Groups, counts: NDArray[np.int64], fresh: Groups) -> Worked:
         results: list[tuple[str, int, int, int]] = []

@@ -28,7 +28,7 @@ class Bench:
         self.results: dict[int, list[tuple[str, int, int, int]]] = {}
         self.told: list[Told] = []
         self.store = store
-        self.setting = Setting(protocol=protocol, fetch_delay=fetch_delay)
+        self.setting = Setting(protocol=protocol, fetch_delay=fetch_delay, grace=0.0)
         self.operator = self.start()
 
     def start(self) -> KeyedOperator:
@@ -80,7 +80,8 @@ def test_results_are_those_of_a_single_thread_whatever_moves(
     steps: list[tuple[list[tuple[str, int]], Routing | None]], protocol: str, delay: float
 ) -> None:
     with TemporaryDirectory() as folder:
-        bench, fed = Bench(Path(folder), protocol=protocol, fetch_delay=delay), []
+        bench = Bench(Path(folder), protocol=protocol, fetch_delay=delay)
+        fed: list[Row] = []
         for number, (drawn, routing) in enumerate(steps):
             rows = [(key, len(fed) + place, value) for place, (key, value) in enumerate(drawn)]
             fed += rows
@@ -105,9 +106,9 @@ def test_a_key_whose_state_is_late_waits_and_no_other_does(tmp_path: Path) -> No
     bench = Bench(tmp_path, fetch_delay=0.2)
     fed = moving(bench)
     assert [result[:2] for result in bench.results[2]] == [("A", 2)]
-    assert bench.operator.pending == ("B",)
+    assert list(bench.operator.pending) == ["B"]
     assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
-    assert bench.operator.pending == ()
+    assert list(bench.operator.pending) == []
 
 
 def test_rows_that_waited_come_before_those_that_follow(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.output import print_json, print_line, say
 from penstock.cli.words import duration, number, percent
@@ -179,11 +179,17 @@ def _changes(summary: "Summary") -> str:
     return told
 
 
+_LONGEST: Final = 300
+"""Characters of a result that a terminal is bothered with."""
+
+
 def _results(summary: "Summary") -> Iterator[str]:
     """What the application came to, but for what the rows have told."""
     for name, value in summary.results.items():
         if name != "rows_waiting" or summary.left is None:
-            yield _row(name.replace("_", " "), _result(value))
+            told = _result(value)
+            shown = told if len(told) <= _LONGEST else "in the report"
+            yield _row(name.replace("_", " "), shown or "none")
 
 
 def _result(value: Any) -> str:

@@ -18,6 +18,9 @@ from penstock.core.settings import seconds
 SCALINGS: Final = ("ideal", "saturating", "minimum", "measured")
 """How a module's service time may fall with its replicas."""
 
+MIGRATIONS: Final = ("mp", "r-blk", "s-blk")
+"""How the state of keys may change hands."""
+
 _NOT_NEGATIVE: Final = (
     "service_time",
     "service_cv",
@@ -68,6 +71,10 @@ class Module:
     keys: int = 0
     """Keys by which rows are routed, each to the one replica that has its state; 0 where any
     replica serves any row."""
+    migration: str = "mp"
+    """How the state of a key changes hands: `mp` (nobody waits but the key), `r-blk` (the replica
+    that gets keys waits for all of them) or `s-blk` (rows of such keys are held before all others
+    that follow); mpc, Section 5.2.2."""
     work: str = "wait"
     """How a row spends its service time on Spark: `wait` (as for a call to another system), `cpu`,
     or `none`."""
@@ -102,6 +109,11 @@ class Module:
         if self.work not in ("wait", "cpu", "none"):
             raise SettingError(
                 f"work of module {self.name} must be wait, cpu or none, got {self.work!r}"
+            )
+        if self.migration not in MIGRATIONS:
+            raise SettingError(
+                f"migration of module {self.name} must be one of {', '.join(MIGRATIONS)}, "
+                f"got {self.migration!r}"
             )
         if self.keys < 0:
             raise SettingError(f"keys of module {self.name} must not be negative, got {self.keys}")

@@ -1,17 +1,38 @@
 """What will come, foreseen from what came.
 
-| kind | foresees |
-|---|---|
-| `last` | the newest value, again |
-| `ewma` | an average that forgets |
+| kind | settings | foresees |
+|---|---|---|
+| `last` | | the newest value, again |
+| `moving-average` | `window` 10 | the mean of the newest few |
+| `ewma` | `alpha` 0.5 | an average that forgets |
+| `holt` | `a` 0.67, `b` 0.26 | a level and a trend |
+| `holt-winters` | `a`, `b`, `c` 0.5, `period`, `season` additive | and what repeats |
+| `trusted` | `forecaster` holt, `tolerance` 0.25, `window` 10, `trial` 3, `floor` 0.9 | what \
+another does while that comes true, else the newest value |
+
+Forecasters know of no bounds: a trend may lead below zero. `trusted` does not go there, and a rate
+that is foreseen without it should be taken as zero or more. `Accuracy` tells how far off any of
+them was lately.
 """
 
-from typing import Final
-
-from penstock.core.roles import Forecaster
+from penstock.forecast.accuracy import Accuracy, backtest
 from penstock.forecast.ewma import Ewma
+from penstock.forecast.holt import Holt
+from penstock.forecast.holt_winters import HoltWinters
+from penstock.forecast.kinds import FORECASTERS, make
 from penstock.forecast.last import Last
+from penstock.forecast.moving_average import MovingAverage
+from penstock.forecast.trusted import Trusted
 
-FORECASTERS: Final[dict[str, type[Forecaster]]] = {"last": Last, "ewma": Ewma}
-
-__all__ = ["FORECASTERS", "Ewma", "Last"]
+__all__ = [
+    "FORECASTERS",
+    "Accuracy",
+    "Ewma",
+    "Holt",
+    "HoltWinters",
+    "Last",
+    "MovingAverage",
+    "Trusted",
+    "backtest",
+    "make",
+]

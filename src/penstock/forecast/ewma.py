@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.forecast.checks import coming
 
 
 @dataclass
@@ -43,4 +44,4 @@ class Ewma:
 
     def forecast(self, steps: int, /) -> NDArray[np.float64]:
         """The next values; NaN before the first update."""
-        return np.full(steps, self._level)
+        return np.full_like(coming(steps), self._level)

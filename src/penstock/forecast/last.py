@@ -6,6 +6,8 @@ from math import isfinite, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.forecast.checks import coming
+
 
 @dataclass
 class Last:
@@ -26,4 +28,4 @@ class Last:
 
     def forecast(self, steps: int, /) -> NDArray[np.float64]:
         """The next values; NaN before the first update."""
-        return np.full(steps, self._value)
+        return np.full_like(coming(steps), self._value)

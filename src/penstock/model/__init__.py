@@ -4,18 +4,31 @@
 |---|---|
 | `scalability` | how a module's service time falls with its replicas (game, Fig. 3) |
 | `flow_graph` | the pace, the bottleneck and the cost of a whole graph (game, Section 4.1) |
+| `keyed` | the pace of an operator whose rows are routed by key (mpc, Expr. 1 to 5) |
+| `kingman` | how long rows wait, corrected by what was measured (mpc, Expr. 6 to 8) |
+| `power` | watts of replicas at a frequency, by a table of voltages (mpc, Expr. 9) |
+| `arrays` | formulas for one number and for whole grids of them |
 | `search` | where a function that is only known by calling it is smallest, or has a value |
 """
 
 from penstock.model.flow_graph import FlowModel
+from penstock.model.keyed import ReplicaLoads, replica_loads
+from penstock.model.kingman import Correction, response_time, waiting_time
+from penstock.model.power import VoltageTable
 from penstock.model.scalability import Convex, Ideal, Measured, Minimum, Saturating, Scalability
 
 __all__ = [
     "Convex",
+    "Correction",
     "FlowModel",
     "Ideal",
     "Measured",
     "Minimum",
+    "ReplicaLoads",
     "Saturating",
     "Scalability",
+    "VoltageTable",
+    "replica_loads",
+    "response_time",
+    "waiting_time",
 ]

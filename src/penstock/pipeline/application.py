@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.plant.spark.source import RowMaker
+from penstock.query.keyed import KeyedWork
 
 RowWork = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Makes one row of one row; importable by name, so that executors can have it."""
@@ -30,6 +31,9 @@ class Operator:
     """What it does to the table, in Spark's own words."""
     route: str | None = None
     """The column that says which operator a row goes to, where there are several."""
+    keyed: KeyedWork | None = None
+    """What it does to the rows of each key, given the rows of that key that came before; the first
+    operator of its module, which then has nothing else to say than what consumes the results."""
     shuffles: bool = False
     """Whether rows change places between executors; such operators usually hold state."""
 

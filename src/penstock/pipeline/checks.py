@@ -77,7 +77,8 @@ def read_policy(draft: Draft, graph: FlowGraph | None) -> Part:
     settings = {key: value for key, value in given.items() if key != "name"}
     of = f"policy {name}"
     if takes_graph(policy):
-        _check_priced(draft, graph, str(name))
+        if getattr(policy, "needs_prices", False):
+            _check_priced(draft, graph, str(name))
         assemble(draft, ("policy",), settings, policy, of=of, graph=_SOME_GRAPH)
     else:
         assemble(draft, ("policy",), settings, policy, of=of)

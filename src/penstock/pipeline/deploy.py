@@ -8,7 +8,7 @@ profile that pins its single stage.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from math import isinf
 from pathlib import Path
@@ -19,9 +19,11 @@ import pyarrow as pa
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.core.graph import Module
 from penstock.pipeline.application import Application
+from penstock.pipeline.keyed import KeyedModule, appending, handing, make_keyed
 from penstock.pipeline.layout import (
     Stage,
     assign_profiles,
@@ -30,7 +32,7 @@ from penstock.pipeline.layout import (
     make_lane,
     state_partitions,
 )
-from penstock.pipeline.query import process, warm_up
+from penstock.pipeline.query import process, warm_up, watch
 from penstock.pipeline.settings import APPLICATIONS, PipelineFile
 from penstock.pipeline.waiting import await_executors, await_first_rows, drain
 from penstock.plant.spark import source, stream
@@ -39,6 +41,7 @@ from penstock.plant.spark.backend import Backend
 from penstock.plant.spark.durable import DurableStream
 from penstock.plant.spark.plant import SparkPlant, Watched
 from penstock.plant.spark.welcome import Welcome
+from penstock.query.keyed.operator import Sink
 
 _FIRST_ROWS: Final = 32
 """Rows that go through every query before the workload begins."""
@@ -66,6 +69,8 @@ class Deployment:
     feed: source.Feed
     actuator: Actuator
     consumer: Any
+    keyed: dict[str, KeyedModule] = field(default_factory=dict)
+    """Modules whose rows are routed by key."""
 
     def start(self) -> dict[str, Watched]:
         """Start every query, one after the other: Spark's look-up of sources knows no threads."""
@@ -74,12 +79,41 @@ class Deployment:
     def results(self, plant: SparkPlant) -> dict[str, Any]:
         """What came out, and whether it is all that went in."""
         fed = self.feed.arrived(time.time())
-        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": plant.waiting()}
+        refused = {name: dict(+module.monitor.refused) for name, module in self.keyed.items()}
+        told = {"rows_refused": {n: of for n, of in refused.items() if of}} if refused else {}
+        waiting = plant.waiting()
+        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": waiting, **told}
+
+    def settle(self) -> None:
+        """Let rows that wait for the state of their key wait no longer."""
+        for module in self.keyed.values():
+            module.operator.settle()
 
     def _start(self, name: str) -> Watched:
+        if self.stages[name].keyed is not None:
+            return self._start_keyed(name)
         table = process(self.stages[name], self._read(name), self.profiles[name])
         query = self._write(name, table)
         return Watched(module=name, query=query, arrived=self._arrivals(name))
+
+    def _start_keyed(self, name: str) -> Watched:
+        module = make_keyed(name, self.stages[name], self.workspace, self._keyed_sink(name))
+        self.keyed[name] = module
+        writer = self._writer(name, watch(self._read(name)), mode="append")
+        return Watched(
+            module=name,
+            query=writer.foreachBatch(module.operator.take).start(),
+            arrived=self._arrivals(name),
+            measured=module.measured,
+        )
+
+    def _keyed_sink(self, name: str) -> Sink:
+        targets = self.stages[name].targets.values()
+        streams = [DurableStream(self._stream_path(name, target)) for target in targets]
+        for stream_ in streams:
+            stream_.create()
+        take = appending(streams[0]) if streams else self.consumer.take
+        return handing(take, lambda: self.actuator.batch_ended(name))
 
     def _read(self, name: str) -> DataFrame:
         stage, reader = self.stages[name], self.spark.readStream
@@ -98,15 +132,7 @@ class Deployment:
 
     def _write(self, name: str, table: DataFrame) -> StreamingQuery:
         stage = self.stages[name]
-        writer = (
-            table.writeStream.queryName(name)
-            .outputMode("update" if stage.shuffles else "append")
-            .option("checkpointLocation", str(self.workspace / "checkpoints" / name))
-        )
-        if stage.module.trigger > 0:
-            writer = writer.trigger(
-                processingTime=f"{round(stage.module.trigger * 1000)} milliseconds"
-            )
+        writer = self._writer(name, table, mode="update" if stage.shuffles else "append")
         if not self.file.graph.outputs(name):
             return writer.foreachBatch(self._ending_batches(name, self.consumer)).start()
         paths = {key: self._stream_path(name, to) for key, to in stage.targets.items()}
@@ -116,6 +142,17 @@ class Deployment:
             sink = _appending(DurableStream(next(iter(paths.values()))))
             return writer.foreachBatch(self._ending_batches(name, sink)).start()
         return writer.format(stream.FORMAT).options(**stream.ways(paths, stage.route)).start()
+
+    def _writer(self, name: str, table: DataFrame, *, mode: str) -> DataStreamWriter:
+        writer = (
+            table.writeStream.queryName(name)
+            .outputMode(mode)
+            .option("checkpointLocation", str(self.workspace / "checkpoints" / name))
+        )
+        trigger = self.stages[name].module.trigger
+        if trigger <= 0:
+            return writer
+        return writer.trigger(processingTime=f"{round(trigger * 1000)} milliseconds")
 
     def _ending_batches(
         self, name: str, sink: Callable[[DataFrame, int], None]
@@ -186,6 +223,7 @@ def deploy(
         final=file.graph.sinks()[0],
         on_progress=on_progress,
         check_cluster=session.check_cluster,
+        reroute={name: module.operator.reroute for name, module in deployment.keyed.items()},
     )
     try:
         await_executors(actuator)
@@ -194,6 +232,7 @@ def deploy(
         yield plant
         deployment.feed.close(time.time())
         drain(plant)
+        deployment.settle()
     finally:
         welcome.close()
         plant.results.update(deployment.results(plant))

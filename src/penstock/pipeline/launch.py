@@ -18,6 +18,7 @@ from penstock.pipeline.layout import lay_out
 from penstock.pipeline.recognition import RECOGNITION
 from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.trading import TRADING
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_free
 from penstock.plant.spark.home import compiled_home
@@ -27,6 +28,7 @@ from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_s
 
 APPLICATIONS: Final[Mapping[str, Application]] = {
     "recognition": RECOGNITION,
+    "trading": TRADING,
     "wordcount": WORDCOUNT,
 }
 

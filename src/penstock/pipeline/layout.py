@@ -13,6 +13,7 @@ from penstock.pipeline.application import Application, Operator
 from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.plant.spark.actuator import Lane
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
+from penstock.query.keyed import KeyedWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,12 @@ class Stage:
     @property
     def shuffles(self) -> bool:
         """Whether one of its operators does."""
-        return any(operator.shuffles for operator in self.operators)
+        return any(operator.shuffles or operator.keyed for operator in self.operators)
+
+    @property
+    def keyed(self) -> KeyedWork | None:
+        """Its work by key, where it has any."""
+        return self.operators[0].keyed
 
     @property
     def schema(self) -> str:

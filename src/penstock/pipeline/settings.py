@@ -13,6 +13,7 @@ from penstock.pipeline.flow import Source
 from penstock.pipeline.shape import Shape, chain
 
 APPLICATIONS: Final[Mapping[str, Shape]] = {
+    "trading": chain("algotrader", "consumer"),
     "wordcount": chain("splitter", "filter", "counter", "consumer"),
     "recognition": Shape(
         ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),

@@ -4,6 +4,9 @@
 |---|---|
 | `static` | nothing: every module keeps its degree, or the one it was given |
 | `threshold` | one executor more or fewer, by how busy each module is (e2df, Section 7.1) |
+| `rules` | one more above a limit of utilisation or latency, one fewer below (mpc, Section 5.4) |
+| `spl` | one more while rows pile up and that helps, by what earlier steps brought (mpc, Tab. 7) |
+| `mpc` | what the load foreseen will need: replicas, clock and routing (mpc, Section 3) |
 | `nash` | what each module would choose for itself beside the others (game, Alg. 1) |
 | `incentive` | the same, with incentives that lower the cost of all (game, Alg. 2) |
 | `social` | what costs all modules together the least |
@@ -13,15 +16,31 @@ from typing import Final
 
 from penstock.core.roles import Policy
 from penstock.policy.game import Incentive, Nash, Social
+from penstock.policy.mpc import Mpc
+from penstock.policy.rules import Rules
+from penstock.policy.spl import Spl
 from penstock.policy.static import Static
 from penstock.policy.threshold import Threshold
 
 POLICIES: Final[dict[str, type[Policy]]] = {
     "incentive": Incentive,
+    "mpc": Mpc,
     "nash": Nash,
+    "rules": Rules,
     "social": Social,
+    "spl": Spl,
     "static": Static,
     "threshold": Threshold,
 }
 
-__all__ = ["POLICIES", "Incentive", "Nash", "Social", "Static", "Threshold"]
+__all__ = [
+    "POLICIES",
+    "Incentive",
+    "Mpc",
+    "Nash",
+    "Rules",
+    "Social",
+    "Spl",
+    "Static",
+    "Threshold",
+]

@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.core.degrees import check_degrees
 from penstock.core.errors import FileError, PlantError
+from penstock.core.routing import Routing
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.plant.spark import monitor
 from penstock.plant.spark.actuator import Actuator
@@ -29,6 +30,8 @@ class Watched:
     query: StreamingQuery
     arrived: Callable[[], int] | None = None
     """Rows that have come by now, asked of the source itself; None where it cannot say."""
+    measured: Callable[[], Mapping[str, Any]] = dict
+    """What is measured otherwise than by Spark, as fields of a reading."""
     _seen: tuple[int, str] = (-1, "")
 
     def newest(self) -> str | None:
@@ -73,6 +76,8 @@ class SparkPlant:
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
     check_cluster: Callable[[], None] = lambda: None
     """Raises where the cluster beneath the queries has ended."""
+    reroute: Mapping[str, Callable[[Routing], None]] = field(default_factory=dict)
+    """By module whose rows are routed by key, how to tell it its table."""
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
     """When the newest progress event ended, in seconds since the epoch."""
@@ -80,6 +85,8 @@ class SparkPlant:
     """By module, when it last reported."""
     _executors: tuple[Executor, ...] = ()
     _failed: dict[str, int] = field(default_factory=dict)
+    _routing: dict[str, Routing] = field(default_factory=dict)
+    """By module, the table last asked for."""
     _progress: dict[str, "_Progress"] = field(default_factory=dict)
 
     def readings(self) -> Iterator[Observation]:
@@ -101,10 +108,26 @@ class SparkPlant:
         """Ask for what was decided; the queries go on meanwhile."""
         degrees = dict(decision.configuration.degrees)
         check_degrees(degrees, self.queries)
-        if degrees.items() <= self.actuator.wanted.items():
+        tables = self._tables(decision.configuration)
+        if not tables and degrees.items() <= self.actuator.wanted.items():
             return None
+        for name, table in tables.items():
+            self.reroute[name](table)
         self.actuator.want(degrees)
-        return Configuration(degrees=dict(self.actuator.wanted))
+        return Configuration(degrees=dict(self.actuator.wanted), routing=tables)
+
+    def _tables(self, wanted: Configuration) -> dict[str, Routing]:
+        """Tables that change: those that were decided, and a fresh one for a new degree."""
+        grown = {
+            name: Routing(replicas=degree)
+            for name, degree in wanted.degrees.items()
+            if name in self.reroute and degree != self.actuator.wanted.get(name)
+        }
+        given = {name: table for name, table in wanted.routing.items() if name in self.reroute}
+        changed = {n: t for n, t in given.items() if t != self._routing.get(n)}
+        tables = {**grown, **changed}
+        self._routing.update(tables)
+        return tables
 
     def drained(self) -> bool:
         """Whether every row that has come by now has been through every query."""
@@ -158,7 +181,10 @@ class SparkPlant:
         self.actuator.settle(self._executors)
         running = self.actuator.running(self._executors)
         modules = {
-            name: self._read(name, batches[name], running[name], occupancy) for name in self.queries
+            name: replace(
+                self._read(name, batches[name], running[name], occupancy), **watched.measured()
+            )
+            for name, watched in self.queries.items()
         }
         return Observation(at=at, step=step, modules=modules, latency=modules[self.final].latency)
 

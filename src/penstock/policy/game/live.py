@@ -33,6 +33,8 @@ class Game:
 
     name: ClassVar[str] = "game"
 
+    needs_prices: ClassVar[bool] = True
+    """Modules without a price and a cost of delay have nothing to weigh."""
     graph: FlowGraph
     smoothing: float = 0.5
     """Weight of the newest reading in the averages of arrivals and running times."""

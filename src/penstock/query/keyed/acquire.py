@@ -29,10 +29,13 @@ class Acquisition:
             threading.Thread(target=self._fetch, daemon=True).start()
         return self
 
-    def after(self, needed: Collection[str]) -> dict[str, Rows]:
-        """What has come when these keys have; with none needed, this waits for nothing."""
+    def after(self, needed: Collection[str], *, grace: float = 0.0) -> dict[str, Rows]:
+        """What has come when these keys have, and at most so many seconds later."""
         with self._news:
             self._news.wait_for(lambda: self._failure or self._arrived.keys() >= set(needed))
+            self._news.wait_for(
+                lambda: self._failure or len(self._arrived) == len(self.wanted), grace
+            )
             if self._failure is not None:
                 raise self._failure
             return dict(self._arrived)

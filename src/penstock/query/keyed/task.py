@@ -2,8 +2,8 @@
 
 Keys whose state is at hand go first. The state of others is fetched meanwhile. Under the protocol
 of the mpc paper (`mp`) a key that has just been given to this replica, and whose state has not come
-when the rest is done, is left for the next step: its rows are kept beside its state, in order, and
-nobody waits for it. Under `r-blk` the replica works on nothing before it has the state of all.
+soon after the rest is done, is left for the next step: its rows are kept beside its state, in
+order, and nobody waits for it. Under `r-blk` a replica works on nothing before it has all state.
 """
 
 import json
@@ -42,6 +42,9 @@ class Setting:
     """Further seconds that a row takes, beyond the work itself."""
     spend: str = "none"
     """How they are spent: `wait`, `cpu` or `none`."""
+    grace: float = 0.05
+    """Seconds that a replica which is done with the rest still gives to the state of keys that
+    have just changed hands, before it leaves their rows for the next step."""
     fetch_delay: float = 0.0
     """Further seconds that fetching the state of a key takes."""
 
@@ -161,7 +164,7 @@ class _Run:
             ready |= fetching.after(missing)
         yield from self._advance(ready)
         needed = [key for key in missing if key in self._fresh and not self._may_wait(key)]
-        arrived = fetching.after(needed)
+        arrived = fetching.after(needed, grace=self._task.setting.grace)
         yield from self._advance({key: arrived[key] for key in self._fresh if key in arrived})
         self._leave_pending()
         self._file()
@@ -218,11 +221,12 @@ class _Run:
         return done
 
     def _note(self, fresh: Groups, began: float, took: float, refused: Mapping[str, int]) -> None:
-        told, rows = self._told, len(fresh.rows)
+        told = self._told
         told.rows |= {key: len(of) for key, of in fresh}
         told.service += took
         created = fresh.rows["ts"].astype(np.float64) / 1e6
-        told.waited += float(rows * (began + took / 2) - created.sum())
+        dated = created > 0  # a row may come without
+        told.waited += float((began + took / 2 - created[dated]).sum())
         for reason, number in refused.items():
             told.refused[reason] = told.refused.get(reason, 0) + number
 

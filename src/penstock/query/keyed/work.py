@@ -61,17 +61,31 @@ class Worked:
 class KeyedWork(Protocol):
     """An operator on keyed rows; importable by name, so that executors can have it."""
 
-    key: str
-    """The column that holds the key, a text."""
-    order: str
-    """The column of whole numbers by which rows of a key are put in order."""
-    dtype: np.dtype[Any]
-    """The columns that it needs of a row, and that are kept as state; timestamps as microseconds
-    since the epoch."""
-    keep: int
-    """Rows of a key that are kept, at most."""
-    results: pa.Schema
-    """The columns of its results."""
+    @property
+    def key(self) -> str:
+        """The column that holds the key, a text."""
+        ...
+
+    @property
+    def order(self) -> str:
+        """The column of whole numbers by which rows of a key are put in order."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The columns that it needs of a row, and that are kept as state; among them `ts`, the
+        moment of creation, as microseconds since the epoch."""
+        ...
+
+    @property
+    def keep(self) -> int:
+        """Rows of a key that are kept, at most."""
+        ...
+
+    @property
+    def results(self) -> pa.Schema:
+        """The columns of its results."""
+        ...
 
     def __call__(self, past: Groups, counts: NDArray[np.int64], fresh: Groups, /) -> Worked:
         """Work on fresh rows of some keys, given what was kept of the same keys, in the same
@@ -83,11 +97,12 @@ class KeyedWork(Protocol):
 
 
 def structured(table: pa.Table, dtype: np.dtype[Any]) -> Rows:
-    """The columns of a table as a structured array; what is missing is 0, or not a number.
+    """The columns of a table as a structured array; what is missing is not a number, or the least
+    whole number that there is.
 
-    >>> table = pa.table({"number": [7], "bid": pa.array([None], pa.float64())})
-    >>> structured(table, np.dtype([("number", "i8"), ("bid", "f8")])).tolist()
-    [(7, nan)]
+    >>> table = pa.table({"size": pa.array([7, None], pa.int32()), "bid": [None, 1.5]})
+    >>> structured(table, np.dtype([("size", "i4"), ("bid", "f8")])).tolist()
+    [(7, nan), (-2147483648, 1.5)]
     """
     rows = np.zeros(len(table), dtype)
     for name in _names(dtype):
@@ -99,7 +114,7 @@ def _plain(column: pa.Array, kind: np.dtype[Any]) -> NDArray[Any]:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
     if column.null_count and kind.kind != "f":
-        column = column.fill_null(0)
+        column = column.fill_null(int(np.iinfo(kind).min))
     plain: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return plain
 

@@ -1,0 +1,59 @@
+"""Forecasters by name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.core.roles import Forecaster
+from penstock.core.settings import build, choose
+from penstock.forecast.ewma import Ewma
+from penstock.forecast.holt import Holt
+from penstock.forecast.holt_winters import HoltWinters
+from penstock.forecast.last import Last
+from penstock.forecast.moving_average import MovingAverage
+from penstock.forecast.trusted import Trusted
+
+FORECASTERS: Final[dict[str, type[Forecaster]]] = {
+    "last": Last,
+    "moving-average": MovingAverage,
+    "ewma": Ewma,
+    "holt": Holt,
+    "holt-winters": HoltWinters,
+    "trusted": Trusted,
+}
+
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+def make(name: str, settings: Mapping[str, object] = _NOTHING, /) -> Forecaster:
+    """A forecaster from its name and settings as people write them.
+
+    >>> make("holt", {"a": 1, "b": 0.015})
+    Holt(a=1.0, b=0.015)
+
+    The one that is to be trusted is a forecaster, its name, or its name with settings:
+
+    >>> make("trusted", {"forecaster": {"moving-average": {"window": 5}}}).forecaster
+    MovingAverage(window=5)
+    """
+    kind, of = choose(FORECASTERS, name, of="forecaster"), f"forecaster {name}"
+    given = dict(settings)
+    if kind is Trusted and "forecaster" in given:
+        given["forecaster"] = _inner(given["forecaster"])
+    return build(kind, given, of=of)
+
+
+def _inner(given: object) -> Forecaster:
+    if isinstance(given, Forecaster):
+        return given
+    if isinstance(given, str):
+        return make(given)
+    if isinstance(given, Mapping) and len(given) == 1:
+        ((name, settings),) = given.items()
+        if settings is None or isinstance(settings, Mapping):
+            return make(str(name), settings or {})
+    raise SettingError(
+        "forecaster of forecaster trusted must be a name, alone or with settings as in "
+        f"{{holt: {{a: 1}}}}, got {given!r}"
+    )

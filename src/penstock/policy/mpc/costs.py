@@ -1,0 +1,206 @@
+"""What a configuration costs in a step that is foreseen: mpc, Section 3.3.1.
+
+| strategy | quality of service | resources |
+|---|---|---|
+| `th-node` | effective service time (Expr. 11) | replicas (Expr. 13) |
+| `th-power` | effective service time (Expr. 11) | power (Expr. 14) |
+| `lat-node` | response time (Expr. 12) | replicas (Expr. 13) |
+| `lat-power` | response time (Expr. 12) | power (Expr. 14) |
+
+Switching costs are those of Expr. 15 in all four.
+
+**The unit of the throughput cost.** `alpha * T_S` weighs seconds against replicas, so what a good
+alpha is depends on the pipeline: 200 suits seconds by the row on one, and nothing else. Here T_S is
+told in inter-arrival times as foreseen, unless `scale` says otherwise: the cost is then
+`alpha * max(1, rho)`, flat while the operator keeps up, and alpha is the price of a load that is
+once too much. A replica that costs `beta` is worth its price as soon as the overload that it ends
+is above `beta / alpha` (0.25 % with the defaults, 0.45 % with the switching cost of one more), as
+long as there are fewer than `alpha / beta` of them: the controller takes the least configuration
+that is no bottleneck, whatever the rows cost. With `scale` (1ms for the prices that the paper
+prints) the cost is the paper's, `alpha * T_S / scale`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import near
+from penstock.model.kingman import HEADROOM, response_time
+from penstock.model.power import VOLTAGES, VoltageTable, power
+from penstock.policy.mpc.horizon import Costs
+from penstock.policy.mpc.options import Options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """Which costs are added up, and the paper's price of quality for them."""
+
+    latency: bool
+    """Whether quality is the response time, and not the throughput."""
+    power: bool
+    """Whether resources are watts, and not replicas."""
+    alpha: float
+    """As the mpc paper has it for the random walk; for the trading day it takes 200, 300, 3, 4."""
+
+
+STRATEGIES: Final[Mapping[str, Strategy]] = MappingProxyType(
+    {
+        "th-node": Strategy(latency=False, power=False, alpha=200.0),
+        "th-power": Strategy(latency=False, power=True, alpha=200.0),
+        "lat-node": Strategy(latency=True, power=False, alpha=2.0),
+        "lat-power": Strategy(latency=True, power=True, alpha=2.0),
+    }
+)
+"""mpc, Tab. 6."""
+
+_CLOCK_STEPS: Final = 10.0
+"""Steps of a GHz: 0.1 GHz more is as much of a change as one replica more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outlook:
+    """What is foreseen of an operator: rows of each step to come, and what each option does."""
+
+    rates: NDArray[np.float64]
+    """Rows a second, by step."""
+    service_times: NDArray[np.float64]
+    """Seconds that a row takes at a replica, by option."""
+    parallel: NDArray[np.float64]
+    """Replicas that can be busy at once, by option: a single key keeps no more than one busy."""
+    arrival_cv: float = 1.0
+    service_cv: float = 1.0
+    correction: float = 1.0
+    """Measured by predicted waiting time: mpc, Expr. 8."""
+
+    @property
+    def ideal(self) -> NDArray[np.float64]:
+        """Seconds between two results if rows were always there, by option: mpc, Expr. 5."""
+        return self.service_times / self.parallel
+
+    @property
+    def utilisation(self) -> NDArray[np.float64]:
+        """Busy share, by step and option; above 1 the operator cannot keep up."""
+        return self.rates[:, None] * self.ideal
+
+    def response_times(self, headroom: float) -> NDArray[np.float64]:
+        """Seconds from a row's arrival to its result, by step and option: mpc, Expr. 6 to 8."""
+        times: NDArray[np.float64] = response_time(
+            rate=self.rates[:, None],
+            service_time=self.service_times,
+            replicas=self.parallel,
+            arrival_cv=self.arrival_cv,
+            service_cv=self.service_cv,
+            headroom=headroom,
+            correction=self.correction,
+        )
+        return times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What quality, resources and changes cost.
+
+    >>> options = Options.of(least=1, most=4, clocks=(2.0,))
+    >>> outlook = Outlook(
+    ...     rates=np.array([280.0]), service_times=np.full(4, 0.01), parallel=options.replicas
+    ... )
+    >>> prices = Prices(strategy="th-node")
+    >>> prices.stages(options, outlook).round(1).tolist()  # three of them are 93 % busy
+    [[590.0, 295.7, 201.5, 202.0]]
+    >>> prices.switching(options)[0].round(1).tolist()
+    [0.0, 0.4, 1.6, 3.6]
+    """
+
+    strategy: str
+    alpha: float | None = None
+    """Price of quality; the strategy's own unless given."""
+    beta: float = 0.5
+    """Price of a replica, or of a volt squared times GHz times core."""
+    gamma: float = 0.4
+    """Price of a change, by the square of its size; 0 for none."""
+    threshold: float | None = None
+    """Seconds that a response may take, for latency strategies."""
+    scale: float | None = None
+    """Seconds of service time that alpha is the price of; None for an inter-arrival time."""
+    headroom: float = HEADROOM
+    """Busy share at which a replica is taken to be full."""
+    voltages: VoltageTable = VOLTAGES
+
+    def __post_init__(self) -> None:
+        """Refuse prices that nothing can have."""
+        if self.strategy not in STRATEGIES:
+            raise SettingError(
+                f"there is no strategy {self.strategy!r} of policy mpc"
+                f"{near(self.strategy, STRATEGIES)}"
+            )
+        for name in ("alpha", "beta"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise SettingError(
+                    f"{name} of policy mpc must be above 0 and finite, got {value:g}"
+                )
+        if not 0 <= self.gamma < np.inf:
+            raise SettingError(
+                f"gamma of policy mpc must be 0 or more and finite, got {self.gamma:g}"
+            )
+        if not 0 < self.headroom <= 1:
+            raise SettingError(f"headroom of policy mpc must be in (0, 1], got {self.headroom:g}")
+        self._check_times()
+
+    @property
+    def kind(self) -> Strategy:
+        """What is added up."""
+        return STRATEGIES[self.strategy]
+
+    def stages(self, options: Options, outlook: Outlook) -> Costs:
+        """Costs of quality and resources, by step and option; inf for what cannot be."""
+        alpha = self.kind.alpha if self.alpha is None else self.alpha
+        quality = self._latency(outlook) if self.kind.latency else self._throughput(outlook)
+        return alpha * quality + self.beta * self._resources(options)
+
+    def switching(self, options: Options) -> Costs:
+        """Costs of going from one option to another: mpc, Expr. 15."""
+        degrees = options.replicas[:, None] - options.replicas
+        clocks = _CLOCK_STEPS * (options.clocks[:, None] - options.clocks)
+        return self.gamma * (np.square(degrees) + np.square(clocks))
+
+    def start(self, options: Options, replicas: int, clock: float) -> Costs:
+        """Costs of going to each option from the configuration in force, listed or not."""
+        clocks = _CLOCK_STEPS * (options.clocks - clock)
+        return self.gamma * (np.square(options.replicas - replicas) + np.square(clocks))
+
+    def _throughput(self, outlook: Outlook) -> Costs:
+        full = outlook.ideal / self.headroom
+        if self.scale is None:
+            return np.maximum(1.0, outlook.rates[:, None] * full)
+        never = np.full_like(outlook.rates, full.max())  # no row comes: no option is the bottleneck
+        between = np.divide(1.0, outlook.rates, where=outlook.rates > 0.0, out=never)
+        return np.maximum(between[:, None], full) / self.scale  # mpc, Expr. 4 and 11
+
+    def _latency(self, outlook: Outlook) -> Costs:
+        assert self.threshold is not None  # noqa: S101  # refused at the start
+        with np.errstate(over="ignore"):  # endless is how long it then takes
+            return np.exp(outlook.response_times(self.headroom) / self.threshold)  # mpc, Expr. 12
+
+    def _resources(self, options: Options) -> Costs:
+        if not self.kind.power:
+            return options.replicas
+        bare: Costs = power(options.replicas, options.clocks, self.voltages, capacitance=1.0)
+        return bare
+
+    def _check_times(self) -> None:
+        if self.kind.latency and self.threshold is None:
+            raise SettingError(
+                f"strategy {self.strategy} of policy mpc needs a threshold, such as threshold: 50ms"
+            )
+        for name in ("threshold", "scale"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise SettingError(
+                    f"{name} of policy mpc must be above 0s and finite, got {value:g}s"
+                )

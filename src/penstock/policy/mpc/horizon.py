@@ -1,0 +1,172 @@
+"""The best course over a horizon: a shortest path through the configurations of each step.
+
+What is foreseen does not depend on what is decided, so the objective of mpc, Expr. 10, is a cost of
+each step's configuration and a cost of each pair of consecutive ones. Dynamic programming finds the
+exact optimum in `h * Omega**2` steps, where the paper's tree has `Omega**h` leaves.
+
+>>> cheap_then_dear = np.array([[1.0, 2.0], [9.0, 2.0]])
+>>> apart = np.array([[0.0, 1.0], [1.0, 0.0]])
+>>> best = solve(Problem(stages=cheap_then_dear, switching=apart, start=apart[0], current=0))
+>>> best.choices, best.cost
+((0, 1), 4.0)
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, inf, isfinite, log2
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+
+Costs = NDArray[np.float64]
+
+_EXACT_BITS: Final = 52
+"""Whole numbers up to two to this power are added without a rounding error."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """What each configuration costs in each step, and each change from one to another.
+
+    Configurations are listed in the order of preference that breaks ties: of the courses that cost
+    the least, the best one stays as it is in the first step where they part, or else takes the
+    configuration that is listed first. Costs are 0 or more; inf marks what must not be. In a step
+    in which nothing may be, the refuge is taken.
+    """
+
+    stages: Costs
+    """By step and configuration."""
+    switching: Costs
+    """From one configuration (row) to another (column)."""
+    start: Costs
+    """To each configuration from the one in force, which need not be listed."""
+    current: int | None = None
+    """The configuration in force, where it is listed."""
+    refuge: int = 0
+    """The configuration that has the most capacity."""
+
+    def __post_init__(self) -> None:
+        """Refuse tables that do not fit together, and costs that are none."""
+        steps, options = np.shape(self.stages)
+        if steps < 1 or options < 1:
+            raise SettingError(
+                f"a horizon needs at least one step and one configuration, got {steps}, {options}"
+            )
+        if self.switching.shape != (options, options) or self.start.shape != (options,):
+            raise SettingError(
+                f"switching costs of {options} configurations must be {options} x {options} and "
+                f"{options}, got {self.switching.shape} and {self.start.shape}"
+            )
+        for costs in (self.stages, self.switching, self.start):
+            if not (costs >= 0).all():
+                raise SettingError("costs must be 0 or more, and a number; use inf to forbid")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Steps and configurations."""
+        steps, options = self.stages.shape
+        return steps, options
+
+    @cached_property
+    def hopeless(self) -> tuple[int, ...]:
+        """Steps in which nothing may be."""
+        return tuple(np.flatnonzero(~np.isfinite(self.stages).any(axis=1)).tolist())
+
+    @cached_property
+    def exact(self) -> "Problem":
+        """The same on a grid so coarse that sums have no rounding error: ties stay ties.
+
+        The grid is finer than 1e-12 of the optimum for horizons of up to a thousand steps. What is
+        too large for it costs more than the optimum, and cannot be part of it.
+        """
+        rough = replace(self, stages=self._with_refuge())
+        least = float((self.start + _onwards(rough)[0]).min())
+        if not 0 < least < inf:
+            return rough
+        room = ceil(log2(2 * len(self.stages))) + 1
+        unit = 2.0 ** (ceil(log2(least)) + room - _EXACT_BITS)
+        return replace(
+            self,
+            stages=_on_grid(rough.stages, unit),
+            switching=_on_grid(self.switching, unit),
+            start=_on_grid(self.start, unit),
+        )
+
+    def cost(self, choices: tuple[int, ...]) -> float:
+        """What a course costs in all."""
+        total = float(self.start[choices[0]] + self.stages[0, choices[0]])
+        for step in range(1, len(choices)):
+            before, after = choices[step - 1], choices[step]
+            total += float(self.switching[before, after] + self.stages[step, after])
+        return total
+
+    def _with_refuge(self) -> Costs:
+        stages = self.stages.copy()
+        for step in self.hopeless:
+            stages[step, self.refuge] = 0.0
+        return stages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    """The configuration of each step, what they cost in all, and how long it took to find them."""
+
+    choices: tuple[int, ...]
+    cost: float
+    """Of the problem as it was put: inf where a step had nothing that may be."""
+    looked_at: int
+    """States that were looked at: by dynamic programming a pair of consecutive configurations, in
+    the tree a whole course."""
+    hopeless: tuple[int, ...] = ()
+    """Steps in which nothing may be, and the refuge was taken."""
+
+
+def solve(problem: Problem) -> Trajectory:
+    """The best course, by dynamic programming from the last step to the first."""
+    exact = problem.exact
+    steps, options = exact.size
+    choices = _walk(exact, _onwards(exact))
+    return ended(problem, choices, looked_at=options + (steps - 1) * options**2)
+
+
+def ended(problem: Problem, choices: tuple[int, ...] | None, *, looked_at: int) -> Trajectory:
+    """A search's answer; where no course is possible, the refuge in every step."""
+    taken = (problem.refuge,) * len(problem.stages) if choices is None else choices
+    return Trajectory(
+        choices=taken,
+        cost=problem.cost(taken),
+        looked_at=looked_at,
+        hopeless=problem.hopeless if choices else tuple(range(len(problem.stages))),
+    )
+
+
+def _onwards(problem: Problem) -> list[Costs]:
+    """For each step, what it costs to be in each configuration and to go on as well as possible."""
+    onwards = [problem.stages[-1]]
+    for stage in problem.stages[-2::-1]:
+        onwards.append(stage + (problem.switching + onwards[-1]).min(axis=1))
+    return onwards[::-1]
+
+
+def _walk(exact: Problem, onwards: list[Costs]) -> tuple[int, ...] | None:
+    """From the configuration in force along the least costs, ties by the rule."""
+    choices: list[int] = []
+    here, moving = exact.current, exact.start
+    for rest in onwards:
+        total = moving + rest
+        best = int(total.argmin())
+        if not isfinite(total[best]):
+            return None
+        if here is not None and total[here] == total[best]:
+            best = here
+        choices.append(best)
+        here, moving = best, exact.switching[best]
+    return tuple(choices)
+
+
+def _on_grid(costs: Costs, unit: float) -> Costs:
+    with np.errstate(over="ignore"):  # what overflows is beyond the bound
+        return np.round(costs / unit) * unit

@@ -1,0 +1,226 @@
+"""Model predictive control as a policy of a running pipeline: the **mpc** paper."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from types import MappingProxyType
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Module
+from penstock.core.roles import Forecaster
+from penstock.core.settings import near, seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.forecast import Trusted, make
+from penstock.model.kingman import HEADROOM
+from penstock.model.power import VOLTAGES, VoltageTable
+from penstock.policy.mpc.branch_and_bound import branch_and_bound
+from penstock.policy.mpc.costs import Prices
+from penstock.policy.mpc.fleet import Fleet, check_clocks
+from penstock.policy.mpc.horizon import Trajectory, solve
+from penstock.policy.mpc.pilot import Course, Optimiser, Pilot
+from penstock.policy.mpc.rebalance import Rebalancer
+from penstock.policy.mpc.sentence import OVERLOAD, change, effect, foreseen
+from penstock.policy.mpc.verdict import Verdict, conclude, held, judged
+
+OPTIMISERS: Final[Mapping[str, Optimiser]] = MappingProxyType(
+    {"dynamic-programming": solve, "branch-and-bound": branch_and_bound}
+)
+_MOST_OPTIONS: Final = 3000
+"""Configurations of a module up to which the table of switching costs fits into memory."""
+
+
+@dataclass
+class Mpc:
+    """Foresees the load of each module and takes the first step of the best course through it.
+
+    At every step the rows of the next `horizon` steps are foreseen, the cost of every course of
+    replicas (and clock) is weighed, and the first step of the best one is asked for. A module whose
+    rows are routed by key also gets a new routing table when its degree changes, or its replicas
+    drift apart. Each module is steered on its own; where they share a clock, the fastest that any
+    of them asks for is taken, and each chooses its replicas again for that.
+
+    >>> from penstock.core.graph import Module
+    >>> from penstock.testing import seen
+    >>> count = Module(name="count", service_time=0.01, max_replicas=8)
+    >>> policy = Mpc(FlowGraph(source="count", modules=(count,)), warm_up=1)
+    >>> policy(seen(count={"arrival_rate": 240.0, "running": 3})).why
+    'count holds at 3, step 1 of 1 in which it only watches'
+    >>> policy(seen(count={"arrival_rate": 310.0, "running": 3})).why
+    'count: 310 rows/s foreseen (310 now), 4 of 8 replicas would be 78 % busy: 3 -> 4'
+    """
+
+    graph: FlowGraph
+    strategy: str = "th-node"
+    """th-node, th-power, lat-node or lat-power: what is weighed (mpc, Tab. 6)."""
+    horizon: int = 2
+    """Steps to come that are weighed."""
+    switching: bool = True
+    """Whether changes cost."""
+    alpha: float | None = None
+    """Price of quality; the strategy's own unless given."""
+    beta: float = 0.5
+    """Price of a replica, or of a volt squared times GHz times core."""
+    gamma: float = 0.4
+    """Price of a change, by the square of its size."""
+    threshold: float | None = seconds(None)
+    """Mean time from a row's arrival at a module to its result, for latency strategies."""
+    scale: float | None = seconds(None)
+    """Time that alpha is the price of, for throughput strategies; the inter-arrival time foreseen
+    unless given."""
+    headroom: float = HEADROOM
+    """Busy share at which a replica is taken to be full."""
+    forecaster: str | Mapping[str, object] = "holt"
+    """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
+    trust: bool = True
+    """Whether a forecaster must prove itself, and the last rate is taken while it has not."""
+    frequencies: tuple[float, ...] = ()
+    """GHz to choose from; all of the voltage table unless given."""
+    voltages: Mapping[str, float] | None = None
+    """Volts by GHz."""
+    module: str | None = None
+    """The one module to steer; every module unless given."""
+    catch_up: float | None = seconds(None)
+    """Time in which rows that wait are to be worked off; None leaves them to themselves."""
+    warm_up: int = 2
+    """Steps in which nothing is decided."""
+    arrival_cv: float = 1.0
+    """Coefficient of variation of the times between rows, where it is not measured."""
+    optimiser: str = "dynamic-programming"
+    """Or branch-and-bound, which finds the same."""
+    trajectories: dict[str, Trajectory] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """The best course of each module in the newest step, where one was sought."""
+    _fleet: Fleet = field(init=False, repr=False, compare=False)
+    _rebalancers: dict[str, Rebalancer] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing can be steered with."""
+        self._check_numbers()
+        if self.optimiser not in OPTIMISERS:
+            raise SettingError(
+                f"there is no optimiser {self.optimiser!r}{near(self.optimiser, OPTIMISERS)}"
+            )
+        names = self.graph.names()
+        if self.module is not None and self.module not in names:
+            raise SettingError(f"there is no module {self.module!r}{near(self.module, names)}")
+        prices = self._prices()
+        every = check_clocks(self.frequencies, prices.voltages)
+        clocks = every if prices.kind.power else every[-1:]
+        steered = names if self.module is None else (self.module,)
+        for name in steered:
+            _check_size(self.graph[name], len(clocks))
+        pilots = {name: self._pilot(name, prices) for name in steered}
+        self._fleet = Fleet(pilots, clocks, self.warm_up)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Learn from a step, and decide for the next."""
+        self._fleet.take_in(seen)
+        courses, clock = self._fleet.courses(seen, self._heaviest)
+        self.trajectories = {name: course.trajectory for name, course in courses.items()}
+
+        def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
+            if name not in courses:
+                return held(name, degree, self._fleet.reason(name) or "not seen")
+            return self._verdict(name, degree, courses[name], seen.frequency)
+
+        return conclude(seen, judged(seen, judge), self._rebalancers, clock)
+
+    def _verdict(self, name: str, degree: int, course: Course, clock: float | None) -> Verdict:
+        pilot = self._fleet.pilots[name]
+        next_clock = None if clock is None else course.clock
+        most, now = pilot.module.max_replicas, pilot.rate or 0.0
+        would = (
+            OVERLOAD
+            if 0 in course.trajectory.hopeless
+            else effect(course.replicas, most, next_clock, course.utilisation, course.response_time)
+        )
+        asked = change(degree, course.replicas, clock, next_clock)
+        return Verdict(
+            module=name,
+            before=degree,
+            after=course.replicas,
+            why=f"{name}: {foreseen(course.rate, now)}, {would}: {asked}",
+            expects=_expected(course),
+        )
+
+    def _heaviest(self, name: str) -> float:
+        return self._rebalancers[name].heaviest if name in self._rebalancers else 0.0
+
+    def _prices(self) -> Prices:
+        return Prices(
+            strategy=self.strategy,
+            alpha=self.alpha,
+            beta=self.beta,
+            gamma=self.gamma if self.switching else 0.0,
+            threshold=self.threshold,
+            scale=self.scale,
+            headroom=self.headroom,
+            voltages=VOLTAGES if self.voltages is None else VoltageTable.parse(self.voltages),
+        )
+
+    def _pilot(self, name: str, prices: Prices) -> Pilot:
+        return Pilot(
+            self.graph[name],
+            prices,
+            build_forecaster(self.forecaster, trust=self.trust),
+            horizon=self.horizon,
+            optimiser=OPTIMISERS[self.optimiser],
+            catch_up=self.catch_up,
+            arrival_cv=self.arrival_cv,
+        )
+
+    def _check_numbers(self) -> None:
+        for name, least in (("horizon", 1), ("warm_up", 0)):
+            if not getattr(self, name) >= least:
+                raise SettingError(
+                    f"{name} of policy mpc must be {least} or more, got {getattr(self, name)}"
+                )
+        if not 0 <= self.arrival_cv < inf:
+            raise SettingError(
+                f"arrival_cv of policy mpc must be 0 or more and finite, got {self.arrival_cv:g}"
+            )
+        if self.catch_up is not None and not 0 < self.catch_up < inf:
+            raise SettingError(
+                f"catch_up of policy mpc must be above 0s and finite, got {self.catch_up:g}s"
+            )
+
+
+def build_forecaster(given: str | Mapping[str, object], *, trust: bool) -> Forecaster:
+    """A forecaster by its name, or its name with settings; on trial unless it is trusted blindly.
+
+    >>> build_forecaster({"holt": {"a": 1, "b": 0.015}}, trust=False)
+    Holt(a=1.0, b=0.015)
+    """
+    if not isinstance(given, str) and len(given) != 1:
+        raise SettingError(
+            "forecaster of policy mpc must be a name, alone or with settings as in "
+            f"{{holt: {{a: 1}}}}, got {dict(given)!r}"
+        )
+    name, settings = (given, None) if isinstance(given, str) else next(iter(given.items()))
+    if not (settings is None or isinstance(settings, Mapping)):
+        raise SettingError(
+            f"settings of forecaster {name} must be written as {{a: 1}}, got {settings!r}"
+        )
+    made = make(name, settings or {})
+    return Trusted(made) if trust and not isinstance(made, Trusted) else made
+
+
+def _check_size(module: Module, clocks: int) -> None:
+    size = (module.max_replicas - module.min_replicas + 1) * clocks
+    if size > _MOST_OPTIONS:
+        raise SettingError(
+            f"policy mpc would weigh {size:,} configurations of module {module.name}, at most "
+            f"{_MOST_OPTIONS:,} are possible; lower its max_replicas or name fewer frequencies"
+        )
+
+
+def _expected(course: Course) -> dict[str, float]:
+    """What the next step should measure, as far as it can be told."""
+    expected = {"utilisation": min(course.utilisation, 1.0), "rate": course.rate}
+    if course.response_time is not None and isfinite(course.response_time):
+        expected["latency"] = course.response_time
+    return expected

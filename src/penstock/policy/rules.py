@@ -1,0 +1,104 @@
+"""Two rules, as autonomic systems have them: one replica more above a limit, one fewer below."""
+
+from dataclasses import dataclass, field
+from math import inf
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.units import format_duration
+from penstock.policy.game.estimate import is_known
+from penstock.policy.mpc.rebalance import Rebalancer
+from penstock.policy.mpc.verdict import Verdict, conclude, held, judged, moved
+
+
+@dataclass
+class Rules:
+    """One replica more while a module is too busy, or too slow; one fewer while it is idle.
+
+    By default a module is judged by its utilisation. With a `threshold` it is judged by its mean
+    response time, the wait and the service. It waits for executors that it was promised before it
+    asks for more.
+
+    >>> from penstock.testing import seen
+    >>> policy = Rules()
+    >>> policy(seen(counter={"utilisation": 0.93, "running": 2})).why
+    'counter 93 % busy, above 90 %: 2 -> 3'
+    >>> policy(seen(counter={"utilisation": 0.85, "running": 3})).why
+    'counter holds at 3, 85 % busy'
+    >>> slow = {"waiting_time": 0.006, "service_time": 0.002, "running": 2}
+    >>> Rules(threshold=0.007)(seen(counter=slow)).why
+    'counter takes 8 ms, above 7.7 ms: 2 -> 3'
+    """
+
+    max_utilisation: float = 0.9
+    """Busy share above which a module grows."""
+    min_utilisation: float = 0.8
+    """Busy share below which it shrinks."""
+    threshold: float | None = seconds(None)
+    """Seconds that a response may take; it takes the place of the utilisation."""
+    high: float = 1.1
+    """Share of the threshold above which a module grows."""
+    low: float = 0.7
+    """Share of the threshold below which it shrinks."""
+    _rebalancers: dict[str, Rebalancer] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse limits that contradict each other."""
+        for low, high, most in (
+            ("min_utilisation", "max_utilisation", 1.0),
+            ("low", "high", inf),
+        ):
+            if not 0 <= getattr(self, low) < getattr(self, high) <= most:
+                raise SettingError(
+                    f"policy rules needs 0 <= {low} < {high}{' <= 1' if most == 1 else ''}, "
+                    f"got {getattr(self, low):g} and {getattr(self, high):g}"
+                )
+        if self.threshold is not None and not 0 < self.threshold < inf:
+            raise SettingError(
+                f"threshold of policy rules must be above 0s and finite, got {self.threshold:g}s"
+            )
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Judge each module on its own."""
+        return conclude(seen, judged(seen, self._judge), self._rebalancers)
+
+    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
+        if self.threshold is None:
+            value, missing = reading.utilisation, "utilisation"
+        else:
+            value, missing = _response_time(reading), "waiting or service time"
+        if value is None or not is_known(value):
+            return held(name, degree, f"{missing} unknown")
+        return self._compare(name, reading, degree, value)
+
+    def _compare(self, name: str, reading: ModuleReading, degree: int, value: float) -> Verdict:
+        low, high = self._limits()
+        told = _percent if self.threshold is None else format_duration
+        now = f"{told(value)} busy" if self.threshold is None else f"takes {told(value)}"
+        coming = 0 if reading.running is None else degree - reading.running
+        if value > high and coming > 0:
+            return held(name, degree, f"{coming} executor{'s' * (coming > 1)} still to come")
+        if value > high:
+            return moved(name, degree, degree + 1, f"{now}, above {told(high)}")
+        if value < low and degree > 1:
+            return moved(name, degree, degree - 1, f"{now}, below {told(low)}")
+        return held(name, degree, now)
+
+    def _limits(self) -> tuple[float, float]:
+        if self.threshold is None:
+            return self.min_utilisation, self.max_utilisation
+        return self.low * self.threshold, self.high * self.threshold
+
+
+def _response_time(reading: ModuleReading) -> float | None:
+    """Mean seconds from a row's arrival at the module to its result: mpc, Expr. 6."""
+    if reading.waiting_time is None or reading.service_time is None:
+        return None
+    return reading.waiting_time + reading.service_time
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

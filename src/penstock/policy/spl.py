@@ -1,0 +1,165 @@
+"""Climb and descend by trial: the elastic operators of SPL, as the mpc paper compares with them.
+
+A level is a degree. What each level brought is remembered, and a step that did not help is not
+repeated until the load is another.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+
+from penstock.core.errors import SettingError
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.policy.game.estimate import is_known
+from penstock.policy.mpc.rebalance import Rebalancer
+from penstock.policy.mpc.verdict import Verdict, conclude, held, judged, moved
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What was last seen of a degree."""
+
+    throughput: float
+    """Rows a second."""
+    congested: bool
+    anchor: float
+    """The throughput that its changes are measured against: that of the first step at this level,
+    or of the last significant change, so that a slow drift is noticed too."""
+
+
+@dataclass
+class Climb:
+    """The memory of one module: what its levels brought, and where it came from."""
+
+    levels: dict[int, Level] = field(default_factory=dict)
+    backlog: float | None = None
+    """Rows that waited in the last step."""
+
+    def forget(self, which: Callable[[int], bool]) -> None:
+        """Drop what is known of some levels."""
+        self.levels = {n: level for n, level in self.levels.items() if not which(n)}
+
+
+@dataclass
+class Spl:
+    """One replica more while rows pile up and the last try was worth it, one fewer otherwise.
+
+    A module is congested while it finishes fewer rows than come: the index is the missing share,
+    `1 - processed/arrived`, or the growth of its backlog by the rows that came where the processed
+    ones are not measured. It grows if it is congested and the level above was never worse; it
+    shrinks if it is not and the level below was not congested either. Where a level brought no more
+    than the one below and both were congested, the congestion lies elsewhere, and it steps back.
+    When congestion comes or throughput rises, what was known of the levels above is forgotten; when
+    congestion goes or throughput falls, of those below.
+
+    >>> from penstock.testing import seen
+    >>> policy = Spl()
+    >>> policy(seen(counter={"arrival_rate": 900, "processed_rate": 600, "running": 2})).why
+    'counter misses 33 % of its rows at 600 rows/s: 2 -> 3'
+    >>> policy(seen(counter={"arrival_rate": 900, "processed_rate": 590, "running": 3})).why
+    'counter misses 34 % of its rows, and 3 bring no more than 2 did: 3 -> 2'
+    >>> policy(seen(counter={"arrival_rate": 900, "processed_rate": 600, "running": 2})).why
+    'counter holds at 2, misses 33 % of its rows, but 3 brought no more'
+    """
+
+    congestion: float = 0.1
+    """Share of its rows that a module may miss before it counts as congested."""
+    sensitivity: float = 0.9
+    """Throughputs are alike while the lower is above this share of the higher."""
+    levels: int = 12
+    """Most replicas."""
+    _climbs: dict[str, Climb] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _rebalancers: dict[str, Rebalancer] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing could pass, or everything would."""
+        if not 0 <= self.congestion < 1:
+            raise SettingError(
+                f"congestion of policy spl must be in [0, 1), got {self.congestion:g}"
+            )
+        if not 0 < self.sensitivity <= 1:
+            raise SettingError(
+                f"sensitivity of policy spl must be in (0, 1], got {self.sensitivity:g}"
+            )
+        if self.levels < 1:
+            raise SettingError(f"levels of policy spl must be 1 or more, got {self.levels}")
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Judge each module on its own."""
+
+        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
+            return self._judge(name, reading, degree, seen.step)
+
+        return conclude(seen, judged(seen, judge), self._rebalancers)
+
+    def _judge(self, name: str, reading: ModuleReading, degree: int, step: float) -> Verdict:
+        climb = self._climbs.setdefault(name, Climb())
+        measured = _measure(reading, climb.backlog, step)
+        climb.backlog = reading.backlog
+        if measured is None:
+            return held(name, degree, "arrived or processed rows unknown")
+        if reading.running is not None and reading.running < degree:
+            return held(name, degree, f"{degree - reading.running} still to come")
+        throughput, index = measured
+        self._learn(climb, degree, throughput, index > self.congestion)
+        return self._step(name, degree, climb, index)
+
+    def _learn(self, climb: Climb, degree: int, throughput: float, congested: bool) -> None:
+        """Remember a level, and forget what another load has made worthless."""
+        past = climb.levels.get(degree, Level(throughput, congested, throughput))
+        rises = throughput * self.sensitivity > past.anchor
+        falls = throughput < self.sensitivity * past.anchor
+        if rises or (congested and not past.congested):
+            climb.forget(lambda n: n > degree)
+        if falls or (past.congested and not congested):
+            climb.forget(lambda n: n < degree)
+        anchor = throughput if rises or falls else past.anchor
+        climb.levels[degree] = Level(throughput, congested, anchor)
+
+    def _step(self, name: str, degree: int, climb: Climb, index: float) -> Verdict:
+        now, below = climb.levels[degree], climb.levels.get(degree - 1)
+        misses = f"misses {100 * index:.0f} % of its rows" if index else "keeps up"
+        if not now.congested:
+            return self._descend(name, degree, below, misses)
+        if below and below.congested and now.throughput <= below.throughput:
+            why = f"{misses}, and {degree} bring no more than {degree - 1} did"
+            return moved(name, degree, degree - 1, why)
+        if degree >= self.levels:
+            return held(name, degree, f"{misses}, and {self.levels} is the highest level")
+        above = climb.levels.get(degree + 1)
+        if above and above.throughput <= now.throughput:
+            return held(name, degree, f"{misses}, but {degree + 1} brought no more")
+        why = f"{misses} at {now.throughput:,.4g} rows/s"
+        return moved(name, degree, degree + 1, why)
+
+    def _descend(self, name: str, degree: int, below: Level | None, misses: str) -> Verdict:
+        if degree > self.levels:
+            why = f"{misses}, and {self.levels} is the highest level"
+            return moved(name, degree, self.levels, why)
+        if degree > 1 and not (below and below.congested):
+            known = "is untried at this load" if below is None else "was enough when last tried"
+            return moved(name, degree, degree - 1, f"{misses}, and {degree - 1} {known}")
+        why = "and there is no fewer" if degree == 1 else f"but {degree - 1} was congested"
+        return held(name, degree, f"{misses}, {why}")
+
+
+def _measure(
+    reading: ModuleReading, before: float | None, step: float
+) -> tuple[float, float] | None:
+    """Throughput, and the share of its rows that the module misses; None where unknown."""
+    arrived, done = reading.arrival_rate, reading.processed_rate
+    if arrived is None or not is_known(arrived):
+        return None
+    if done is not None and is_known(done):
+        return done, _share(arrived - done, arrived)
+    backlog = reading.backlog
+    if backlog is None or before is None or not (is_known(backlog) and is_known(before)):
+        return None
+    growth = (backlog - before) / step
+    return max(arrived - growth, 0.0), _share(growth, arrived)
+
+
+def _share(missed: float, of: float) -> float:
+    return min(max(missed / of, 0.0), 1.0) if 0.0 < of < inf else 0.0
