@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 ALL = (
-    *("twin", "back_pressure", "game_decision", "mpc_optimiser"),
+    *("twin", "back_pressure", "game_decision", "mpc_optimiser", "mpc_model"),
+    *("trading_kernel",),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling"),
 )
 

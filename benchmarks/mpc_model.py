@@ -33,13 +33,10 @@ BUFFER: Final = 2000
 SERVICE_TIME: Final = 30e-6
 FREQUENCIES: Final = (1.2, 1.4, 1.6, 1.8, 2.0)
 MOST_REPLICAS: Final = 12
-FORMS: Final = (
-    "a queue for each replica, by the table",
-    "a queue for each replica, all alike",
-    "the same without feedback",
-    "the paper's one queue",
-    "the paper's, with feedback",
-)
+BY_TABLE: Final = "a queue for each replica, by the table"
+OWN_QUEUES: Final = "a queue for each replica, all alike"
+ONE_QUEUE: Final = "one queue, as in the paper"
+ONE_QUEUE_FED_BACK: Final = "one queue, with the paper's feedback"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +45,11 @@ class Setting:
 
     routing: Routing
     frequency: float
+
+    @property
+    def degree(self) -> int:
+        """Replicas."""
+        return self.routing.replicas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,30 +130,24 @@ def _held_against(case: Case, learnt: ModuleReading, came: ModuleReading) -> Fou
         utilisation=float(loads.utilisation.max()),
         throughput=pace / _known(came.processed_rate) - 1.0,
         waits={form: wait / _known(came.waiting_time) - 1.0 for form, wait in waits.items()},
-        same_degree=case.before.routing.replicas == case.after.routing.replicas,
+        same_degree=case.before.degree == case.after.degree,
     )
 
 
 def _waits(case: Case, learnt: ModuleReading, loads: ReplicaLoads) -> dict[str, float]:
     """What each form of the formula foresees."""
     clock = case.before.frequency / case.after.frequency
-    degrees = case.before.routing.replicas, case.after.routing.replicas
-    factors = {
-        own: _known(learnt.waiting_time) / _kingman(learnt, degrees[0], 1.0, own)
-        for own in (False, True)
+    one = _kingman(learnt, case.after.degree, clock, own_queues=False)
+    learnt_from = _kingman(learnt, case.before.degree, 1.0, own_queues=False)
+    return {
+        BY_TABLE: _by_table(learnt, loads),
+        OWN_QUEUES: _kingman(learnt, case.after.degree, clock, own_queues=True),
+        ONE_QUEUE: one,
+        ONE_QUEUE_FED_BACK: corrected(one, _known(learnt.waiting_time) / learnt_from),
     }
-    alike, together = (_kingman(learnt, degrees[1], clock, own) for own in (True, False))
-    foreseen = (
-        _by_table(learnt, loads),
-        corrected(alike, factors[True]),
-        alike,
-        together,
-        corrected(together, factors[False]),
-    )
-    return dict(zip(FORMS, map(float, foreseen), strict=True))
 
 
-def _kingman(learnt: ModuleReading, degree: int, clock: float, own_queues: bool) -> float:
+def _kingman(learnt: ModuleReading, degree: int, clock: float, *, own_queues: bool) -> float:
     return float(
         waiting_time(
             rate=_known(learnt.arrival_rate),
@@ -203,14 +199,14 @@ def _module(case: Case) -> Module:
         service_cv=case.service_cv,
         keys=KEYS,
         buffer=BUFFER,
-        initial_replicas=case.before.routing.replicas,
+        initial_replicas=case.before.degree,
         max_replicas=2 * MOST_REPLICAS,
     )
 
 
 def _decided(setting: Setting) -> Decision:
     configuration = Configuration(
-        degrees={"only": setting.routing.replicas},
+        degrees={"only": setting.degree},
         routing={"only": setting.routing},
         frequency=setting.frequency,
     )
@@ -261,10 +257,10 @@ def main(operators: int = OPERATORS) -> None:
     print(f"{operators} operators with {KEYS} keys and up to {MOST_REPLICAS} replicas")
     print(f"throughput (Expr. 3 and 4), any table, 0.3 to 1.6 utilisation: {_told(paces)}")
     print("waiting time (Expr. 7 and 8), balanced, 0.3 to 0.9 utilisation:")
-    for form in FORMS:
-        print(f"  {form:40} {_told(np.abs([case.waits[form] for case in found]))}")
-    same = [case.waits[FORMS[-1]] for case in found if case.same_degree]
-    print(f"  {'the last where the degree stays':40} {_told(np.abs(same))}")
+    for form in (BY_TABLE, OWN_QUEUES, ONE_QUEUE, ONE_QUEUE_FED_BACK):
+        print(f"  {form:38} {_told(np.abs([case.waits[form] for case in found]))}")
+    same = [case.waits[ONE_QUEUE_FED_BACK] for case in found if case.same_degree]
+    print(f"  {'the same, where the degree stays':38} {_told(np.abs(same))}")
 
 
 def _told(errors: NDArray[np.float64]) -> str:

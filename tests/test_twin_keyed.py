@@ -160,7 +160,7 @@ def test_each_key_takes_its_own_time_at_the_clock_in_force() -> None:
     twin.apply(decide(frequency=1.0))
     times = [only(next(readings)).keys for _ in range(2)][-1]
     assert times is not None
-    wanted = {key: 0.006 for key in "cdefgh"} | {"a": 0.002, "b": 0.004}
+    wanted = dict.fromkeys("cdefgh", 0.006) | {"a": 0.002, "b": 0.004}
     assert dict(sorted(times.service_times.items())) == pytest.approx(dict(sorted(wanted.items())))
 
 
@@ -185,7 +185,8 @@ def test_what_had_no_sample_is_none_and_what_was_counted_is_zero() -> None:
     (seen,) = keyed(rows=0, duration=1.0).readings()
     reading = only(seen)
     assert reading.service_time is reading.service_cv is reading.arrival_cv is None
-    assert reading.waiting_time is reading.latency is seen.power is seen.frequency is None
+    unknown: list[object] = [reading.waiting_time, reading.latency, seen.power, seen.frequency]
+    assert unknown == [None] * 4
     assert reading.arrival_rate == reading.processed_rate == reading.backlog == 0.0
     assert reading.keys is not None
     assert reading.keys.rates == reading.keys.service_times == {}
@@ -287,7 +288,7 @@ def test_half_the_clock_makes_replicas_twice_as_busy() -> None:
 
 
 def test_a_full_buffer_before_one_replica_holds_up_all_rows() -> None:
-    """As many get through as the busiest replica lets (mpc, Expr. 3); without one, it alone lags."""
+    """As many get through as the busiest replica lets (mpc, Expr. 3); else only its own lag."""
 
     def throughput(buffer: float) -> float | None:
         twin = keyed(
@@ -303,6 +304,31 @@ def test_a_full_buffer_before_one_replica_holds_up_all_rows() -> None:
 
     assert throughput(50) == pytest.approx(1 / 0.003 / 0.9, rel=0.02)
     assert throughput(np.inf) == pytest.approx(1 / 0.003 + 200, rel=0.02)
+
+
+def test_keys_move_by_the_protocol_of_the_module_unless_told_otherwise() -> None:
+    """Under S-BLK no row comes to the new owner before the state does; under MP some wait there."""
+
+    def last_wait(**settings: Any) -> float:
+        twin = keyed(
+            rate=100.0,
+            shares={"a": 1.0},
+            routing=table(2, a=0),
+            module={"migration": "s-blk"},
+            migration_time=0.5,
+            hand_out_time=1.0,
+            duration=3.0,
+            journal=True,
+            **settings,
+        )
+        readings = twin.readings()
+        next(readings)
+        twin.apply(decide(2, table(2, a=1)))
+        rows = np.concatenate([twin.journal() for _ in readings])
+        return float(np.max(rows["begun"] - rows["arrived"]))
+
+    assert last_wait() > 1.0
+    assert last_wait(migration="mp") == pytest.approx(0.5, abs=0.05)
 
 
 # What it refuses

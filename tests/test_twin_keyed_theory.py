@@ -1,6 +1,7 @@
 """The twin of a keyed operator against queueing theory, as in `test_twin_theory`."""
 
 from math import log
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,10 @@ from tests.test_twin_theory import SEEDS, assert_agrees
 FOUR = dict.fromkeys("abcd", 1.0)
 
 
-def settled(rate: float, seed: int, rows: float = 80_000.0, **settings: object) -> Totals:
+def settled(rate: float, seed: int, rows: float = 80_000.0, **settings: Any) -> Totals:
     """Totals of a run without its first tenth, in which the queues fill."""
     seconds = rows / rate
-    twin = keyed(rate=rate, seed=seed, step=seconds / 10, duration=seconds, **settings)  # type: ignore[arg-type]
+    twin = keyed(rate=rate, seed=seed, step=seconds / 10, duration=seconds, **settings)
     readings = twin.readings()
     next(readings)
     filled = twin.totals()["only"]
@@ -23,7 +24,7 @@ def settled(rate: float, seed: int, rows: float = 80_000.0, **settings: object) 
     return twin.totals()["only"] - filled
 
 
-def one_replica(cv: float) -> dict[str, object]:
+def one_replica(cv: float) -> dict[str, Any]:
     module = {"service_time": 1.0, "service_cv": cv, "initial_replicas": 1}
     return {"module": module, "shares": {"a": 1.0}}
 
@@ -57,8 +58,7 @@ def test_replicas_do_not_help_each_other() -> None:
     module = {"service_time": 1.0, "service_cv": 1.0, "initial_replicas": 2}
     routing = table(2, a=0, b=0, c=0, d=1)
     runs = [
-        settled(1.0, seed, 100_000.0, module=module, shares=FOUR, routing=routing)
-        for seed in SEEDS
+        settled(1.0, seed, 100_000.0, module=module, shares=FOUR, routing=routing) for seed in SEEDS
     ]
     mean = 0.75 * (0.75 / 0.25) + 0.25 * (0.25 / 0.75)
     assert_agrees([run.waiting_time for run in runs], mean, 0.03)
@@ -68,9 +68,7 @@ def test_keys_that_take_different_times_add_to_the_variation() -> None:
     """A mixture of fixed times, 0.5 s and 1.5 s: an M/G/1 with that mixture's variation."""
     module = {"service_time": 1.0, "initial_replicas": 1}
     times, shares = {"a": 0.5, "b": 1.5}, {"a": 1.0, "b": 1.0}
-    runs = [
-        settled(0.6, seed, module=module, shares=shares, service_times=times) for seed in SEEDS
-    ]
+    runs = [settled(0.6, seed, module=module, shares=shares, service_times=times) for seed in SEEDS]
     assert_agrees([run.service_cv for run in runs], 0.5)
     assert_agrees([run.waiting_time for run in runs], 0.6 / 0.4 * (1 + 0.5**2) / 2)
 
@@ -95,7 +93,7 @@ def test_rows_at_the_operator_follow_from_how_long_they_stay() -> None:
 
 
 def test_median_latency_is_that_of_an_mm1() -> None:
-    twin = keyed(rate=0.5, step=2e6, duration=2e6, **one_replica(1.0))  # type: ignore[arg-type]
+    twin = keyed(rate=0.5, step=2e6, duration=2e6, **one_replica(1.0))
     (seen,) = twin.readings()
     assert seen.latency is not None
     assert seen.latency.p50 == pytest.approx(log(2) / 0.5, rel=0.02)

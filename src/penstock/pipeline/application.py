@@ -54,8 +54,8 @@ class Consumer(Protocol):
 class Application:
     """A pipeline that Penstock can run on Spark."""
 
-    rows: Callable[[int], RowMaker]
-    """Makes the rows of the source, given a seed."""
+    rows: Callable[..., RowMaker]
+    """Makes the rows of the source, given a seed, and the number of keys where rows have any."""
     operators: Mapping[str, Operator]
     """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
     consumer: Callable[[Any], Consumer]

@@ -77,9 +77,11 @@ def read_policy(draft: Draft, graph: FlowGraph | None) -> Part:
     settings = {key: value for key, value in given.items() if key != "name"}
     of = f"policy {name}"
     if takes_graph(policy):
-        if getattr(policy, "needs_prices", False):
+        priced = getattr(policy, "needs_prices", False)
+        if priced:
             _check_priced(draft, graph, str(name))
-        assemble(draft, ("policy",), settings, policy, of=of, graph=_SOME_GRAPH)
+        known = _SOME_GRAPH if priced or graph is None else graph
+        assemble(draft, ("policy",), settings, policy, of=of, graph=known)
     else:
         assemble(draft, ("policy",), settings, policy, of=of)
     _check_names(draft, ("policy",), settings, graph.names() if graph else ())

@@ -7,7 +7,7 @@ profile that pins its single stage.
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import reduce
 from math import isinf
@@ -38,6 +38,7 @@ from penstock.pipeline.waiting import await_executors, await_first_rows, drain
 from penstock.plant.spark import source, stream
 from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.backend import Backend
+from penstock.plant.spark.clock import Clock, find_processors
 from penstock.plant.spark.durable import DurableStream
 from penstock.plant.spark.plant import SparkPlant, Watched
 from penstock.plant.spark.welcome import Welcome
@@ -88,6 +89,11 @@ class Deployment:
         """Let rows that wait for the state of their key wait no longer."""
         for module in self.keyed.values():
             module.operator.settle()
+
+    def pace(self, share: float) -> None:
+        """Let rows take as much longer as modelled processors are slower."""
+        for module in self.keyed.values():
+            module.pace(share)
 
     def _start(self, name: str) -> Watched:
         if self.stages[name].keyed is not None:
@@ -215,6 +221,7 @@ def deploy(
         consumer=application.consumer(results),
     )
     queries = deployment.start()
+    processors = find_processors(decides=_decides_clock(file))
     plant = SparkPlant(
         queries=queries,
         actuator=actuator,
@@ -224,20 +231,33 @@ def deploy(
         on_progress=on_progress,
         check_cluster=session.check_cluster,
         reroute={name: module.operator.reroute for name, module in deployment.keyed.items()},
+        clock=None if processors is None else Clock(processors=processors, on_pace=deployment.pace),
     )
-    try:
-        await_executors(actuator)
-        await_first_rows(plant)
-        deployment.feed.open(time.time())
-        yield plant
-        deployment.feed.close(time.time())
-        drain(plant)
-        deployment.settle()
-    finally:
-        welcome.close()
-        plant.results.update(deployment.results(plant))
-        for watched in queries.values():
-            watched.query.stop()
+    with processors or nullcontext():  # which leave the clock as they found it
+        try:
+            await_executors(actuator)
+            await_first_rows(plant)
+            deployment.feed.open(time.time())
+            yield plant
+            deployment.feed.close(time.time())
+            drain(plant)
+            deployment.settle()
+        finally:
+            welcome.close()
+            plant.results.update(deployment.results(plant))
+            for watched in queries.values():
+                watched.query.stop()
+
+
+def _decides_clock(file: PipelineFile) -> bool:
+    """Whether the policy chooses a frequency; only such runs have a modelled one."""
+    return str(file.policy.settings.get("strategy", "")).endswith("-power")
+
+
+def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
+    """What the source makes, of as many keys as the file says where rows have any."""
+    keys = file.graph[file.graph.source].keys
+    return application.rows(file.seed, keys) if keys else application.rows(file.seed)
 
 
 def _feed(
@@ -245,7 +265,7 @@ def _feed(
 ) -> source.Feed:
     return source.Feed(
         workload=file.workload,
-        rows=application.rows(file.seed),
+        rows=_rows(file, application),
         gate=workspace / "start",
         first=_FIRST_ROWS,
         total=int(file.workload.arrivals(np.array([duration]))[0]),

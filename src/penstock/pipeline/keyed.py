@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,13 @@ class KeyedModule:
 
     operator: KeyedOperator
     monitor: KeyedMonitor
+    service_time: float
+    """Seconds that a row takes at full speed."""
+
+    def pace(self, share: float) -> None:
+        """Let rows that wait for their service time wait as much longer as the clock is slower."""
+        took = self.service_time / share
+        self.operator.setting = replace(self.operator.setting, service_time=took)
 
     def measured(self) -> dict[str, Any]:
         """Fields that only the replicas know."""
@@ -91,7 +98,7 @@ def make_keyed(name: str, stage: Stage, workspace: Path, sink: Sink) -> KeyedMod
         room=lambda: parallelism(hint_path(workspace, name)),
         on_told=monitor.hear,
     )
-    return KeyedModule(operator=operator, monitor=monitor)
+    return KeyedModule(operator=operator, monitor=monitor, service_time=module.service_time)
 
 
 def setting_of(module: Module) -> Setting:

@@ -13,7 +13,6 @@ from penstock.pipeline.flow import Source
 from penstock.pipeline.shape import Shape, chain
 
 APPLICATIONS: Final[Mapping[str, Shape]] = {
-    "trading": chain("algotrader", "consumer"),
     "wordcount": chain("splitter", "filter", "counter", "consumer"),
     "recognition": Shape(
         ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),
@@ -25,6 +24,7 @@ APPLICATIONS: Final[Mapping[str, Shape]] = {
             ("edge-detector", "recognizer"),
         ),
     ),
+    "trading": chain("algotrader", "consumer"),
 }
 """Applications that run on Spark, and how rows cross their operators."""
 

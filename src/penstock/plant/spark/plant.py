@@ -15,6 +15,7 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.plant.spark import monitor
 from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.backend import Executor
+from penstock.plant.spark.clock import Clock
 from penstock.plant.spark.monitor import Batch, Occupancy
 from penstock.plant.spark.session import first_line
 
@@ -78,6 +79,8 @@ class SparkPlant:
     """Raises where the cluster beneath the queries has ended."""
     reroute: Mapping[str, Callable[[Routing], None]] = field(default_factory=dict)
     """By module whose rows are routed by key, how to tell it its table."""
+    clock: Clock | None = None
+    """Of the machine, where it is decided about or measured."""
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
     """When the newest progress event ended, in seconds since the epoch."""
@@ -109,12 +112,21 @@ class SparkPlant:
         degrees = dict(decision.configuration.degrees)
         check_degrees(degrees, self.queries)
         tables = self._tables(decision.configuration)
-        if not tables and degrees.items() <= self.actuator.wanted.items():
+        paced = self._pace(decision.configuration.frequency)
+        if not tables and not paced and degrees.items() <= self.actuator.wanted.items():
             return None
         for name, table in tables.items():
             self.reroute[name](table)
         self.actuator.want(degrees)
-        return Configuration(degrees=dict(self.actuator.wanted), routing=tables)
+        return Configuration(
+            degrees=dict(self.actuator.wanted),
+            routing=tables,
+            frequency=self.clock.frequency if paced and self.clock else None,
+        )
+
+    def _pace(self, ghz: float | None) -> bool:
+        """Set the clock; False where nothing had to change."""
+        return ghz is not None and self.clock is not None and self.clock.set(ghz)
 
     def _tables(self, wanted: Configuration) -> dict[str, Routing]:
         """Tables that change: those that were decided, and a fresh one for a new degree."""
@@ -186,7 +198,15 @@ class SparkPlant:
             )
             for name, watched in self.queries.items()
         }
-        return Observation(at=at, step=step, modules=modules, latency=modules[self.final].latency)
+        replicas, clock = sum(len(crew) for crew in running.values()), self.clock
+        return Observation(
+            at=at,
+            step=step,
+            modules=modules,
+            latency=modules[self.final].latency,
+            frequency=clock.frequency if clock else None,
+            power=clock.power(at=at, replicas=replicas) if clock else None,
+        )
 
     def _collect(self, watched: Watched) -> list[Batch]:
         events = watched.collect()

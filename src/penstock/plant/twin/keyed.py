@@ -35,15 +35,15 @@ class KeyedTwin:
 
     Each row has a key, drawn by `shares` (by `penstock.workload.keys` where none are given), and
     waits in the queue of the replica that the routing table gives the key to; the run begins with
-    `routing`, or with keys spread by their checksums. A row takes the key's
-    mean time of `service_times`, or else the module's, scattered as on `Twin` and divided by the
-    clock: those times are at `reference` GHz, or at the `frequency` that the run starts with.
+    `routing`, or with keys spread by their checksums. A row takes the time of its key in
+    `service_times`, or else the module's, scattered as on `Twin`. Those times are at `reference`
+    GHz, or at the `frequency` that the run begins with, and shorter at a faster clock.
 
-    When a table changes, states of keys move by the module's protocol, or by `migration`: each in `migration_time` seconds once the rows before
-    it in its old owner's queue are served. Rows of such keys wait at the new owner, others go on
-    (`mp`); or the new owner serves nothing until its keys have come (`r-blk`); or the splitter
-    keeps those rows until all keys have come, and then hands them out, each in `hand_out_time`,
-    before it takes any other (`s-blk`).
+    When a table changes, states of keys move, each in `migration_time` seconds once the rows before
+    it in its old owner's queue are served. By the module's protocol, or by `migration`, rows of
+    such keys wait at the new owner while others go on (`mp`); or the new owner serves nothing until
+    its keys have come (`r-blk`); or the splitter keeps those rows until all keys have come, and
+    then hands them out, each in `hand_out_time` seconds, before it takes any other (`s-blk`).
 
     With a `buffer`, so many rows can wait before each replica, and the splitter waits for room.
     Micro-batches are not simulated: trigger and overhead of the module do not count.

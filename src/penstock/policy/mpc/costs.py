@@ -18,6 +18,10 @@ is above `beta / alpha` (0.25 % with the defaults, 0.45 % with the switching cos
 long as there are fewer than `alpha / beta` of them: the controller takes the least configuration
 that is no bottleneck, whatever the rows cost. With `scale` (1ms for the prices that the paper
 prints) the cost is the paper's, `alpha * T_S / scale`.
+
+Where the operator keeps up, throughput costs the same with a replica fewer, which saves `beta` a
+step: a switching cost brakes its release over h steps where `gamma` is above `h * beta`, and
+otherwise only lets replicas go one at a time.
 """
 
 from collections.abc import Mapping
