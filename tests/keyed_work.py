@@ -33,7 +33,6 @@ class Sums:
     zero are refused."""
 
     key: str = "key"
-    order: str = "number"
     dtype: np.dtype[Any] = DTYPE
     keep: int = 2
     results: pa.Schema = RESULTS

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,7 @@ def malformed(row: Row) -> bool:
 def sound(price: float | None, size: int | None) -> bool:
     if size is None or size < 0:
         return False
-    return size == 0 or (price is not None and isfinite(price) and price > 0)
+    return size == 0 or (price is not None and 0 < price < 1e12)
 
 
 def price(quote: Row) -> float:

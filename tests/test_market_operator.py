@@ -129,6 +129,23 @@ def test_a_batch_without_rows_changes_nothing() -> None:
     assert (came.symbols, len(step.results.ts), step.memory.pack()) == ((), 0, [])
 
 
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_rows_may_come_in_chunks_and_other_types(kind: pa.DataType) -> None:
+    batch = to_rows(made(Quotes(symbols=3), 0, 60, 1000.0))
+    symbols = batch["symbol"].cast(kind)
+    table = pa.Table.from_batches([batch.set_column(2, "symbol", symbols)] * 2)
+    came, plain = Arrivals.of(table), Arrivals.of(pa.concat_batches([batch] * 2))
+    assert came.symbols == plain.symbols
+    assert came.number.tolist() == plain.number.tolist()
+    assert came.quotes.ts.tolist() == plain.quotes.ts.tolist()
+
+
+def test_columns_of_nothing_but_nulls_are_malformed_rows() -> None:
+    batch = to_rows(made(Quotes(symbols=1), 0, 3, 1.0))
+    nothing = pa.table({name: pa.nulls(3) for name in batch.schema.names})
+    assert Operator()(Memory.empty(1), Arrivals.of(nothing)).refused["malformed"] == 3
+
+
 def test_a_batch_without_a_column_is_refused() -> None:
     with pytest.raises(
         UserError, match="quotes need a column number; the batch has ts, symbol, bid"

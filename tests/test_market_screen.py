@@ -49,6 +49,7 @@ def reasons(judged: Screened) -> dict[str, int]:
         {"ask": -math.inf},
         {"bid": 0.0},
         {"bid": -100.0},
+        {"bid": 1e300},
         {"bid_size": -1},
         {"ask_size": -200},
         {"bid_size": None},

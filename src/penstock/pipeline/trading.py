@@ -42,7 +42,6 @@ class Algotrader:
     """Evaluates the window of each symbol; the state of a symbol is its window."""
 
     key: str = "symbol"
-    order: str = "number"
     dtype: np.dtype[Any] = _QUOTE
     keep: int = WINDOW
     results: pa.Schema = _RESULT

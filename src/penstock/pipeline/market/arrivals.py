@@ -65,10 +65,8 @@ def _check(names: list[str]) -> None:
 
 
 def _encode(symbols: Any) -> pa.DictionaryArray:
-    plain = symbols.combine_chunks() if isinstance(symbols, pa.ChunkedArray) else symbols
-    if isinstance(plain, pa.DictionaryArray):
-        plain = plain.dictionary_decode()
-    return pc.fill_null(plain, "").dictionary_encode()
+    names = symbols.combine_chunks() if isinstance(symbols, pa.ChunkedArray) else symbols
+    return pc.fill_null(names.cast(pa.string()), "").dictionary_encode()
 
 
 def _narrow(codes: int) -> type[np.unsignedinteger[Any]]:
@@ -80,8 +78,5 @@ def _numbers(column: Any, name: str) -> NDArray[Any]:
     kind, otherwise = _TYPES[name]
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
-    plain = pc.fill_null(column.cast(kind), pa.scalar(otherwise, kind))
-    numbers: NDArray[Any] = (
-        plain.to_numpy(zero_copy_only=False) if isinstance(plain, pa.Array) else plain.to_numpy()
-    )
-    return numbers
+    filled = pc.fill_null(column.cast(kind), pa.scalar(otherwise, kind))
+    return np.asarray(filled)

@@ -4,7 +4,7 @@ Each key's rows are judged in their order, by the last quote accepted before:
 
 | refused as | because |
 |---|---|
-| malformed | no symbol, number or moment; a size that is missing or negative; a side that has a size, and a price that is missing, not finite or not above zero |
+| malformed | no symbol, number or moment; a size that is missing or negative; a side that has a size, and a price that is missing, not above zero or not below DEAREST |
 | empty | both sizes are zero |
 | duplicate | its number is not above that of the last accepted quote |
 | late | it is older than the newest accepted quote, by more than `lateness` |
@@ -32,6 +32,8 @@ from penstock.pipeline.market.series import ColumnArrays, Flags, Longs, plain
 from penstock.plant.twin.compiling import entry, inlined
 
 REASONS: Final = ("malformed", "empty", "duplicate", "late")
+DEAREST: Final = 1e12
+"""No price reaches this; the sums over a window of those that do might not be finite."""
 _ACCEPTED, _MALFORMED, _EMPTY, _DUPLICATE, _LATE = range(5)
 
 
@@ -97,4 +99,4 @@ def _judge(
 @inlined
 def _sound(price: float, size: int) -> bool:
     """Whether a side is none, or one that can be traded."""
-    return size == 0 or (size > 0 and price > 0.0 and price < np.inf)
+    return size == 0 or (size > 0 and price > 0.0 and price < DEAREST)

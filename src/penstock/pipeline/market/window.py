@@ -2,7 +2,8 @@
 
 A count window of 1,000 accepted quotes for each key, sliding by 25: every 25th quote of a key
 gives a result, also while the window fills. Quotes of the same millisecond are averaged first,
-moment and price, each side by itself; a side of size zero does not count. Through the averages of
+moment and price, each side by itself; a side of size zero does not count. (Quotes that lateness let
+in out of order are averaged only with their neighbours.) Through the averages of
 each side goes the parabola of least squares (mpc, Section 5.1).
 
 >>> ramp = np.arange(50)
@@ -22,7 +23,7 @@ import numpy as np
 from penstock.core.errors import SettingError
 from penstock.pipeline.market import kernel
 from penstock.pipeline.market.kernel import RoomArrays, Rows
-from penstock.pipeline.market.series import Floats, Longs, Series
+from penstock.pipeline.market.series import Floats, Longs, Series, plain
 
 WINDOW: Final = 1000
 SLIDE: Final = 25
@@ -110,7 +111,7 @@ def analyse(
     if total:
         longest = int((history.lengths + lengths).max())
         kernel.slide_windows(
-            *(history.arrays, np.ascontiguousarray(counts, np.int64), fresh.arrays),
+            *(history.arrays, plain(counts.astype(np.int64)), fresh.arrays),
             *(window, slide, resolution),
             *(_room(longest), facts, values),
         )

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from penstock.query.keyed.task import ReplicaTask, route
+from penstock.query.keyed.task import ARRIVAL, REPLICA, ReplicaTask, route
 
 
 class Engine(Protocol):
@@ -40,10 +40,10 @@ class OnSpark:
             turns = rows.sparkSession.range(0, task.table.replicas, 1, task.table.replicas)
             return turns.mapInArrow(task, put_out).toArrow()
         splitter = partial(route, key=task.work.key, table=task.table)
-        routed = StructType([*rows.schema.fields, StructField("replica", IntegerType())])
+        added = [StructField(REPLICA, IntegerType()), StructField(ARRIVAL, LongType())]
         return (
-            rows.mapInArrow(splitter, routed)
-            .repartitionById(task.table.replicas, "replica")
+            rows.mapInArrow(splitter, StructType([*rows.schema.fields, *added]))
+            .repartitionById(task.table.replicas, REPLICA)
             .mapInArrow(task, put_out)
             .toArrow()
         )
@@ -76,4 +76,4 @@ class InProcess:
 
 def _of(replica: int, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield batch.filter(pc.equal(batch.column("replica"), replica))
+        yield batch.filter(pc.equal(batch.column(REPLICA), replica))

@@ -29,6 +29,11 @@ PROTOCOLS: Final = ("mp", "r-blk", "s-blk")
 """How the state of keys changes hands."""
 DONE: Final = "done"
 """The column of results that holds the moment at which a replica had each."""
+REPLICA: Final = "replica"
+ARRIVAL: Final = "arrival"
+"""The columns that the splitter adds."""
+_PART_BITS: Final = 40
+"""Rows that a part of a batch may have, as a power of two."""
 TOLD: Final = "told"
 """The column by which a task tells the driver what it did."""
 
@@ -97,16 +102,23 @@ class ReplicaTask:
 def route(
     batches: Iterable[pa.RecordBatch], *, key: str, table: Routing
 ) -> Iterator[pa.RecordBatch]:
-    """Rows with the replica that has their key: what the splitter does."""
+    """Rows with the replica that has their key, and their place: what the splitter does.
+
+    The parts of a batch are in the order of the stream, and so are the rows of a part; on their way
+    to a replica they are not.
+    """
     known = pa.array(list(table.owners), pa.string())
     owners = pa.array(list(table.owners.values()), pa.int32())
+    place = _partition() << _PART_BITS
     for batch in batches:
         keys = batch.column(key).fill_null("")
-        place = pc.index_in(keys, value_set=known)
-        owner = owners.take(place) if len(owners) else pa.nulls(len(keys), pa.int32())
+        index = pc.index_in(keys, value_set=known)
+        owner = owners.take(index) if len(owners) else pa.nulls(len(keys), pa.int32())
         if owner.null_count:
             owner = pc.coalesce(owner, _by_checksum(keys, table))
-        yield batch.append_column("replica", owner)
+        arrival = pa.array(np.arange(place, place + len(keys)))
+        place += len(keys)
+        yield batch.append_column(REPLICA, owner).append_column(ARRIVAL, arrival)
 
 
 def _partition() -> int:
@@ -129,7 +141,7 @@ def _grouped(batches: Iterator[pa.RecordBatch], work: KeyedWork) -> dict[str, Ro
     names = table[work.key].combine_chunks().fill_null("").dictionary_encode()
     codes = names.indices.to_numpy(zero_copy_only=False)
     rows = structured(table, work.dtype)
-    order = np.lexsort((rows[work.order], codes))
+    order = np.lexsort((table[ARRIVAL].to_numpy(), codes))
     rows, codes = rows[order], codes[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     keys = [names.dictionary[int(codes[start])].as_py() for start in starts]
@@ -214,9 +226,9 @@ class _Run:
 
     def _progress(self, fresh: Groups, triggers: NDArray[np.int64]) -> NDArray[np.float64]:
         """How much of the work was done when each result was: rows count in the order in which
-        they came, whatever their key."""
+        they were created, whatever their key."""
         rank = np.empty(len(fresh.rows))
-        rank[np.argsort(fresh.rows[self._work.order], kind="stable")] = np.arange(len(fresh.rows))
+        rank[np.argsort(fresh.rows["ts"], kind="stable")] = np.arange(len(fresh.rows))
         done: NDArray[np.float64] = (rank[triggers] + 1) / len(fresh.rows)
         return done
 

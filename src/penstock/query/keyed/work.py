@@ -67,11 +67,6 @@ class KeyedWork(Protocol):
         ...
 
     @property
-    def order(self) -> str:
-        """The column of whole numbers by which rows of a key are put in order."""
-        ...
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         """The columns that it needs of a row, and that are kept as state; among them `ts`, the
         moment of creation, as microseconds since the epoch."""
