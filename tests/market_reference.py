@@ -150,7 +150,7 @@ def parabola(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, floa
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.RankWarning)
         try:
-            fitted = np.polyfit(scaled, y, min(len(x) - 1, 2))
+            fitted = np.polyfit(scaled, y, min(len(set(x)) - 1, 2))
         except np.exceptions.RankWarning:
             fitted = np.polyfit(scaled, y, 1)
     whole = np.poly1d(fitted)(np.poly1d([1 / half, -middle / half]))

@@ -104,6 +104,8 @@ def test_a_side_of_size_zero_does_not_count() -> None:
         ([0, 300, 600], [100, 104, 105], [0, 0, 103]),
         ([0, 0, 2000], [100, 102, 105], [0, 0.002, 101]),
         ([5], [150], [0, 0, 150]),
+        ([3000, 1000, 3000], [100, 102, 104], [0, 0, 102]),
+        ([3000, 0, 3000], [100, 101, 104], [0, 1 / 3000, 101]),
     ],
 )
 def test_too_few_points_give_a_level_or_a_line(
@@ -121,7 +123,9 @@ def test_a_side_that_is_never_there_has_zeros_and_no_forecast() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([0, 1, 999, 10**6, 10**10, 10**14]), PRICES, st.integers(0, 1)),
+        st.tuples(
+            st.sampled_from([-1000, 0, 1, 1000, 10**6, 10**10, 10**14]), PRICES, st.integers(0, 1)
+        ),
         min_size=1,
         max_size=40,
     )

@@ -1,9 +1,9 @@
 """The compiled part of the window operator: a parabola for every window, in closed form.
 
 A parabola is linear in its coefficients, so least squares needs no iteration. The time axis is
-centred and scaled, and the parabola is put together from polynomials that are orthogonal on the
-points of the window. Sums of powers would be faster and lose every digit where a quiet symbol has
-one quote hours before the others.
+centred, and the parabola is put together from polynomials that are orthogonal on the points of the
+window, whose scale then does not matter. Sums of powers would be faster and lose every digit where
+a quiet symbol has one quote hours before the others.
 
 Every window is worked out from its own quotes alone and in their order, so that a result has the
 same bits however the stream was cut into batches. All of it is in one file, because the machine
@@ -212,6 +212,8 @@ def _line(
         squares += d * d
         cubes += d * d * d
         along += d * (y[i] - level)
+    if squares == 0.0:  # quotes let in out of order can be two points of one moment
+        return 0.0, 0.0, 0.0
     return along / squares, cubes / squares, squares / size
 
 
