@@ -110,7 +110,8 @@ def _measure(spark: SparkSession, folder: Path, protocol: str, fetch: float) -> 
     (folder / "hint").write_text(str(REPLICAS))
 
     def take(batch: object, number: int) -> None:
-        if number >= WARM and (number - WARM) % BETWEEN == 0:
+        due = number >= WARM and (number - WARM) % BETWEEN == 0
+        if due and len(batches.moved) < MIGRATIONS:
             before = operator.table
             after = tables[0] if before == tables[1] else tables[1]
             operator.reroute(after)

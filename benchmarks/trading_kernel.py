@@ -6,6 +6,7 @@ asked for the two parabolas alone, so they do less than the operator. Run with
 `python -m benchmarks.trading_kernel`.
 """
 
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,12 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.optimize import curve_fit  # type: ignore[import-untyped]
 
-from penstock.pipeline.market.arrivals import Arrivals
-from penstock.pipeline.market.memory import Memory
-from penstock.pipeline.market.operator import Operator
+from penstock.core.routing import Routing
 from penstock.pipeline.market.quotes import SYMBOLS, Quotes
 from penstock.pipeline.market.series import Series
 from penstock.pipeline.market.window import SLIDE, WINDOW, analyse
+from penstock.pipeline.trading import Algotrader
+from penstock.query.keyed import KeyedOperator
+from penstock.query.keyed.engine import InProcess
 
 REPEATS: Final = 7
 KEYS, EACH = 20, 10_000
@@ -75,15 +77,24 @@ def exchange(begin: int, end: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"ts": ts, **Quotes().columns(index)})
 
 
-def on_exchange() -> Callable[[], object]:
-    """Everything: rows grouped by symbol, screened, evaluated, and the histories brought along."""
-    first = Arrivals.of(exchange(0, DAY_WARM))
-    memory = Operator()(Memory.empty(len(first.symbols)), first).memory
-    batch = exchange(DAY_WARM, DAY_WARM + DAY_ROWS)
-    kept = dict(zip(first.symbols, memory.pack(), strict=True))
-    names = Arrivals.of(batch).symbols
-    state = Memory.unpack([kept.get(name) for name in names])
-    return lambda: Operator()(state, Arrivals.of(batch))
+def on_exchange(folder: str) -> Callable[[], object]:
+    """Everything that a replica does: rows grouped by symbol, screened, evaluated, state saved."""
+    operator = KeyedOperator(
+        work=Algotrader(),
+        store=str(folder),
+        sink=lambda results, step: None,  # noqa: ARG005
+        table=Routing(replicas=1),
+        engine=InProcess(),
+    )
+    ends = iter(range(DAY_ROWS, 10**9, DAY_ROWS))
+
+    def take_next() -> None:
+        end = next(ends)
+        operator.take(pa.Table.from_batches([exchange(end - DAY_ROWS, end)]), end // DAY_ROWS)
+
+    for _ in range(DAY_WARM // DAY_ROWS):
+        take_next()
+    return take_next
 
 
 def points(quotes: Full, row: int) -> list[tuple[Floats, Floats]]:
@@ -172,8 +183,9 @@ def main() -> None:
     for name, fit in OTHERS.items():
         slow = speed(partial(fit_all, fit, sample), SLIDE * SAMPLE)
         show(f"{name}, the same windows", slow, median(ours))
-    name = f"whole operator, {SYMBOLS:,} symbols, batch of {DAY_ROWS:,}"
-    show(name, speed(on_exchange(), DAY_ROWS))
+    name = f"whole replica with state in files, {SYMBOLS:,} symbols"
+    with tempfile.TemporaryDirectory() as folder:
+        show(name, speed(on_exchange(folder), DAY_ROWS))
     show("quotes made by the source", speed(lambda: exchange(0, 262_144), 262_144))
 
 

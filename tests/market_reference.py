@@ -19,6 +19,7 @@ from penstock.pipeline.market.arrivals import Arrivals
 from penstock.pipeline.market.memory import Memory
 from penstock.pipeline.market.operator import Operator
 from penstock.pipeline.market.outcome import to_batch
+from penstock.pipeline.market.series import COLUMNS, Series, concatenate
 
 Row = Mapping[str, Any]
 SIDES = ("bid", "ask")
@@ -168,16 +169,48 @@ def in_batches(
     rows: Sequence[Row], cuts: Sequence[int], operator: Operator
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """What the operator itself makes of the rows, cut before these places into batches."""
-    states: dict[str, bytes] = {}
+    states: dict[str, Memory] = {}
     found: list[dict[str, Any]] = []
     refused: Counter[str] = Counter()
     for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
         came = Arrivals.of(to_rows(rows[begin:end]))
-        step = operator(Memory.unpack([states.get(name) for name in came.symbols]), came)
-        states |= zip(came.symbols, step.memory.pack(), strict=True)
+        memory = _joined([states.get(name, Memory.empty(1)) for name in came.symbols])
+        step = operator(memory, came)
+        states |= zip(came.symbols, _parted(step.remembered(memory)), strict=True)
         found += _plain(to_batch(step.results, came.symbols, step.number))
         refused += Counter(step.refused)
     return ordered(found), refused
+
+
+def _joined(parts: Sequence[Memory]) -> Memory:
+    """What is known of several symbols."""
+    if not parts:
+        return Memory.empty(0)
+    return Memory(
+        counts=np.concatenate([part.counts for part in parts]),
+        last=np.concatenate([part.last for part in parts]),
+        newest=np.concatenate([part.newest for part in parts]),
+        history=concatenate([part.history for part in parts]),
+    )
+
+
+def _parted(whole: Memory) -> list[Memory]:
+    """What is known of each symbol."""
+    return [
+        Memory(
+            counts=whole.counts[k : k + 1],
+            last=whole.last[k : k + 1],
+            newest=whole.newest[k : k + 1],
+            history=_only(whole.history, k),
+        )
+        for k in range(len(whole.counts))
+    ]
+
+
+def _only(series: Series, key: int) -> Series:
+    a, b = int(series.offsets[key]), int(series.offsets[key + 1])
+    columns = {name: getattr(series, name)[a:b] for name in COLUMNS}
+    return Series(offsets=np.array([0, b - a]), **columns)
 
 
 def to_rows(rows: Sequence[Row]) -> pa.RecordBatch:

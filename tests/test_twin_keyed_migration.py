@@ -208,6 +208,32 @@ def test_the_splitter_that_hands_out_delays_everyone_after_the_migration() -> No
     assert wait_between(free, UNINVOLVED, 3.0, 3.2) == quiet
 
 
+def test_the_splitter_hands_out_nothing_before_every_state_has_come() -> None:
+    """One key can leave at once; the other has a second or more of work before it."""
+
+    def first_wait(protocol: str) -> tuple[float, float]:
+        twin = keyed(
+            rate=60.0,
+            shares={"a": 1.0, "b": 1.0},
+            service_times={"a": 0.001, "b": 0.1},
+            routing=table(3, a=0, b=1),
+            module={"initial_replicas": 3},
+            migration=protocol,
+            migration_time=0.1,
+            journal=True,
+        )
+        readings = twin.readings()
+        next(readings)
+        twin.apply(decide(3, table(3, a=2, b=2)))
+        rows = np.concatenate([twin.journal() for _ in readings])
+        moved = rows[(rows["arrived"] > 1.0) & (rows["key"] == 0)]
+        return float(moved["begun"].min()), float(rows["done"][rows["replica"] == 1].max())
+
+    first, last_state_leaves = first_wait("s-blk")
+    assert first >= last_state_leaves + 0.1 > 1.5
+    assert first_wait("mp")[0] < 1.2
+
+
 def test_moved_rows_are_served_first_when_their_state_has_come() -> None:
     rows = served("mp")
     first = min(rows[key]["begun"][rows[key]["begun"] >= 3.005].min() for key in JOINED)

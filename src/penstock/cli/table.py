@@ -11,6 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
+from penstock.cli.view import processors
 from penstock.cli.words import UNKNOWN, duration, executors, number, p95, percent
 from penstock.core.signals import ModuleReading, Tick
 
@@ -89,6 +90,7 @@ class Table:
         told = f"{duration(tick.seen.at)} of {duration(total)}"
         kept = f"latency p95 {p95(tick.seen.latency)}"
         kept += f", promised {duration(promised)}" if promised else ""
+        kept += f"; {machine}" if (machine := processors(tick.seen)) else ""
         if self.live.console.width < _WIDE:
             return Text(f"{told}, {kept}")
         grid = Grid.grid(padding=(0, 2))
@@ -98,7 +100,7 @@ class Table:
     def _decisions(self) -> RenderableType:
         grid = Grid.grid(padding=(0, 1))
         for tick in self.changes:
-            grid.add_row(_moment(tick), _degrees(tick), tick.decided.why)
+            grid.add_row(_moment(tick), _asked(tick), tick.decided.why)
         if self.newest is not None and self.newest.asked is None:
             grid.add_row(_moment(self.newest), "", Text(self.newest.decided.why, style="dim"))
         return grid
@@ -145,6 +147,17 @@ def _moment(tick: Tick) -> Text:
     return Text(duration(tick.seen.at), style="cyan")
 
 
-def _degrees(tick: Tick) -> Text:
-    degrees = tick.asked.degrees.values() if tick.asked else ()
-    return Text("/".join(str(degree) for degree in degrees) or UNKNOWN, style="bold")
+def _asked(tick: Tick) -> Text:
+    """Degrees and, where it is decided, the clock.
+
+    >>> from penstock.core.signals import Configuration, Decision, Observation
+    >>> asked = Configuration(degrees={"split": 2, "count": 3}, frequency=1.9)
+    >>> seen = Observation(at=2, step=2, modules={})
+    >>> str(_asked(Tick(seen=seen, decided=Decision(configuration=asked, why="-"), asked=asked)))
+    '2/3 1.9 GHz'
+    """
+    if tick.asked is None:
+        return Text(UNKNOWN, style="bold")
+    degrees = "/".join(str(degree) for degree in tick.asked.degrees.values()) or UNKNOWN
+    clock = tick.asked.frequency
+    return Text(degrees if clock is None else f"{degrees} {number(clock)} GHz", style="bold")

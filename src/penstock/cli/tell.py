@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from penstock.cli.output import print_json, print_line, say
 from penstock.cli.words import duration, number, percent
@@ -94,6 +94,7 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     yield _row("latency", _latency(summary.latency, summary.slo))
     yield _row("executors", _executors(summary))
     yield _row("changes", _changes(summary))
+    yield from _energy(summary)
     yield from _economy(summary)
     yield from _results(summary)
     yield _row("folder", str(written.folder))
@@ -111,6 +112,14 @@ def _rows(summary: "Summary") -> str:
     if summary.left is None:
         return f"{told}; backlog at most {most}, {last} at the end"
     return f"{told}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
+
+
+def _energy(summary: "Summary") -> Iterator[str]:
+    """What the processors took, where that is known."""
+    from penstock.record.energy import spent
+
+    if summary.energy is not None:
+        yield _row("energy", spent(summary.energy, summary.duration))
 
 
 def _economy(summary: "Summary") -> Iterator[str]:
@@ -169,9 +178,7 @@ def _executors(summary: "Summary") -> str:
 
 
 def _changes(summary: "Summary") -> str:
-    told = (
-        f"{summary.reconfigurations}, of which {summary.scale_outs} out and {summary.scale_ins} in"
-    )
+    told = f"{summary.reconfigurations}, of which {_kinds(summary)}"
     if summary.failed_tasks:
         told += f"; {summary.failed_tasks} tasks failed"
     if summary.steps_with_gaps:
@@ -179,29 +186,19 @@ def _changes(summary: "Summary") -> str:
     return told
 
 
-_LONGEST: Final = 300
-"""Characters of a result that a terminal is bothered with."""
+def _kinds(summary: "Summary") -> str:
+    """Changes by kind; a step may be of several."""
+    kinds = [f"{summary.scale_outs} out", f"{summary.scale_ins} in"]
+    if summary.clock_changes:
+        kinds.append(f"{summary.clock_changes} of the clock")
+    if summary.reroutings:
+        kinds.append(f"{summary.reroutings} of keys only")
+    return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
 
 
 def _results(summary: "Summary") -> Iterator[str]:
     """What the application came to, but for what the rows have told."""
-    for name, value in summary.results.items():
-        if name != "rows_waiting" or summary.left is None:
-            told = _result(value)
-            shown = told if len(told) <= _LONGEST else "in the report"
-            yield _row(name.replace("_", " "), shown or "none")
+    from penstock.record.results import LONGEST, results
 
-
-def _result(value: Any) -> str:
-    """A result in a line.
-
-    >>> _result({"river": 12, "mill": 7})
-    'river 12, mill 7'
-    """
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_result(item)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(_result(item) for item in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value) if isinstance(value, int | float) else str(value)
+    for name, _, words in results(summary):
+        yield _row(name, words if len(words) <= LONGEST else "in the report")

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Protocol, Self
 
 from penstock.cli.output import write
 from penstock.cli.words import duration, executors, number, p95, percent
-from penstock.core.signals import ModuleReading, Tick
+from penstock.core.signals import ModuleReading, Observation, Tick
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
@@ -71,7 +71,22 @@ def line(tick: Tick, total: float) -> str:
     '2/60 s | count: in 60/s, out -, backlog -, busy -, batch -, p95 -, executors -/-/1 | idle'
     """
     modules = " | ".join(f"{name}: {_module(m)}" for name, m in tick.seen.modules.items())
-    return f"{number(tick.seen.at)}/{number(total)} s | {modules} | {tick.decided.why}"
+    parts = [modules, *([machine] if (machine := processors(tick.seen)) else []), tick.decided.why]
+    return f"{number(tick.seen.at)}/{number(total)} s | {' | '.join(parts)}"
+
+
+def processors(seen: Observation) -> str:
+    """The clock and the power of a step, nothing where neither is known.
+
+    >>> from penstock.core.signals import Power
+    >>> power = Power(watts=20.6, modelled=True)
+    >>> processors(Observation(at=2, step=2, modules={}, frequency=1.9, power=power))
+    '1.9 GHz, 20.6 W modelled'
+    """
+    known = [f"{number(seen.frequency)} GHz"] if seen.frequency is not None else []
+    if seen.power is not None:
+        known.append(f"{number(seen.power.watts)} W{' modelled' * seen.power.modelled}")
+    return ", ".join(known)
 
 
 def _module(module: ModuleReading) -> str:

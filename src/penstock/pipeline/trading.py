@@ -15,11 +15,12 @@ from pyspark.sql import DataFrame
 from penstock.pipeline.application import Application, Operator
 from penstock.pipeline.market.arrivals import UNKNOWN, Arrivals
 from penstock.pipeline.market.candles import Candles
+from penstock.pipeline.market.memory import Memory
+from penstock.pipeline.market.operator import Operator as Evaluate
 from penstock.pipeline.market.outcome import SCHEMA, to_batch
 from penstock.pipeline.market.quotes import Quotes
-from penstock.pipeline.market.screen import screen
 from penstock.pipeline.market.series import COLUMNS, Series
-from penstock.pipeline.market.window import WINDOW, analyse
+from penstock.pipeline.market.window import analyse
 from penstock.query.keyed import Groups, Worked
 
 PAGE: Final = "candlesticks.json"
@@ -43,21 +44,30 @@ class Algotrader:
 
     key: str = "symbol"
     dtype: np.dtype[Any] = _QUOTE
-    keep: int = WINDOW
     results: pa.Schema = _RESULT
+    evaluate: Evaluate = field(default_factory=Evaluate)
+
+    @property
+    def keep(self) -> int:
+        """A window."""
+        return self.evaluate.window
 
     def __call__(self, past: Groups, counts: NDArray[np.int64], fresh: Groups) -> Worked:
         """Screen fresh quotes, and evaluate the windows that they complete."""
+        memory = Memory(
+            counts=counts,
+            last=_last(past, "number"),
+            newest=_last(past, "ts"),
+            history=_series(past),
+        )
         number = np.ascontiguousarray(fresh.rows["number"])
         rows = Arrivals(symbols=fresh.keys, number=number, quotes=_series(fresh))
-        judged = screen(rows, last=_last(past, "number"), newest=_last(past, "ts"))
-        found = analyse(_series(past), counts, rows.quotes.keep(judged.accepted))
-        triggers = np.flatnonzero(judged.accepted)[found.row]
+        step = self.evaluate(memory, rows)
         return Worked(
-            results=to_batch(found, fresh.keys, number[triggers]),
-            triggers=triggers,
-            kept=judged.accepted,
-            refused=judged.refused,
+            results=to_batch(step.results, fresh.keys, step.number),
+            triggers=step.triggers,
+            kept=step.screened.accepted,
+            refused=step.refused,
         )
 
 

@@ -9,14 +9,13 @@
 array([ 7., nan])
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.signals import Tick, current
+from penstock.core.signals import Tick
 
 Column = NDArray[np.float64]
 
@@ -74,43 +73,6 @@ def held(values: Column) -> Column:
     before = np.searchsorted(known, np.arange(len(values)), side="right") - 1
     filled: Column = values[known[np.maximum(before, 0)]]
     return filled
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A module's degree before and after a decision."""
-
-    module: str
-    before: int | None
-    """None where it was not known."""
-    after: int
-
-    @property
-    def grows(self) -> bool:
-        """Whether executors were added."""
-        return self.before is not None and self.after > self.before
-
-    @property
-    def shrinks(self) -> bool:
-        """Whether executors were taken away."""
-        return self.before is not None and self.after < self.before
-
-
-def changes(ticks: Sequence[Tick]) -> Iterator[tuple[Change, ...]]:
-    """What each tick asked the plant to change; empty for a hold.
-
-    The degree before is what was last asked for, or what the plant reports before any asking.
-    """
-    asked: dict[str, int] = {}
-    for tick in ticks:
-        before = {**current(tick.seen).degrees, **asked}
-        after = dict(tick.asked.degrees) if tick.asked else {}
-        yield tuple(
-            Change(module=name, before=before.get(name), after=degree)
-            for name, degree in after.items()
-            if before.get(name) != degree
-        )
-        asked.update(after)
 
 
 def _numbers(values: list[float | None]) -> Column:

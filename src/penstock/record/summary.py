@@ -9,12 +9,13 @@ import numpy as np
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Latency, Tick
+from penstock.record.acts import acts
 from penstock.record.codec import plain
 from penstock.record.economy import ModuleEconomy, economy
+from penstock.record.energy import Energy, energy
 from penstock.record.latency import pooled
 from penstock.record.measures import (
     Column,
-    changes,
     column,
     held,
     latencies,
@@ -83,7 +84,7 @@ class Summary:
     """Weighted by time."""
     executors_max: int | None
     reconfigurations: int
-    """Steps that asked for a change."""
+    """Steps that asked for a change, of whatever kind."""
     scale_outs: int
     """Steps that gave some module more executors."""
     scale_ins: int
@@ -97,12 +98,26 @@ class Summary:
     """What each module brought and what it cost."""
     cost: float | None = None
     """Of all modules together; None where one of them is unknown."""
+    clock_changes: int = 0
+    """Steps that asked for another frequency; they may change degrees too."""
+    reroutings: int = 0
+    """Steps that asked for nothing but other owners of keys."""
+    energy: Energy | None = None
+    """None where no step knew its power or its clock."""
 
     @property
     def left(self) -> Mapping[str, int] | None:
         """Rows that had not been through when all was over, by module; None where nobody says."""
         left = self.results.get("rows_waiting")
         return left if isinstance(left, Mapping) else None
+
+    @property
+    def refused(self) -> Mapping[str, Mapping[str, int]] | None:
+        """Rows that were not taken in, by module and reason; None where nobody says."""
+        refused = self.results.get("rows_refused")
+        if not isinstance(refused, Mapping):
+            return None
+        return refused if all(_are_counts(reasons) for reasons in refused.values()) else None
 
     def to_json(self) -> dict[str, Any]:
         """As `summary.json` has it."""
@@ -149,12 +164,17 @@ def summarise(
         latency=pooled([tick.seen.latency for tick in ticks], processed.tolist()),
         slo=None if slo_latency_p95 is None else _check(ticks, slo_latency_p95, backlog),
         **_executors(ticks, seconds),
-        **_actions(ticks),
+        **_actions(ticks, graph),
         failed_tasks=_whole(_sum(_stacked(reporting(ticks, "failed_tasks")))),
         steps_with_gaps=int(_gaps(ticks).sum()),
         modules=found,
         cost=_all_of([module.cost for module in found.values()]),
+        energy=energy(ticks),
     )
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(n, int) for n in value.values())
 
 
 def _all_of(costs: Sequence[float | None]) -> float | None:
@@ -195,12 +215,14 @@ def _executors(ticks: Sequence[Tick], seconds: Column) -> dict[str, Any]:
     }
 
 
-def _actions(ticks: Sequence[Tick]) -> dict[str, Any]:
-    acts = [change for change in changes(ticks) if change]
+def _actions(ticks: Sequence[Tick], graph: FlowGraph | None) -> dict[str, Any]:
+    made = [act for act in acts(ticks, graph) if act]
     return {
-        "reconfigurations": len(acts),
-        "scale_outs": sum(any(change.grows for change in act) for act in acts),
-        "scale_ins": sum(any(change.shrinks for change in act) for act in acts),
+        "reconfigurations": len(made),
+        "scale_outs": sum(act.grows for act in made),
+        "scale_ins": sum(act.shrinks for act in made),
+        "clock_changes": sum(act.clock is not None for act in made),
+        "reroutings": sum(bool(act.rerouted) for act in made),
     }
 
 

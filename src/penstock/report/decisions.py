@@ -7,8 +7,9 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
+from penstock.core.graph import FlowGraph
 from penstock.core.signals import Configuration, Tick
-from penstock.record.measures import Change, changes
+from penstock.record.acts import Act, Change, acts
 from penstock.report.scales import clock
 
 _MOST: Final = 600
@@ -22,23 +23,24 @@ class Row:
     start: float
     end: float
     kind: str
-    """`out`, `in`, `both`, `set` or `hold`."""
+    """`out`, `in`, `both` or `set` of degrees; else `faster` or `slower` of the clock, `moved` of
+    keys alone, or `hold`."""
     what: tuple[str, ...]
     reasons: tuple[tuple[str, int], ...]
     """Each reason with the number of steps that gave it, the most frequent first."""
 
 
-def rows(ticks: Sequence[Tick]) -> list[Row]:
-    """The decisions of a run, in order."""
-    both = zip(ticks, changes(ticks), strict=True)
+def rows(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> list[Row]:
+    """The decisions of a run, in order; the graph says which modules have keys."""
+    both = zip(ticks, acts(ticks, graph), strict=True)
     return [
         row for held, group in groupby(both, lambda pair: not pair[1]) for row in _rows(held, group)
     ]
 
 
-def table(ticks: Sequence[Tick]) -> str:
+def table(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> str:
     """The table, decisions to hold hidden until asked for, unless there is nothing else."""
-    found = rows(ticks)
+    found = rows(ticks, graph)
     holds = sum(row.kind == "hold" for row in found)
     checked = " checked" if holds == len(found) else ""
     body = "".join(_html(row) for row in found[:_MOST])
@@ -51,16 +53,16 @@ def table(ticks: Sequence[Tick]) -> str:
     )
 
 
-def _rows(held: bool, group: Iterator[tuple[Tick, tuple[Change, ...]]]) -> Iterator[Row]:
+def _rows(held: bool, group: Iterator[tuple[Tick, Act]]) -> Iterator[Row]:
     if held:
         yield _hold([tick for tick, _ in group])
         return
-    for tick, made in group:
+    for tick, act in group:
         yield Row(
             start=tick.seen.at,
             end=tick.seen.at,
-            kind=_kind(made),
-            what=tuple(_moved(change) for change in made),
+            kind=_kind(act),
+            what=tuple(_what(act)),
             reasons=((_why(tick), 1),),
         )
 
@@ -75,29 +77,56 @@ def _hold(ticks: list[Tick]) -> Row:
     )
 
 
-def _kind(made: Sequence[Change]) -> str:
-    grows, shrinks = any(c.grows for c in made), any(c.shrinks for c in made)
-    if grows and shrinks:
+def _kind(act: Act) -> str:
+    if act.grows and act.shrinks:
         return "both"
-    if grows:
+    if act.grows:
         return "out"
-    return "in" if shrinks else "set"
+    if act.shrinks:
+        return "in"
+    return "set" if act.degrees else _kind_of_clock(act)
 
 
-def _moved(change: Change) -> str:
-    before = "?" if change.before is None else change.before
-    return f"{change.module} {before} \u2192 {change.after}"
+def _kind_of_clock(act: Act) -> str:
+    if act.clock is None:
+        return "moved"
+    if act.clock.before is None:
+        return "set"
+    return "faster" if act.clock.grows else "slower"
+
+
+def _what(act: Act) -> Iterator[str]:
+    for module, change in act.degrees.items():
+        yield f"{module} {_change(change)}"
+    if act.clock is not None:
+        yield f"clock {_change(act.clock)} GHz"
+    for module in act.rerouted:
+        yield f"{module}: keys moved"
+
+
+def _change(change: Change) -> str:
+    """Before and after.
+
+    >>> _change(Change(before=None, after=3)), _change(Change(before=2.0, after=1.9))
+    ('? \u2192 3', '2 \u2192 1.9')
+    """
+    before = "?" if change.before is None else f"{change.before:.4g}"
+    return f"{before} \u2192 {change.after:.4g}"
 
 
 def _why(tick: Tick) -> str:
     proposed = tick.decided.proposed
     if proposed is None or proposed == tick.decided.configuration:
         return tick.decided.why
-    return f"{tick.decided.why} (proposed: {_degrees(proposed)})"
+    return f"{tick.decided.why} (proposed: {_proposal(proposed, tick.decided.configuration)})"
 
 
-def _degrees(configuration: Configuration) -> str:
-    return ", ".join(f"{name} {degree}" for name, degree in configuration.degrees.items())
+def _proposal(proposed: Configuration, instead: Configuration) -> str:
+    """Degrees, and the clock where that is not what was decided."""
+    parts = [f"{name} {degree}" for name, degree in proposed.degrees.items()]
+    if proposed.frequency not in (None, instead.frequency):
+        parts.append(f"{proposed.frequency:.4g} GHz")
+    return ", ".join(parts)
 
 
 def _html(row: Row) -> str:

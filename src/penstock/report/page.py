@@ -1,7 +1,7 @@
 """The page: one file that needs nothing else."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -11,23 +11,25 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.signals import Tick
-from penstock.record.codec import dumps, plain
 from penstock.record.disk import write_whole
 from penstock.record.folder import REPORT
 from penstock.record.load import Run, load
 from penstock.record.measures import column
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary, summarise
+from penstock.report.candle_charts import section
+from penstock.report.candles import sticks
 from penstock.report.decisions import table
 from penstock.report.flow import Box, drawing
 from penstock.report.plot import Plot, figure
 from penstock.report.plots import plots
+from penstock.report.results import economy, facts, folded, outcome
 from penstock.report.scales import number
 from penstock.report.series import drawn
 from penstock.report.words import NO_SLO, UNKNOWN, Tile, paragraph, tiles
 
 _HINT: Final = (
-    '<p class="said">A triangle marks a decision: \u25b2 out, \u25bc in. '
+    '<p class="said">A mark is a decision: \u25b2 out, \u25bc in{moved}. '
     "Point at any plot to read its values.</p>"
 )
 
@@ -43,10 +45,11 @@ def page(run: Run) -> str:
     """A run as one HTML page, which loads nothing from anywhere."""
     groups = plots(run)
     summary = _summary(run)
+    candles = sticks(summary.results)
     return Template(_resource("page.html")).substitute(
         title=escape(_title(run.settings)),
         subtitle=escape(_subtitle(run.settings)),
-        css=_resource("page.css"),
+        css=_resource("page.css") + (_resource("candles.css") if candles else ""),
         script=_resource("page.js"),
         data=_embedded(_data(groups)),
         warning=_warning(run),
@@ -54,8 +57,10 @@ def page(run: Run) -> str:
         tiles="".join(_tile(tile) for tile in tiles(summary)) if run.ticks else "",
         graph=_graph(run),
         plots="".join(_group(title, found) for title, found in groups.items()),
-        results=_economy(summary) + _results(summary),
-        decisions=table(run.ticks) if run.ticks else "<p>There were none.</p>",
+        results=economy(summary)
+        + outcome(summary, candles)
+        + section(candles, _offset(run.settings)),
+        decisions=table(run.ticks, run.settings.graph) if run.ticks else "<p>There were none.</p>",
         settings=_settings(run.settings),
     )
 
@@ -85,6 +90,12 @@ def _warning(run: Run) -> str:
     return f'<p class="warning">This is not all of it: {escape(run.incomplete)}.</p>'
 
 
+def _offset(settings: RunSettings) -> float:
+    """Seconds by which the clocks were ahead of UTC where the run was started."""
+    ahead = settings.started.utcoffset()
+    return 0.0 if ahead is None else ahead.total_seconds()
+
+
 def _tile(tile: Tile) -> str:
     tone = "none" if tile.value in (UNKNOWN, NO_SLO) else tile.tone
     return (
@@ -112,10 +123,15 @@ def _mean(ticks: Sequence[Tick], name: str, metric: str) -> float | None:
     return float(known.mean()) if known.size else None
 
 
-def _group(title: str, found: Iterable[Plot]) -> str:
+def _group(title: str, found: Sequence[Plot]) -> str:
     figures = "".join(figure(plot) for plot in found)
-    hint = _HINT if title == "Executors" else ""
+    hint = _hint(found) if title == "Executors" else ""
     return f'<section class="plots"><h2>{escape(title)}</h2>{hint}{figures}</section>'
+
+
+def _hint(found: Sequence[Plot]) -> str:
+    moved = any(mark.kind == "moved" for plot in found for mark in plot.marks)
+    return _HINT.format(moved=", \u25c7 keys moved" if moved else "")
 
 
 def _data(groups: Mapping[str, Sequence[Plot]]) -> dict[str, Any]:
@@ -137,39 +153,6 @@ def _embedded(data: object) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _economy(summary: Summary) -> str:
-    """What each module brought and what it cost; no section where nothing has a price."""
-    if all(module.cost is None for module in summary.modules.values()):
-        return ""
-    facts = {
-        name: f"{_told(module.throughput)} rows/s, efficiency {_told(module.efficiency)}, "
-        f"cost {_told(module.cost)}"
-        for name, module in summary.modules.items()
-    }
-    facts["all modules"] = f"cost {_told(summary.cost)}"
-    return f'<section class="facts"><h2>Modules</h2>{_facts(facts)}</section>'
-
-
-def _told(value: float | None) -> str:
-    return UNKNOWN if value is None else number(value)
-
-
-def _results(summary: Summary) -> str:
-    """What the application itself came to; no section where it tells nothing."""
-    if not summary.results:
-        return ""
-    facts = {
-        name: value if isinstance(value, str) else dumps(value)
-        for name, value in plain(summary.results).items()
-    }
-    return f'<section class="facts"><h2>Results</h2>{_facts(facts)}</section>'
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items() if v)
-    return f"<dl>{rows}</dl>"
-
-
 def _settings(settings: RunSettings) -> str:
     written = settings.to_json()
     shown = {
@@ -179,14 +162,9 @@ def _settings(settings: RunSettings) -> str:
         "Penstock": settings.penstock,
     }
     return (
-        f"{_facts(shown)}{_folded('Pipeline file, as resolved', written['file'])}"
-        f"{_folded('Flow graph', written['graph'])}"
+        f"{facts(shown)}{folded('Pipeline file, as resolved', written['file'])}"
+        f"{folded('Flow graph', written['graph'])}"
     )
-
-
-def _folded(title: str, data: object) -> str:
-    text = escape(dumps(data, indent=2))
-    return f"<details><summary>{escape(title)}</summary><pre>{text}</pre></details>"
 
 
 def _resource(name: str) -> str:

@@ -17,10 +17,11 @@ _DENSE: Final = 600  # points, from which a thick line would be a smear
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A decision that changed a module: out, in, or unknown."""
+    """A decision that changed a module or the clock."""
 
     at: float
     kind: str
+    """`out` for more, `in` for less, `moved` for keys alone, `set` where it cannot be said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +49,11 @@ def figure(plot: Plot) -> str:
         f"<figcaption><h3>{escape(plot.title)} <small>{escape(plot.axis.unit)}</small></h3>"
         f"<ul>{''.join(map(_legend, plot.series))}{_limit_legend(plot)}</ul></figcaption>"
         f'<div class="frame" tabindex="0" role="img" aria-label="{escape(_spoken(plot))}">'
-        f'<div class="y">{_y_labels(plot.axis)}</div>'
+        f'<div class="y">{y_labels(plot.axis)}</div>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
         f"{_grid(plot)}{_bands(plot)}{''.join(_line(plot, s) for s in plot.series)}{_limit(plot)}"
         f'</svg>{_empty(plot)}{_marks(plot)}<div class="cross"></div>'
-        f'<div class="x" data-unit="{plot.time.unit}">{_x_labels(plot.time)}</div>'
+        f'<div class="x" data-unit="{plot.time.unit}">{x_labels(plot.time)}</div>'
         "</div></figure>\n"
     )
 
@@ -173,15 +174,16 @@ def _legend(series: Series) -> str:
     return f'<li class="{series.style}"><i></i>{escape(series.name)} <output></output></li>'
 
 
-def _y_labels(axis: Axis) -> str:
+def y_labels(axis: Axis) -> str:
+    """Words to the left of a plot."""
     return "".join(
         f'<span style="top:{100 * (1 - axis.share(value)):.2f}%">{label}</span>'
         for value, label in axis.labels
     )
 
 
-def _x_labels(time: Axis) -> str:
-    """Every second label can be left out where there is little room."""
+def x_labels(time: Axis) -> str:
+    """Words below a plot; every second can be left out where there is little room."""
     return "".join(
         f'<span class="{"odd" if index % 2 else "even"}{" end" * (time.share(at) > 0.97)}" '
         f'style="left:{100 * time.share(at):.2f}%">{label}</span>'

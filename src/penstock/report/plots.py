@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from penstock.core.signals import Tick
+from penstock.record.acts import Act, acts
 from penstock.record.load import Run
 from penstock.record.measures import (
-    Change,
     Column,
-    changes,
     column,
     latencies,
     modules,
@@ -19,15 +19,15 @@ from penstock.record.measures import (
     times,
     total,
 )
-from penstock.report.plot import Mark, Plot
-from penstock.report.scales import Axis, axis, duration, time_axis, wide_axis
+from penstock.report.energy import energy
+from penstock.report.over_time import direction, fitting_axis, marks, over_time
+from penstock.report.plot import Plot
+from penstock.report.scales import duration
 from penstock.report.series import Series, thin
 
 _POINTS: Final = 45_000
 """On the whole page, so that it opens at once on a phone."""
 _COLOURS: Final = 6
-_WIDE: Final = 20.0  # highest over median, from which a plain scale would show a flat line
-_MARKS: Final = 250  # across a plot; more would touch
 
 
 def plots(run: Run) -> dict[str, tuple[Plot, ...]]:
@@ -35,6 +35,7 @@ def plots(run: Run) -> dict[str, tuple[Plot, ...]]:
     if not run.ticks:
         return {}
     groups = {"Rows": _flow(run), "Executors": _executors(run), "Load": _load(run)}
+    groups |= {"Energy": found} if (found := energy(run)) else {}
     lines = [series for group in groups.values() for plot in group for series in plot.series]
     curves = sum(not series.stepped for series in lines)
     most = max(200, min(1500, _POINTS // max(1, curves)))
@@ -50,11 +51,6 @@ def colour(index: int) -> str:
     return f"c{index % _COLOURS + 1} d{index // _COLOURS % 3}"
 
 
-def span(ticks: Sequence[Tick]) -> Axis:
-    """The time axis that every plot of a run shares."""
-    return time_axis(ticks[0].seen.at - ticks[0].seen.step, ticks[-1].seen.at)
-
-
 def _flow(run: Run) -> tuple[Plot, ...]:
     """What the user feels: rates, backlog and latency."""
     at = times(run.ticks)
@@ -64,8 +60,8 @@ def _flow(run: Run) -> tuple[Plot, ...]:
         for name, style in (("arrival", "c1 wide"), ("processed", "c2"))
     )
     return (
-        _plot(run, f"Rate at {source}", "rows/s", rates),
-        _plot(run, "Backlog", "rows", _backlog(run.ticks)),
+        over_time(run, f"Rate at {source}", "rows/s", rates),
+        over_time(run, "Backlog", "rows", _backlog(run.ticks)),
         _latency(run),
     )
 
@@ -85,13 +81,13 @@ def _latency(run: Run) -> Plot:
         Series(name=quantile, style=style, at=at, values=latencies(run.ticks, quantile))
         for quantile, style in (("p50", "c3 light"), ("p95", "c1 strong"), ("p99", "c4 light"))
     )
-    plot = _plot(run, "Latency, end to end", "s", lines)
+    plot = over_time(run, "Latency, end to end", "s", lines)
     promised = run.settings.slo_latency_p95
     if promised is None:
         return plot
     return replace(
         plot,
-        axis=_axis("s", [*(line.values for line in lines), np.array([promised])]),
+        axis=fitting_axis("s", [*(line.values for line in lines), np.array([promised])]),
         limit=(promised, f"SLO for p95: {duration(promised)}"),
         bands=_broken(run.ticks, promised),
     )
@@ -114,10 +110,10 @@ def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float]
 def _executors(run: Run) -> tuple[Plot, ...]:
     """A plot for each module, its decisions marked."""
     kinds = (("wanted", "ink halo"), ("requested", "c2"), ("running", "c1 fill"))
-    changed = tuple(changes(run.ticks))
+    made = tuple(acts(run.ticks, run.settings.graph))
     at = times(run.ticks)
     return tuple(
-        _plot(
+        over_time(
             run,
             name,
             "executors",
@@ -127,35 +123,23 @@ def _executors(run: Run) -> tuple[Plot, ...]:
                 if not np.isnan(values := column(run.ticks, name, kind)).all()
             ),
             style="low",
-            marks=_marks(run.ticks, changed, name),
+            marks=marks(run.ticks, made, partial(_kind, name)),
         )
         for name in modules(run.ticks)
     )
 
 
-def _marks(
-    ticks: Sequence[Tick], changed: Sequence[Sequence[Change]], module: str
-) -> tuple[Mark, ...]:
-    time = span(ticks)
-    seen: dict[tuple[int, str], Mark] = {}
-    for tick, made in zip(ticks, changed, strict=True):
-        for kind in (_kind(change) for change in made if change.module == module):
-            place = (round(_MARKS * time.share(tick.seen.at)), kind)
-            seen.setdefault(place, Mark(at=tick.seen.at, kind=kind))
-    return tuple(seen.values())
-
-
-def _kind(change: Change) -> str:
-    if change.grows:
-        return "out"
-    return "in" if change.shrinks else "set"
+def _kind(module: str, act: Act) -> str | None:
+    if module in act.degrees:
+        return direction(act.degrees[module])
+    return "moved" if module in act.rerouted else None
 
 
 def _load(run: Run) -> tuple[Plot, ...]:
     """How busy the modules are."""
     return (
-        _plot(run, "Utilisation", "%", _by_module(run.ticks, "utilisation")),
-        _plot(run, "Batch duration", "s", _by_module(run.ticks, "batch_duration")),
+        over_time(run, "Utilisation", "%", _by_module(run.ticks, "utilisation")),
+        over_time(run, "Batch duration", "s", _by_module(run.ticks, "batch_duration")),
     )
 
 
@@ -166,35 +150,4 @@ def _by_module(ticks: Sequence[Tick], metric: str) -> tuple[Series, ...]:
         Series(name=name, style=colour(index), at=at, values=columns[name])
         for index, name in enumerate(modules(ticks))
         if name in columns
-    )
-
-
-def _axis(unit: str, columns: Sequence[Column]) -> Axis:
-    """Seconds that differ too much for one scale, as in a slow start, get one of decades."""
-    values = np.concatenate([*columns, np.empty(0)])
-    known = values[~np.isnan(values)]
-    highest = float(known.max()) if known.size else 0.0
-    above = known[known > 0]
-    if unit == "s" and above.size and highest > _WIDE * np.median(above):
-        return wide_axis(float(np.quantile(above, 0.001)), highest)
-    return axis(unit, highest)
-
-
-def _plot(
-    run: Run,
-    title: str,
-    unit: str,
-    series: tuple[Series, ...],
-    *,
-    style: str = "",
-    marks: tuple[Mark, ...] = (),
-) -> Plot:
-    return Plot(
-        title=title,
-        time=span(run.ticks),
-        axis=_axis(unit, [line.values for line in series]),
-        series=series,
-        form=unit,
-        style=style,
-        marks=marks,
     )

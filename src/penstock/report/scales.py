@@ -64,6 +64,34 @@ def wide_axis(lowest: float, highest: float) -> Axis:
     return Axis(low, high, labels, "s, log scale", decades=True)
 
 
+def narrow_axis(low: float, high: float) -> Axis:
+    """An axis that need not begin at zero, for values that differ little, such as prices.
+
+    >>> narrow_axis(151.3, 158.9).labels
+    ((150.0, '150'), (152.0, '152'), (154.0, '154'), (156.0, '156'), (158.0, '158'), (160.0, '160'))
+    >>> narrow_axis(9.5, 9.5).labels
+    ((9.45, '9.45'), (9.5, '9.50'), (9.55, '9.55'))
+    """
+    size = max(abs(low), abs(high))
+    spread = high - low if high - low > 1e-9 * size else size / 50
+    step = nice_step(max(spread, 1e-12), 4)
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    if first >= last:
+        first, last = first - 1, first + 1
+    marks = [_clean(index * step) for index in range(first, last + 1)]
+    labels = tuple((mark, f"{mark:,.{decimals(step)}f}") for mark in marks)
+    return Axis(marks[0], marks[-1], labels, "")
+
+
+def decimals(step: float) -> int:
+    """Digits after the point that multiples of a round step need.
+
+    >>> decimals(2.5), decimals(0.25), decimals(20)
+    (1, 2, 0)
+    """
+    return len(f"{step:.15f}".rstrip("0").split(".")[1])
+
+
 def time_axis(start: float, end: float, *, most: int = 10) -> Axis:
     """An axis over a run, labelled at round moments since its start."""
     end = end if end > start else start + 1.0

@@ -1,4 +1,4 @@
-"""The trading operator as a function: state and rows in, results and state out.
+"""The trading operator as a function: what is known of symbols and their rows in, results out.
 
 >>> import pyarrow as pa
 >>> from penstock.pipeline.market.quotes import Quotes
@@ -8,7 +8,7 @@
 ...     return Arrivals.of(pa.RecordBatch.from_pydict(columns))
 >>> trade = Operator()
 >>> first = trade(Memory.empty(1), batch(0, 60))
->>> second = trade(first.memory, batch(60, 80))
+>>> second = trade(first.remembered(Memory.empty(1)), batch(60, 80))
 >>> first.results.ordinal.tolist(), second.results.ordinal.tolist(), second.refused["empty"]
 ([1, 2], [3], 0)
 """
@@ -21,7 +21,7 @@ import numpy as np
 from penstock.core.errors import SettingError, UserError
 from penstock.pipeline.market.arrivals import Arrivals
 from penstock.pipeline.market.memory import Memory
-from penstock.pipeline.market.screen import screen
+from penstock.pipeline.market.screen import Screened, screen
 from penstock.pipeline.market.series import Longs, trim
 from penstock.pipeline.market.window import RESOLUTION, SLIDE, WINDOW, Results, analyse, check
 
@@ -32,10 +32,31 @@ class Step:
 
     results: Results
     """Their `row` counts accepted quotes only."""
-    number: Longs
-    """The number of the quote that set each result off."""
-    memory: Memory
-    refused: Mapping[str, int]
+    triggers: Longs
+    """The row that set each result off."""
+    rows: Arrivals
+    screened: Screened
+    window: int
+
+    @property
+    def number(self) -> Longs:
+        """The number of the quote that set each result off."""
+        return self.rows.number[self.triggers]
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Rows by reason."""
+        return self.screened.refused
+
+    def remembered(self, before: Memory) -> Memory:
+        """What the next batch is to go on from, for whoever keeps it in memory."""
+        fresh = self.rows.quotes.keep(self.screened.accepted)
+        return Memory(
+            counts=before.counts + fresh.lengths,
+            last=self.screened.last,
+            newest=self.screened.newest,
+            history=trim(before.history, fresh, self.window),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +95,7 @@ class Operator:
             slide=self.slide,
             resolution=self.resolution,
         )
-        after = Memory(
-            counts=memory.counts + fresh.lengths,
-            last=judged.last,
-            newest=judged.newest,
-            history=trim(memory.history, fresh, self.window),
+        triggers = np.flatnonzero(judged.accepted)[results.row]
+        return Step(
+            results=results, triggers=triggers, rows=rows, screened=judged, window=self.window
         )
-        number = rows.number[np.flatnonzero(judged.accepted)[results.row]]
-        return Step(results=results, number=number, memory=after, refused=judged.refused)

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.query.keyed.work import Rows
+from penstock.query.keyed.work import Rows, joined
 
 LONGEST_CHAIN: Final = 8
 """Pieces of which the state of a key may consist; then it is written as a whole again."""
@@ -100,7 +100,7 @@ class Backing:
     def read(self, pieces: Iterable[Piece], dtype: np.dtype[Any]) -> Rows:
         """The rows of some pieces, one after the other."""
         parts = [self._open(piece.file)[piece.begin : piece.end] for piece in pieces]
-        return np.concatenate(parts) if parts else np.empty(0, dtype)
+        return joined(parts, dtype)
 
     def _open(self, name: str) -> Rows:
         rows: Rows = np.load(self._files / name, mmap_mode="r", allow_pickle=False)

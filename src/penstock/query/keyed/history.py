@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.query.keyed.backing import Backing, Entry, Piece
-from penstock.query.keyed.work import Rows
+from penstock.query.keyed.work import Rows, joined
 
 MOST_BYTES: Final = 256 * 2**20
 """Memory for rows of keys in one process; those not used for longest go first."""
@@ -43,7 +43,7 @@ class Histories:
             count, known = 0, np.empty(0, dtype)
         missing = min(entry.count - count, keep)
         newer = backing.read(tail(entry.pieces, missing), dtype)
-        rows = np.concatenate([known, newer])[-keep:]
+        rows = joined([known, newer], dtype)[-keep:]
         self.put(backing.path, key, entry.count, rows)
         return rows
 

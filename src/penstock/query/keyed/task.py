@@ -9,7 +9,7 @@ order, and nobody waits for it. Under `r-blk` a replica works on nothing before 
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from penstock.plant.spark.serve import spend
 from penstock.query.keyed.acquire import Acquisition
 from penstock.query.keyed.backing import LONGEST_CHAIN, Backing, Entry, Piece
 from penstock.query.keyed.history import HERE
-from penstock.query.keyed.work import Groups, KeyedWork, Rows, structured
+from penstock.query.keyed.work import Groups, KeyedWork, Rows, joined, structured
 
 PROTOCOLS: Final = ("mp", "r-blk", "s-blk")
 """How the state of keys changes hands."""
@@ -70,6 +70,10 @@ class Told:
     waited: float = 0.0
     """Seconds that all rows waited, from their moment of creation until work on them began."""
     refused: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """As a text, to be read by `Told(**json.loads(text))`."""
+        return json.dumps({f.name: getattr(self, f.name) for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +209,7 @@ class _Run:
             if entry.pending and table.owner(key) == replica:
                 waiting = self._backing.read(entry.pending, self._work.dtype)
                 behind = fresh.get(key, waiting[:0])
-                fresh[key] = np.concatenate([waiting, behind])
+                fresh[key] = joined([waiting, behind], self._work.dtype)
         return fresh
 
     def _advance(self, histories: dict[str, Rows]) -> Iterator[pa.RecordBatch]:
@@ -247,7 +251,7 @@ class _Run:
         work, accepted = self._work, np.split(kept, fresh.offsets[1:-1])
         for (key, old), (_, new), mask in zip(past, fresh, accepted, strict=True):
             entry, rows = self._entry(key), new[mask]
-            state = np.concatenate([old, rows])[-work.keep :]
+            state = joined([old, rows], work.dtype)[-work.keep :]
             whole = len(entry.pieces) + 1 > LONGEST_CHAIN or len(rows) >= work.keep
             self._set(key, state if whole else rows, whole=whole, accepted=len(rows))
             HERE.put(self._task.store, key, entry.count + len(rows), state)
@@ -263,7 +267,8 @@ class _Run:
 
     def _file(self) -> None:
         """Write what becomes state, and what waits, to one file."""
-        name = self._backing.write(np.concatenate(self._pieces)) if self._length else ""
+        rows = joined(self._pieces, self._work.dtype)
+        name = self._backing.write(rows) if self._length else ""
         self._told.files = [name] if name else []
         for key, (begin, end, whole, accepted) in self._filed.items():
             piece = Piece(name, begin, end) if end > begin else None
@@ -272,7 +277,7 @@ class _Run:
     def _tell(self) -> pa.RecordBatch:
         """One row that holds nothing else."""
         *others, last = self._task.columns
-        text = pa.array([json.dumps(asdict(self._told))], last.type)
+        text = pa.array([self._told.to_json()], last.type)
         blank = [pa.nulls(1, column.type) for column in others]
         return pa.RecordBatch.from_arrays([*blank, text], schema=self._task.columns)
 

@@ -1,0 +1,92 @@
+"""What each turn of the loop asked the plant to change: degrees, the clock, who has which key.
+
+>>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+>>> reading = ModuleReading(requested=2)
+>>> seen = Observation(at=4.0, step=4.0, modules={"match": reading}, frequency=2.0)
+>>> slower = Configuration(degrees={"match": 2}, frequency=1.9)
+>>> decided = Decision(configuration=slower, why="2 -> 1.9 GHz")
+>>> [act] = acts([Tick(seen=seen, decided=decided, asked=slower)])
+>>> act.clock, dict(act.degrees), bool(act)
+(Change(before=2.0, after=1.9), {}, True)
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.core.graph import FlowGraph
+from penstock.core.signals import Tick, current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A module's degree, or the GHz of the clock, before and after a decision."""
+
+    before: float | None
+    """None where it was not known."""
+    after: float
+
+    @property
+    def grows(self) -> bool:
+        """Whether there is more of it."""
+        return self.before is not None and self.after > self.before
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether there is less of it."""
+        return self.before is not None and self.after < self.before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What one turn asked for; a hold asks for nothing and is false."""
+
+    degrees: Mapping[str, Change] = field(default_factory=dict)
+    """By module, those that change."""
+    clock: Change | None = None
+    rerouted: tuple[str, ...] = ()
+    """Modules of which keys change hands while their degrees and the clock stay."""
+
+    def __bool__(self) -> bool:
+        return bool(self.degrees or self.clock or self.rerouted)
+
+    @property
+    def grows(self) -> bool:
+        """Whether some module gets more executors."""
+        return any(change.grows for change in self.degrees.values())
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether some module loses executors; one act may do both."""
+        return any(change.shrinks for change in self.degrees.values())
+
+
+def acts(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> Iterator[Act]:
+    """What each tick asked the plant to change.
+
+    What was before is what was last asked for, or what the plant reports before any asking. Routing
+    tables are not recorded: an ask that changes nothing else is one, where the graph has keys.
+    """
+    keyed = tuple(module.name for module in graph.modules if module.keys) if graph else ()
+    degrees: dict[str, int] = {}
+    clock: float | None = None
+    for tick in ticks:
+        if tick.asked is None:
+            yield Act()
+            continue
+        changed = _changed({**current(tick.seen).degrees, **degrees}, tick.asked.degrees)
+        faster = _reset(clock or tick.seen.frequency, tick.asked.frequency)
+        yield Act(degrees=changed, clock=faster, rerouted=() if changed or faster else keyed)
+        degrees.update(tick.asked.degrees)
+        clock = tick.asked.frequency or clock
+
+
+def _changed(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Change]:
+    return {
+        name: Change(before=before.get(name), after=degree)
+        for name, degree in after.items()
+        if before.get(name) != degree
+    }
+
+
+def _reset(before: float | None, after: float | None) -> Change | None:
+    return None if after in (None, before) else Change(before=before, after=after)

@@ -1,0 +1,75 @@
+"""A plot over the time of a run: the axis that all plots share, and the decisions marked on it."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from penstock.core.signals import Tick
+from penstock.record.acts import Act, Change
+from penstock.record.load import Run
+from penstock.record.measures import Column
+from penstock.report.plot import Mark, Plot
+from penstock.report.scales import Axis, axis, time_axis, wide_axis
+from penstock.report.series import Series
+
+_WIDE: Final = 20.0  # highest over median, from which a plain scale would show a flat line
+_MARKS: Final = 250  # across a plot; more would touch
+
+
+def over_time(
+    run: Run,
+    title: str,
+    unit: str,
+    series: tuple[Series, ...],
+    *,
+    style: str = "",
+    marks: tuple[Mark, ...] = (),
+) -> Plot:
+    """The series as a plot, on an axis in which the highest value has room."""
+    return Plot(
+        title=title,
+        time=span(run.ticks),
+        axis=fitting_axis(unit, [line.values for line in series]),
+        series=series,
+        form=unit,
+        style=style,
+        marks=marks,
+    )
+
+
+def span(ticks: Sequence[Tick]) -> Axis:
+    """The time axis that every plot of a run shares."""
+    return time_axis(ticks[0].seen.at - ticks[0].seen.step, ticks[-1].seen.at)
+
+
+def fitting_axis(unit: str, columns: Sequence[Column]) -> Axis:
+    """Seconds that differ too much for one scale, as in a slow start, get one of decades."""
+    values = np.concatenate([*columns, np.empty(0)])
+    known = values[~np.isnan(values)]
+    highest = float(known.max()) if known.size else 0.0
+    above = known[known > 0]
+    if unit == "s" and above.size and highest > _WIDE * np.median(above):
+        return wide_axis(float(np.quantile(above, 0.001)), highest)
+    return axis(unit, highest)
+
+
+def marks(
+    ticks: Sequence[Tick], made: Sequence[Act], kind: Callable[[Act], str | None]
+) -> tuple[Mark, ...]:
+    """A mark for each act that is of some kind, one where many would touch."""
+    time = span(ticks)
+    seen: dict[tuple[int, str], Mark] = {}
+    for tick, act in zip(ticks, made, strict=True):
+        found = kind(act)
+        if found is not None:
+            place = (round(_MARKS * time.share(tick.seen.at)), found)
+            seen.setdefault(place, Mark(at=tick.seen.at, kind=found))
+    return tuple(seen.values())
+
+
+def direction(change: Change) -> str:
+    """`out` for more, `in` for less, `set` where nobody knows what was before."""
+    if change.grows:
+        return "out"
+    return "in" if change.shrinks else "set"
