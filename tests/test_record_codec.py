@@ -21,10 +21,13 @@ from penstock.core.signals import (
     Latency,
     ModuleReading,
     Observation,
+    Power,
     Tick,
 )
 from penstock.record import RunSettings, SloCheck, Summary, tick_from_json, tick_to_json
 from penstock.record.codec import dumps
+from penstock.record.economy import ModuleEconomy
+from penstock.record.energy import Energy
 from penstock.record.settings import settings_from_json
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -166,7 +169,7 @@ def test_a_line_has_the_shape_that_others_script_against() -> None:
     "kind",
     [
         *(Tick, Observation, ModuleReading, Latency, Decision, Configuration),
-        *(RunSettings, FlowGraph, Stream, Summary, SloCheck),
+        *(RunSettings, FlowGraph, Stream, Summary, SloCheck, Energy, Power, ModuleEconomy),
     ],
 )
 def test_the_page_about_the_folder_names_every_field(kind: Any) -> None:

@@ -22,7 +22,7 @@ from penstock.core.signals import (
     Tick,
 )
 from penstock.record import RunFolder, RunSettings, load, summarise
-from penstock.record.measures import changes
+from penstock.record.acts import acts
 from penstock.report import write_report
 
 GRAPH = FlowGraph(
@@ -238,7 +238,7 @@ def test_what_was_never_measured_is_said_and_not_drawn_as_zero(tmp_path: Path) -
 def test_executors_are_drawn_in_steps_with_every_change_marked(shown: Page) -> None:
     assert len(shown.all("g", "fill")) == len(GRAPH.modules)
     marks = len(shown.all("b", "mark out")) + len(shown.all("b", "mark in"))
-    assert marks == sum(len(made) for made in changes(demo(120)))
+    assert marks == sum(len(act.degrees) for act in acts(demo(120)))
 
 
 def test_every_change_has_a_row_that_says_why(shown: Page) -> None:
@@ -343,7 +343,7 @@ def test_what_the_application_came_to_is_told(tmp_path: Path, shown: Page) -> No
     ticks = demo(3)
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         summary = summarise(ticks, None)
-        folder.finish(replace(summary, results={"top words": ["the", "<b>"], "rows": 7}))
+        folder.finish(replace(summary, results={"top_words": ["the", "<b>"], "rows": 7}))
     page = read(tmp_path / "run")
-    assert '["the", "<b>"]' in page.text("dd")
+    assert "the, <b>" in page.text("dd")
     assert "top words" in page.text("dt")

@@ -58,5 +58,7 @@ class Application:
     """Makes the rows of the source, given a seed, and the number of keys where rows have any."""
     operators: Mapping[str, Operator]
     """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
+    prepare: Callable[[], None] = lambda: None
+    """What is best done once before executors do it all at the same time, such as compiling."""
     consumer: Callable[[Any], Consumer]
     """Makes the consumer, given the folder where it publishes."""

@@ -195,6 +195,7 @@ def deploy(
 ) -> Iterator[SparkPlant]:
     """The application running on the session, as a plant; drained and stopped at the end."""
     spark = session.spark
+    application.prepare()
     stages = lay_out(file.graph, APPLICATIONS[file.name], application)
     backend = Backend(spark)
     memory = spark.sparkContext.getConf().get("spark.executor.memory")

@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,6 @@ from penstock.report.results import economy, facts, folded, outcome
 from penstock.report.scales import number
 from penstock.report.series import drawn
 from penstock.report.words import NO_SLO, UNKNOWN, Tile, paragraph, tiles
-
-_HINT: Final = (
-    '<p class="said">A mark is a decision: \u25b2 out, \u25bc in{moved}. '
-    "Point at any plot to read its values.</p>"
-)
 
 
 def write_report(run_folder: Path) -> Path:
@@ -56,7 +51,7 @@ def page(run: Run) -> str:
         paragraph=escape(paragraph(summary)),
         tiles="".join(_tile(tile) for tile in tiles(summary)) if run.ticks else "",
         graph=_graph(run),
-        plots="".join(_group(title, found) for title, found in groups.items()),
+        plots="".join(_group(title, found, _hint(groups)) for title, found in groups.items()),
         results=economy(summary)
         + outcome(summary, candles)
         + section(candles, _offset(run.settings)),
@@ -123,15 +118,22 @@ def _mean(ticks: Sequence[Tick], name: str, metric: str) -> float | None:
     return float(known.mean()) if known.size else None
 
 
-def _group(title: str, found: Sequence[Plot]) -> str:
+def _group(title: str, found: Sequence[Plot], hint: str) -> str:
     figures = "".join(figure(plot) for plot in found)
-    hint = _hint(found) if title == "Executors" else ""
-    return f'<section class="plots"><h2>{escape(title)}</h2>{hint}{figures}</section>'
+    shown = hint if title == "Executors" else ""
+    return f'<section class="plots"><h2>{escape(title)}</h2>{shown}{figures}</section>'
 
 
-def _hint(found: Sequence[Plot]) -> str:
-    moved = any(mark.kind == "moved" for plot in found for mark in plot.marks)
-    return _HINT.format(moved=", \u25c7 keys moved" if moved else "")
+def _hint(groups: Mapping[str, Sequence[Plot]]) -> str:
+    """What the marks mean; where the script runs, it says here which decision is pointed at."""
+    clock = any(plot.marks for plot in groups.get("Energy", ()))
+    more, less = (" or faster", " or slower") if clock else ("", "")
+    moved = any(m.kind == "moved" for plot in groups.get("Executors", ()) for m in plot.marks)
+    keys = ", \u25c7 keys moved" if moved else ""
+    return (
+        f'<p class="said">A mark is a decision: \u25b2 out{more}, \u25bc in{less}{keys}. '
+        "Point at any plot to read its values.</p>"
+    )
 
 
 def _data(groups: Mapping[str, Sequence[Plot]]) -> dict[str, Any]:

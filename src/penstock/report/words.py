@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.record.energy import in_unit, spent
 from penstock.record.summary import SloCheck, Summary
 from penstock.report.scales import duration, number, percent
 
@@ -26,7 +27,7 @@ def paragraph(summary: Summary) -> str:
     """What happened, in plain words."""
     if summary.steps == 0:
         return "The run ended before its first control step, so there is nothing to tell."
-    return " ".join([_quality(summary), *_flow(summary), _actions(summary)])
+    return " ".join([_quality(summary), *_flow(summary), *_energy(summary), _actions(summary)])
 
 
 def tiles(summary: Summary) -> tuple[Tile, ...]:
@@ -40,6 +41,7 @@ def tiles(summary: Summary) -> tuple[Tile, ...]:
         Tile("Backlog, max", _number(summary.backlog_max), _end(summary)),
         Tile("Reconfigurations", f"{summary.reconfigurations:,}", _ways(summary)),
         _failures_tile(summary),
+        *_energy_tiles(summary),
     )
 
 
@@ -94,6 +96,11 @@ def _flow(summary: Summary) -> Iterator[str]:
         )
 
 
+def _energy(summary: Summary) -> Iterator[str]:
+    if summary.energy is not None and summary.energy.joules is not None:
+        yield f"Energy: {spent(summary.energy, summary.duration)}."
+
+
 def _left(summary: Summary) -> str:
     """What the plant could not finish after the last step; not added up, rows being of kinds."""
     if summary.left is None:
@@ -109,7 +116,10 @@ def _actions(summary: Summary) -> str:
 
 
 def _ways(summary: Summary) -> str:
-    return f"{summary.scale_outs:,} out, {summary.scale_ins:,} in"
+    ways = [f"{summary.scale_outs:,} out", f"{summary.scale_ins:,} in"]
+    ways += [f"{summary.clock_changes:,} of the clock"] if summary.clock_changes else []
+    ways += [f"{summary.reroutings:,} of keys only"] if summary.reroutings else []
+    return ", ".join(ways)
 
 
 def _end(summary: Summary) -> str:
@@ -151,6 +161,26 @@ def _failures_tile(summary: Summary) -> Tile:
     failed = summary.failed_tasks
     note = f"{_count(summary.steps_with_gaps, 'step')} of {summary.steps:,} with gaps"
     return Tile("Failed tasks", _number(failed), note, "bad" if failed else "")
+
+
+def _energy_tiles(summary: Summary) -> tuple[Tile, ...]:
+    """A row of tiles where anything is known; every number says whether it is modelled."""
+    energy = summary.energy
+    if energy is None:
+        return ()
+    rows, ghz = summary.rows_processed, energy.frequency_mean
+    a_row = energy.joules / rows if energy.joules is not None and rows else None
+    known = [
+        ("Energy", _quantity(energy.joules, "J")),
+        ("Energy a row", _quantity(a_row, "J")),
+        ("Power, mean", _quantity(energy.watts_mean, "W")),
+        ("Clock, mean", UNKNOWN if ghz is None else f"{ghz:.3g} GHz"),
+    ]
+    return tuple(Tile(label, value, energy.origin) for label, value in known)
+
+
+def _quantity(value: float | None, unit: str) -> str:
+    return UNKNOWN if value is None else in_unit(value, unit)
 
 
 def _range(summary: Summary) -> str:

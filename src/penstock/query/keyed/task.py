@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -67,6 +68,8 @@ class Told:
     """By key, rows worked on, refused ones included."""
     service: float = 0.0
     """Seconds that work took."""
+    took: float = 0.0
+    """Seconds of the whole task, from the first row on."""
     waited: float = 0.0
     """Seconds that all rows waited, from their moment of creation until work on them began."""
     refused: dict[str, int] = field(default_factory=dict)
@@ -99,8 +102,11 @@ class ReplicaTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of this replica, and what it has to tell."""
         replica = _partition() if self.replica is None else self.replica
-        fresh = {} if self.settling else _grouped(batches, self.work)
-        yield from _Run(self, replica, fresh).results()
+        first = next(batches, None)  # until then it waits for the splitter
+        began = time.perf_counter()
+        rows = batches if first is None else chain([first], batches)
+        fresh = {} if self.settling else _grouped(rows, self.work)
+        yield from _Run(self, replica, fresh, began).results()
 
 
 def route(
@@ -155,8 +161,10 @@ def _grouped(batches: Iterator[pa.RecordBatch], work: KeyedWork) -> dict[str, Ro
 class _Run:
     """One replica in one step."""
 
-    def __init__(self, task: ReplicaTask, replica: int, fresh: dict[str, Rows]) -> None:
-        self._task, self._work = task, task.work
+    def __init__(
+        self, task: ReplicaTask, replica: int, fresh: dict[str, Rows], began: float
+    ) -> None:
+        self._task, self._work, self._began = task, task.work, began
         self._backing = Backing(task.store)
         self._told = Told(replica=replica)
         self._entries = self._find(fresh)
@@ -276,6 +284,7 @@ class _Run:
 
     def _tell(self) -> pa.RecordBatch:
         """One row that holds nothing else."""
+        self._told.took = time.perf_counter() - self._began
         *others, last = self._task.columns
         text = pa.array([self._told.to_json()], last.type)
         blank = [pa.nulls(1, column.type) for column in others]
