@@ -5,7 +5,7 @@ import sys
 
 ALL = (
     *("twin", "back_pressure", "game_decision", "mpc_optimiser", "mpc_model"),
-    *("trading_kernel",),
+    *("trading_kernel", "trading_pipeline", "migration"),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling"),
 )
 

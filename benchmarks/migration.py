@@ -6,8 +6,6 @@ state in files on this machine, and as from a store that takes a millisecond mor
 Latency is from a quote's creation until its replica has the result.
 """
 
-import tempfile
-import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,18 +13,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.quote_stream import cluster, stream, wait_until
 from penstock.core.routing import Routing
-from penstock.pipeline.file import load
-from penstock.pipeline.launch import session_on
-from penstock.pipeline.market.quotes import Quotes
 from penstock.pipeline.trading import Algotrader
-from penstock.plant.spark import source
-from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.plant.spark.java import find_java, usable_home
 from penstock.query.keyed import PROTOCOLS, KeyedOperator, Setting
-from penstock.workload import Constant
 from penstock.workload.keys import names
 
 SYMBOLS, REPLICAS, MOVED_SHARE = 2836, 4, 0.8
@@ -42,20 +34,12 @@ def main() -> None:
     print(f"every {TRIGGER:g} s; {MIGRATIONS} migrations of {MOVED_SHARE:.0%} of {SYMBOLS} keys")
     print(f"\n{'':26}{'quiet batches':>16}{'moved keys':>22}{'unmoved keys':>22}")
     print(f"{'protocol, fetch':26}{'p50':>8}{'p95':>8}{'p50':>11}{'p95':>11}{'p50':>11}{'p95':>11}")
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder) / "spark"
-        scratch.mkdir()
-        with session_on(
-            load("trading"), None, scratch, usable_home(find_java(), scratch)
-        ) as session:
-            spark = session.spark
-            spark.dataSource.register(source.WorkloadSource)
-            _await_executors(spark)
-            for fetch in FETCH:
-                for protocol in PROTOCOLS:
-                    place = Path(folder) / f"{protocol}-{fetch}"
-                    place.mkdir()
-                    _print(protocol, fetch, _measure(spark, place, protocol, fetch))
+    with cluster(REPLICAS) as (spark, folder):
+        for fetch in FETCH:
+            for protocol in PROTOCOLS:
+                place = folder / f"{protocol}-{fetch}"
+                place.mkdir()
+                _print(protocol, fetch, _measure(spark, place, protocol, fetch))
 
 
 @dataclass
@@ -100,16 +84,8 @@ def _measure(spark: SparkSession, folder: Path, protocol: str, fetch: float) -> 
         table=tables[0],
         setting=Setting(protocol=protocol, service_time=SERVICE, spend="wait", fetch_delay=fetch),
     )
-    feed = source.Feed(
-        workload=Constant(RATE),
-        rows=Quotes(seed=1, symbols=SYMBOLS),
-        gate=folder / "start",
-        total=10**9,
-        hint=folder / "hint",
-    )
-    (folder / "hint").write_text(str(REPLICAS))
 
-    def take(batch: object, number: int) -> None:
+    def take(batch: DataFrame, number: int) -> None:
         due = number >= WARM and (number - WARM) % BETWEEN == 0
         if due and len(batches.moved) < MIGRATIONS:
             before = operator.table
@@ -118,19 +94,12 @@ def _measure(spark: SparkSession, folder: Path, protocol: str, fetch: float) -> 
             batches.moved[2 * number] = set(before.moved(after, names(SYMBOLS)))
         operator.take(batch, number)
 
-    stream = spark.readStream.format(source.FORMAT).option("feed", feed.encode()).load()
-    feed.open(time.time())
-    query = (
-        stream.writeStream.foreachBatch(take)
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(processingTime=f"{TRIGGER:g} seconds")
-        .start()
-    )
-    while len(batches.moved) < MIGRATIONS or max(batches.ages) < max(batches.moved) + 2 * BETWEEN:
-        if not query.isActive:
-            raise SystemExit(str(query.exception()))
-        time.sleep(0.2)
-    query.stop()
+    def done() -> bool:
+        last = max(batches.moved, default=0)
+        return len(batches.moved) == MIGRATIONS and max(batches.ages) >= last + 2 * BETWEEN
+
+    with stream(spark, folder, take, rate=RATE, parts=REPLICAS, trigger=TRIGGER) as query:
+        wait_until(done, query)
     operator.settle()
     return batches
 
@@ -157,16 +126,6 @@ def _print(protocol: str, fetch: float, found: Batches) -> None:
     quiet, rest = figures[:2], figures[2:]
     name = f"{protocol}, {fetch * 1e3:g} ms a key"
     print(f"{name:26}" + "".join(f"{f:>8}" for f in quiet) + "".join(f"{f:>11}" for f in rest))
-
-
-def _await_executors(spark: SparkSession) -> None:
-    backend = Backend(spark)
-    backend.request({DEFAULT_PROFILE: REPLICAS})
-    give_up = time.monotonic() + 120
-    while sum(executor.active for executor in backend.executors()) < REPLICAS:
-        if time.monotonic() > give_up:
-            raise SystemExit("the executors did not come in two minutes")
-        time.sleep(0.1)
 
 
 if __name__ == "__main__":

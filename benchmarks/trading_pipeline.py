@@ -1,62 +1,92 @@
 """How many quotes a second the trading pipeline takes from end to end on Spark, and where the time
-goes: more come than it can take, computed and not waited for, on two executors."""
+goes. More come than it can take; nothing is waited for; two executors on two cores.
 
-import json
-import tempfile
-from collections import Counter
-from pathlib import Path
+Of every batch the first stages are also run alone, into nowhere: what each adds is its share.
+"""
+
+import time
+from collections import defaultdict
 
 import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from penstock.pipeline.file import load
-from penstock.pipeline.launch import open_spark
+from benchmarks.quote_stream import cluster, stream, wait_until
+from penstock.core.routing import Routing
+from penstock.pipeline.trading import Algotrader
+from penstock.query.keyed import KeyedOperator
+from penstock.query.keyed.engine import splitter
+from penstock.query.keyed.task import ARRIVAL, REPLICA, Told
+from penstock.workload.keys import names
 
-SETTINGS = [
-    "workload=constant:400k/s",
-    "policy=static",
-    "guards=[]",
-    "step=5s",
-    "source.max_rows=200000",
-    "modules.algotrader.work=none",
-    "modules.algotrader.max_replicas=2",
-    "modules.algotrader.trigger=0s",
-]
-SECONDS, WARM = 75.0, 6
+ROWS, EXECUTORS, WARM, BATCHES = 200_000, 2, 6, 12
+STAGES = (
+    "source: quotes made, Arrow to the JVM",
+    "splitter: to Python and back",
+    "exchange by replica",
+    "replicas: to Python, state, windows; results",
+)
 
 
 def main() -> None:
-    """Print the rate of each batch, and what a batch spends its time on."""
-    batches: list[dict[str, object]] = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        open_spark(
-            load("trading", SETTINGS),
-            master=None,
-            folder=Path(folder),
-            duration=SECONDS,
-            on_progress=lambda text: batches.append(json.loads(text)),
-        ) as plant,
-    ):
-        seen = [observation.modules["algotrader"] for observation in plant.readings()]
-    full = [b for b in batches if b["numInputRows"] == 200_000][WARM:]
-    took = np.array([b["durationMs"]["triggerExecution"] / 1e3 for b in full])  # type: ignore[index]
-    rates = np.sort(200_000 / took)
-    print(f"{len(full)} batches of 200,000 quotes; quotes/s: ", end="")
-    print(
-        f"{rates[0]:,.0f} at least, {np.median(rates):,.0f} at the median, {rates[-1]:,.0f} at most"
-    )
-    print(f"of a batch's {np.median(took):.2f} s:")
-    parts: Counter[str] = Counter()
-    for batch in full:
-        parts.update(batch["durationMs"])  # type: ignore[call-overload]
-    for name, milliseconds in parts.most_common():
-        if name != "triggerExecution":
-            print(f"  {name:<28}{milliseconds / len(full) / 1e3:8.3f} s")
-    services = [reading.service_time for reading in seen[3:] if reading.service_time]
-    if services:
-        print(
-            f"  work of both replicas        {200_000 * float(np.median(services)):8.3f} s of CPU"
+    """Print both."""
+    owners = {key: number % EXECUTORS for number, key in enumerate(names(2836))}
+    table, told = Routing(replicas=EXECUTORS, owners=owners), list[Told]()
+    times: dict[str, list[float]] = defaultdict(list)
+    with cluster(EXECUTORS) as (spark, folder):
+        operator = KeyedOperator(
+            work=Algotrader(),
+            store=str(folder / "store"),
+            sink=_nowhere,
+            table=table,
+            on_told=told.extend,
         )
+
+        def take(batch: DataFrame, number: int) -> None:
+            if number < WARM:
+                operator.take(batch, number)
+                return
+            routed = _routed(batch, table)
+            parts = (batch, routed, routed.repartitionById(EXECUTORS, REPLICA))
+            for name, part in zip(STAGES, parts, strict=False):
+                begin = time.perf_counter()
+                part.write.format("noop").mode("overwrite").save()
+                times[name].append(time.perf_counter() - begin)
+            begin = time.perf_counter()
+            operator.take(batch, number)
+            times[STAGES[-1]].append(time.perf_counter() - begin)
+
+        with stream(spark, folder, take, rate=1e6, parts=EXECUTORS, max_rows=ROWS) as query:
+            wait_until(lambda: len(times[STAGES[-1]]) >= BATCHES, query)
+    _print(times, told)
+
+
+def _routed(batch: DataFrame, table: Routing) -> DataFrame:
+    added = [StructField(REPLICA, IntegerType()), StructField(ARRIVAL, LongType())]
+    columns = StructType([*batch.schema.fields, *added])
+    return batch.mapInArrow(splitter("symbol", table), columns)
+
+
+def _nowhere(results: pa.Table, step: int) -> None:
+    """Take no notice."""
+
+
+def _print(times: dict[str, list[float]], told: list[Told]) -> None:
+    whole = np.array(times[STAGES[-1]])
+    rates = np.sort(ROWS / whole)
+    print(f"{len(whole)} batches of {ROWS:,} quotes on {EXECUTORS} executors, quotes a second:")
+    print(f"  low {rates[0]:,.0f}, median {np.median(rates):,.0f}, high {rates[-1]:,.0f}")
+    print("where the time of a batch goes, medians:")
+    before = 0.0
+    for name in STAGES:
+        until = float(np.median(times[name]))
+        print(f"  {name:<48}{until - before:7.2f} s")
+        before = until
+    late = told[-EXECUTORS * len(whole) :]
+    share = float(np.mean([one.service for one in late]))
+    print(f"  of which a replica: windows {share:.2f} s, ", end="")
+    print(f"all of its task {float(np.mean([one.took for one in late])):.2f} s")
 
 
 if __name__ == "__main__":

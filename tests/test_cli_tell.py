@@ -12,11 +12,13 @@ from rich.console import Console
 
 from penstock.cli.table import Table, fitting
 from penstock.cli.tell import Written, lines
+from penstock.cli.view import line
 from penstock.cli.words import percent
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.signals import Configuration, Decision, Latency, Tick
+from penstock.core.signals import Configuration, Decision, Latency, Power, Tick
 from penstock.pipeline.file import load as load_file
 from penstock.record import RunSettings, SloCheck, Summary, summarise
+from penstock.record.energy import Energy
 from penstock.report.scales import percent as percent_of_page
 from penstock.testing import seen
 
@@ -40,7 +42,7 @@ RUN = replace(
 
 def told(summary: Summary, row: str) -> str:
     written = Written(folder=Path("run"), report=Path("run/report.html"), summary=summary)
-    found = [line for line in lines(SETTINGS, written) if line.strip().startswith(row)]
+    found = [text for text in lines(SETTINGS, written) if text.strip().startswith(row)]
     return " ".join(found[0].split()[1:]) if found else ""
 
 
@@ -102,6 +104,45 @@ def test_what_the_rows_have_told_is_not_told_again() -> None:
     assert "rows fed        5,000" in text
 
 
+def test_energy_is_told_where_there_is_any_and_says_that_it_is_modelled() -> None:
+    assert told(RUN, "energy") == ""
+    spending = Energy(
+        joules=4956.0, seconds=120.0, watts_mean=41.3, frequency_mean=1.62, modelled_share=1.0
+    )
+    summary = replace(RUN, duration=120.0, energy=spending)
+    shown = "4.96 kJ, 41.3 W and 1.62 GHz on average, all modelled"
+    assert told(summary, "energy") == shown
+
+
+def test_changes_are_told_by_their_kind() -> None:
+    changed = replace(RUN, reconfigurations=3, scale_outs=2, scale_ins=1)
+    assert told(changed, "changes") == "3, of which 2 out and 1 in"
+    clocked = replace(changed, reconfigurations=12, clock_changes=8, reroutings=4)
+    shown = "12, of which 2 out, 1 in, 8 of the clock and 4 of keys only"
+    assert told(clocked, "changes") == shown
+
+
+def test_results_read_well_and_do_not_flood_the_terminal() -> None:
+    results = {
+        "rows_refused": {"algotrader": {"late": 2, "malformed": 40, "empty": 0}},
+        "candlesticks": {"length": 5.0, "symbols": [{"bars": [[1.0] * 5] * 240}]},
+    }
+    summary = replace(RUN, results=results)
+    assert told(summary, "rows refused") == "refused 42 by algotrader: 40 malformed, 2 late"
+    assert told(summary, "candlesticks") == "in the report"
+
+
+def test_a_line_tells_the_clock_and_the_power_of_its_step() -> None:
+    observed = replace(
+        seen(at=2.0, count={}), frequency=1.9, power=Power(watts=20.6, modelled=True)
+    )
+    held = Decision(configuration=Configuration(degrees={}), why="idle")
+    tick = Tick(seen=observed, decided=held, asked=None)
+    assert line(tick, total=60).endswith(" | 1.9 GHz, 20.6 W modelled | idle")
+    measured = replace(observed, power=Power(watts=20.6, modelled=False), frequency=None)
+    assert line(replace(tick, seen=measured), total=60).endswith(" | 20.6 W | idle")
+
+
 @given(st.integers(0, 300), st.text(alphabet="ab-", min_size=1, max_size=60))
 def test_a_terminal_of_any_width_shows_the_module_and_as_many_columns_as_fit(
     width: int, name: str
@@ -118,10 +159,14 @@ def test_nothing_is_cut_short_on_a_narrow_terminal(width: int) -> None:
     table = Table(StringIO(), load_file("wordcount"))
     table.live.console = Console(width=width, file=StringIO(), force_terminal=True)
     busy = {"arrival_rate": 1234.0, "backlog": 56789.0, "utilisation": 0.5, "running": 3}
-    observed = seen(at=2.0, splitter=busy, counter=busy)
-    held = Decision(configuration=Configuration(degrees={}), why="-")
-    table.show(Tick(seen=observed, decided=held, asked=None))
+    power = Power(watts=20.6, modelled=True)
+    observed = replace(seen(at=2.0, splitter=busy, counter=busy), frequency=1.9, power=power)
+    asked = Configuration(degrees={"splitter": 2, "counter": 3}, frequency=1.8)
+    decided = Decision(configuration=asked, why="-")
+    table.show(Tick(seen=observed, decided=decided, asked=asked))
     with table.live.console.capture() as captured:
         table.live.console.print(table.render())
     assert "\u2026" not in captured.get()
-    assert "splitter" in captured.get()
+    shown = " ".join(captured.get().split())
+    for text in ("splitter", "1.9 GHz", "20.6 W modelled", "2/3 1.8 GHz"):
+        assert text in shown

@@ -32,7 +32,7 @@ def test_a_change_of_the_clock_alone_is_an_act() -> None:
     [act] = acts([tick({"match": 2}, ghz=1.9)], KEYED)
     assert act == Act(clock=Change(before=2.0, after=1.9))
     assert act
-    assert not (act.grows or act.shrinks)
+    assert (act.grows, act.shrinks) == (False, False)
 
 
 def test_a_clock_that_is_only_repeated_is_no_change() -> None:
@@ -49,7 +49,7 @@ def test_a_clock_that_is_left_alone_keeps_what_was_asked_before() -> None:
 def test_a_clock_nobody_knew_has_no_direction() -> None:
     [act] = acts([tick({"match": 2}, ghz=1.9, seen=None)])
     assert act.clock is not None
-    assert not (act.clock.grows or act.clock.shrinks)
+    assert (act.clock.grows, act.clock.shrinks) == (False, False)
 
 
 def test_an_ask_for_what_is_there_already_moves_keys_where_there_are_any() -> None:

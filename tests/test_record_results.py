@@ -68,3 +68,8 @@ json_values = st.recursive(
 @given(json_values)
 def test_anything_can_be_told(value: Any) -> None:
     assert isinstance(told(value), str)
+
+
+def test_a_count_keeps_all_its_digits() -> None:
+    assert told(2**53 + 1) == "9,007,199,254,740,993"
+    assert told(10**400).startswith("10,000,000")

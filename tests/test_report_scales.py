@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.report.plot import area, path
-from penstock.report.scales import Axis, axis, clock, nice_step, number, time_axis, wide_axis
+from penstock.report.scales import (
+    Axis,
+    axis,
+    clock,
+    narrow_axis,
+    nice_step,
+    number,
+    time_axis,
+    wide_axis,
+)
 from penstock.report.series import Column, Series, drawn, thin
 
 sizes = st.floats(min_value=1e-6, max_value=1e12)
@@ -52,6 +61,21 @@ def test_a_wide_axis_holds_both_ends(one: float, other: float) -> None:
     made = wide_axis(low, high)
     assert 0 <= made.share(low) <= made.share(high) <= 1
     assert made.share(0.0) == 0
+    assert (made.labels[0][0], made.labels[-1][0]) == (made.low, made.high)
+
+
+prices = st.floats(-1e12, 1e12, allow_subnormal=False)
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(prices, prices | st.floats(0, 1e-12))
+def test_a_narrow_axis_holds_both_ends_and_tells_its_labels_apart(one: float, more: float) -> None:
+    low, high = sorted((one, more if abs(more) > 1 else one + more))
+    made = narrow_axis(low, high)
+    assert made.share(low) >= -1e-6
+    assert made.share(high) <= 1 + 1e-6
+    assert 2 <= len(made.labels) <= 9
+    assert len({label for _, label in made.labels}) == len(made.labels)
     assert (made.labels[0][0], made.labels[-1][0]) == (made.low, made.high)
 
 

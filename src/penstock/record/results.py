@@ -59,4 +59,6 @@ def told(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 100 else f"{value:.3g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

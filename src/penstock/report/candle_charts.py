@@ -8,7 +8,7 @@ from typing import Final
 
 from penstock.report.candles import Bar, Sticks, fitted
 from penstock.report.plot import HEIGHT, WIDTH, x_labels, y_labels
-from penstock.report.scales import Axis, decimals, duration, narrow_axis, time_axis
+from penstock.report.scales import Axis, duration, narrow_axis, time_axis
 
 _BODY: Final = 0.7
 """Of the room of a bar."""
@@ -34,7 +34,7 @@ def section(charts: Sequence[Sticks], offset: float) -> str:
 
 def _key(charts: Sequence[Sticks]) -> str:
     ahead = (
-        ' Beside the last bar, what is foreseen: <i class="bid"></i> bid, <i class="ask"></i> ask.'
+        ' At the right edge, what is foreseen: <i class="bid"></i> bid, <i class="ask"></i> ask.'
         if any(chart.ahead for chart in charts)
         else ""
     )
@@ -46,17 +46,24 @@ def _key(charts: Sequence[Sticks]) -> str:
 
 def _figure(chart: Sticks, time: Axis, offset: float) -> str:
     prices = _prices(chart)
-    digits = decimals(prices.labels[1][0] - prices.labels[0][0]) + 1
+    digits = _digits(prices) + 1  # a price is told more exactly than the axis
+    longest = max(len(label) for _, label in prices.labels)
     return (
         f"<figure><figcaption><h3>{escape(chart.symbol)} <small>{_made_of(chart)}</small></h3>"
         f"<ul>{_ahead(chart, prices, digits)}</ul></figcaption>"
-        f'<div class="pane" role="img" aria-label="{escape(_spoken(chart, offset, digits))}">'
+        f'<div class="pane" style="--chars:{longest}" role="img" '
+        f'aria-label="{escape(_spoken(chart, offset, digits))}">'
         f'<div class="y">{y_labels(prices) if chart.bars else ""}</div>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
         f"{_grid(prices)}{''.join(_stick(chart, bar, time, prices, offset) for bar in chart.bars)}"
         f"{_dots(chart, prices)}</svg>{_empty(chart)}"
         f'<div class="x">{x_labels(time) if chart.bars else ""}</div></div></figure>\n'
     )
+
+
+def _digits(prices: Axis) -> int:
+    """Behind the point of every label."""
+    return len(prices.labels[0][1].partition(".")[2])
 
 
 def _time(charts: Iterable[Sticks], offset: float) -> Axis:
@@ -141,7 +148,7 @@ def _ahead(chart: Sticks, prices: Axis, digits: int) -> str:
     """What is foreseen, in numbers."""
     return "".join(
         f'<li><i class="{side}"></i>{side} {price:,.{digits}f}'
-        f"{'' if prices.low <= price <= prices.high else ', off the scale'}</li>"
+        f"{', off the scale' if chart.bars and price != _within(prices, price) else ''}</li>"
         for side, price in chart.ahead.items()
     )
 

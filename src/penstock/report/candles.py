@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import floor
-from typing import Any, Final
+from typing import Final
+
+from penstock.record.reader import FieldError, reader
 
 NAME: Final = "candlesticks"
 _MOST: Final = 60
@@ -22,7 +24,9 @@ _TOGETHER: Final = (1, 2, 3, 4, 6, 12, 24, 36, 60, 120, 180, 240, 360, 720)
 """Bars that are drawn as one: of five seconds, up to an hour in round lengths."""
 
 _LARGEST: Final = 1e15
-"""From which digits would be lost; NaN is not below it either."""
+"""Prices from which digits would be lost."""
+_NUMBERS: Final = 5
+"""Of a bar: start, open, high, low, close."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,38 +60,55 @@ class Sticks:
     """The `bid` and the `ask` that are foreseen, each where there is one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Symbol:
+    """As an application publishes it; a price that is unknown is None."""
+
+    symbol: str
+    results: int
+    bars: tuple[tuple[float | None, ...], ...]
+    forecast: Mapping[str, float | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Published:
+    length: float
+    symbols: tuple[_Symbol, ...]
+
+
 def sticks(results: Mapping[str, object]) -> tuple[Sticks, ...]:
     """The candlesticks among the results of an application; none where nothing looks like it."""
     try:
-        told: Any = results[NAME]
-        length = float(told["length"])
-        found = [_symbol(item, length) for item in told["symbols"]] if length > 0 else []
-    except (KeyError, TypeError, ValueError):
+        told: _Published = reader(_Published)(results.get(NAME))
+    except FieldError:
         return ()
-    return tuple(found)
+    bars = (bar for symbol in told.symbols for bar in symbol.bars)
+    whole = told.length > 0 and all(len(bar) == _NUMBERS for bar in bars)
+    return tuple(_sticks(symbol, told.length) for symbol in told.symbols) if whole else ()
 
 
-def _symbol(item: Mapping[str, Any], length: float) -> Sticks:
-    ahead = item.get("forecast") or {}
-    bars = sorted((_bar(prices) for prices in item["bars"] if _known(prices)), key=_start)
+def _sticks(told: _Symbol, length: float) -> Sticks:
+    known = [prices for prices in map(_known, told.bars) if len(prices) == _NUMBERS]
+    ahead = told.forecast or {}
+    sides = {side: _known([ahead.get(side)]) for side in ("bid", "ask")}
     return Sticks(
-        symbol=str(item["symbol"]),
-        results=int(item["results"]),
+        symbol=told.symbol,
+        results=told.results,
         length=length,
-        bars=tuple(bars),
-        ahead={side: float(ahead[side]) for side in ("bid", "ask") if _known([ahead.get(side)])},
+        bars=tuple(sorted(map(_bar, known), key=_start)),
+        ahead={side: price for side, prices in sides.items() for price in prices},
     )
 
 
 def _bar(prices: Sequence[float]) -> Bar:
-    start, first, high, low, last = map(float, prices)
+    start, first, high, low, last = prices
     return Bar(
         start=start, open=first, high=max(high, first, last), low=min(low, first, last), close=last
     )
 
 
-def _known(numbers: Iterable[float | None]) -> bool:
-    return all(number is not None and abs(number) < _LARGEST for number in numbers)
+def _known(numbers: Iterable[float | None]) -> list[float]:
+    return [n for n in numbers if n is not None and abs(n) < _LARGEST]
 
 
 def _start(bar: Bar) -> float:

@@ -79,17 +79,8 @@ def narrow_axis(low: float, high: float) -> Axis:
     if first >= last:
         first, last = first - 1, first + 1
     marks = [_clean(index * step) for index in range(first, last + 1)]
-    labels = tuple((mark, f"{mark:,.{decimals(step)}f}") for mark in marks)
+    labels = tuple((mark, f"{mark:,.{_decimals(step)}f}") for mark in marks)
     return Axis(marks[0], marks[-1], labels, "")
-
-
-def decimals(step: float) -> int:
-    """Digits after the point that multiples of a round step need.
-
-    >>> decimals(2.5), decimals(0.25), decimals(20)
-    (1, 2, 0)
-    """
-    return len(f"{step:.15f}".rstrip("0").split(".")[1])
 
 
 def time_axis(start: float, end: float, *, most: int = 10) -> Axis:
@@ -172,6 +163,15 @@ def _axis(step: float, highest: float, factor: float, unit: str) -> Axis:
     count = max(1, ceil(highest / step - 1e-9))
     values = [_clean(index * step) for index in range(count + 1)]
     return Axis(0.0, values[-1], tuple((v, number(v / factor)) for v in values), unit)
+
+
+def _decimals(step: float) -> int:
+    """Digits after the point that multiples of a round step need.
+
+    >>> _decimals(2.5), _decimals(0.25), _decimals(20)
+    (1, 2, 0)
+    """
+    return len(f"{step:.15f}".rstrip("0").split(".")[1])
 
 
 def _clean(value: float) -> float:

@@ -14,6 +14,7 @@ The published data have the walk; of the day the paper draws a picture. Here bot
 """
 
 from collections.abc import Mapping
+from itertools import count as count_up
 from pathlib import Path
 from typing import Final
 
@@ -32,28 +33,34 @@ Floats = NDArray[np.float64]
 
 SECONDS: Final = {"rwalk": 180, "day": 235}
 KEYS: Final = 2836
+_TRIES: Final = 100_000
+"""More than any seed ever takes: no two try the same walk."""
 WALK_FILE: Final = "random_walk_rates.txt"
 KEYS_FILE: Final = "key_frequencies.txt"
 
 _START, _MOVE, _LOW, _HIGH = 300e3, 16.5e3, 135e3, 458e3
 """Of the walk, in quotes a second."""
+_MEAN, _SPREAD = 297e3, 73e3
+"""Mean and standard deviation of the published walk. Another is drawn unless its mean is within"""
+_NEAR: Final = (0.05, 0.15)
+"""these shares of them."""
 
-_NOON: Final = 150e3
-"""Quotes a second when the day is quietest."""
-_OPEN: Final = 260e3
-"""By how much it is busier at the open,"""
-_OPEN_LASTS: Final = 30.0
-"""which goes by in so many seconds."""
-_CLOSE: Final = 170e3
-_CLOSE_LASTS: Final = 30.0
-_NOISE: Final = 0.2
-"""Deviation of a second's rate, as a share."""
-_BURSTS: Final = 12
-"""Of a day,"""
-_BURST: Final = 0.5
-"""each by so much above the rest,"""
-_BURST_LASTS: Final = 2.0
-"""and falling off in so many seconds."""
+_NOON: Final = 120e3
+"""Quotes a second when the day is quietest,"""
+_OPEN: Final = 380e3
+"""by how much it is busier at the open,"""
+_OPEN_LASTS: Final = 46.0
+"""which fades in so many seconds,"""
+_CLOSE: Final = 380e3
+"""and at the close,"""
+_CLOSE_LASTS: Final = 9.0
+"""which comes in so many."""
+_SLOW: Final = 0.1
+"""Deviation of what lasts for a while, as a share,"""
+_SLOW_LASTS: Final = 20.0
+"""and for how many seconds it does."""
+_FAST: Final = 0.14
+"""Deviation of a single second, as a share."""
 
 
 def quotes(name: str, seed: int, data: str | None = None) -> Floats:
@@ -74,22 +81,39 @@ def shares(data: str | None = None) -> Mapping[str, float]:
 
 
 def _walk(seed: int) -> Floats:
-    walk = RandomWalk(start=_START, step=_MOVE, low=_LOW, high=_HIGH, seed=seed)
-    return walk.rate(np.arange(float(SECONDS["rwalk"])))
+    at = np.arange(float(SECONDS["rwalk"]))
+    for attempt in count_up(1):
+        walk = RandomWalk(
+            start=_START, step=_MOVE, low=_LOW, high=_HIGH, seed=_TRIES * seed + attempt
+        )
+        rates = walk.rate(at)
+        if _typical(rates):
+            break
+    return rates
+
+
+def _typical(rates: Floats) -> bool:
+    off = abs(rates.mean() / _MEAN - 1.0), abs(rates.std() / _SPREAD - 1.0)
+    return all(share <= near for share, near in zip(off, _NEAR, strict=True))
 
 
 def _day(random: np.random.Generator) -> Floats:
     at = np.arange(float(SECONDS["day"]))
-    calm = (
-        _NOON
-        + _OPEN * np.exp(-at / _OPEN_LASTS)
-        + _CLOSE * np.exp((at - SECONDS["day"]) / _CLOSE_LASTS)
-    )
-    noise = np.exp(_NOISE * random.standard_normal(len(at)) - _NOISE**2 / 2.0)
-    since = at[:, None] - random.uniform(0.0, SECONDS["day"], _BURSTS)
-    bursts = np.where(since >= 0.0, np.exp(-np.maximum(since, 0.0) / _BURST_LASTS), 0.0)
-    rates: Floats = calm * noise * (1.0 + _BURST * bursts.sum(axis=1))
+    opening = _OPEN * np.exp(-at / _OPEN_LASTS)
+    closing = _CLOSE * np.exp((at - SECONDS["day"]) / _CLOSE_LASTS)
+    swings = _SLOW * _lasting(random.standard_normal(len(at)), _SLOW_LASTS)
+    noise = _FAST * random.standard_normal(len(at))
+    rates: Floats = (_NOON + opening + closing) * np.exp(swings + noise)
     return rates
+
+
+def _lasting(draws: Floats, seconds: float) -> Floats:
+    """Of unit variance like the draws, but forgotten only in so many seconds."""
+    kept = np.exp(-1.0 / seconds)
+    values = draws.copy()
+    for second in range(1, len(draws)):
+        values[second] = kept * values[second - 1] + np.sqrt(1.0 - kept**2) * draws[second]
+    return values
 
 
 def _frequencies(path: Path) -> list[float]:

@@ -85,6 +85,7 @@ class Backing:
             root / "index",
             root / "results",
         )
+        self._opened: dict[str, Rows] = {}
 
     def create(self) -> None:
         """Make the folders."""
@@ -103,8 +104,11 @@ class Backing:
         return joined(parts, dtype)
 
     def _open(self, name: str) -> Rows:
-        rows: Rows = np.load(self._files / name, mmap_mode="r", allow_pickle=False)
-        return rows
+        """A file, opened once for all its pieces."""
+        if name not in self._opened:
+            mapped = np.load(self._files / name, mmap_mode="r", allow_pickle=False)
+            self._opened[name] = np.asarray(mapped)
+        return self._opened[name]
 
     def entries(self, step: int, keys: Iterable[str]) -> dict[str, Entry]:
         """What was known of these keys, and of all keys with pending rows, after a step."""

@@ -3,7 +3,7 @@
 Both route rows to replicas and collect what these put out; nothing else differs.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from penstock.core.routing import Routing
 from penstock.query.keyed.task import ARRIVAL, REPLICA, ReplicaTask, route
 
 
@@ -39,10 +40,11 @@ class OnSpark:
         if task.settling:  # nobody's rows, but a task for everyone
             turns = rows.sparkSession.range(0, task.table.replicas, 1, task.table.replicas)
             return turns.mapInArrow(task, put_out).toArrow()
-        splitter = partial(route, key=task.work.key, table=task.table)
         added = [StructField(REPLICA, IntegerType()), StructField(ARRIVAL, LongType())]
         return (
-            rows.mapInArrow(splitter, StructType([*rows.schema.fields, *added]))
+            rows.mapInArrow(
+                splitter(task.work.key, task.table), StructType([*rows.schema.fields, *added])
+            )
             .repartitionById(task.table.replicas, REPLICA)
             .mapInArrow(task, put_out)
             .toArrow()
@@ -54,6 +56,11 @@ class OnSpark:
         """By Spark's own comparison; rows without a key are among the others."""
         among = sql.coalesce(sql.col(column).isin(*keys), sql.lit(False))
         return rows.where(among), rows.where(~among)
+
+
+def splitter(key: str, table: Routing) -> Callable[..., Iterator[pa.RecordBatch]]:
+    """What routes rows by a column, to be given to `mapInArrow`."""
+    return partial(route, key=key, table=table)
 
 
 class InProcess:

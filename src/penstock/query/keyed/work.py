@@ -91,17 +91,14 @@ class KeyedWork(Protocol):
 
 
 def joined(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
-    """Rows one after the other; numpy's own way compares the columns of every part first.
+    """Rows one after the other, as bytes: numpy would copy them column by column.
 
     >>> row = np.array([(7,)], [("number", "i8")])
     >>> joined([row, row], row.dtype)["number"].tolist()
     [7, 7]
     """
-    whole, begin = np.empty(sum(map(len, parts)), dtype), 0
-    for part in parts:
-        whole[begin : begin + len(part)] = part
-        begin += len(part)
-    return whole
+    plain = np.dtype((np.void, dtype.itemsize))
+    return np.concatenate([np.empty(0, plain), *(part.view(plain) for part in parts)]).view(dtype)
 
 
 def structured(table: pa.Table, dtype: np.dtype[Any]) -> Rows:
