@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from math import inf, isclose, nan
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +42,16 @@ def test_a_step_without_watts_is_no_step_at_zero_watts() -> None:
     spending = found([tick(4), tick(4, 10.0)])
     assert (spending.joules, spending.seconds, spending.watts_mean) == (40.0, 4.0, 10.0)
     assert spending.frequency_mean is None
+
+
+def test_a_row_costs_what_the_steps_took_that_know_their_rows_and_their_watts() -> None:
+    ticks = [tick(4), tick(4, 10.0), tick(4, 10.0), tick(4, 30.0)]
+    spending = energy(ticks, np.array([1000.0, 10.0, nan, 30.0]))
+    assert spending is not None
+    assert spending.joules_per_row == (40 + 120) / 40
+    idle = energy(ticks, np.zeros(4))
+    assert idle is not None
+    assert idle.joules_per_row is None
 
 
 def test_a_run_that_knows_neither_power_nor_clock_has_no_energy() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -206,13 +207,15 @@ def test_charts_of_one_page_have_bars_of_one_length() -> None:
 def test_the_page_of_a_run_shows_the_charts_instead_of_the_numbers(tmp_path: Path) -> None:
     results = {**published(RISING, FALLING, symbol=EVIL), "windows": 9}
     ticks = demo(3)
-    with RunFolder.create(tmp_path / "run", run_settings()) as folder:
+    started = datetime(2027, 1, 15, 14, tzinfo=timezone(timedelta(hours=2)))
+    with RunFolder.create(tmp_path / "run", run_settings(started=started)) as folder:
         for tick in ticks:
             folder.write(tick)
         folder.finish(replace(summarise(ticks, None), results=results))
     page = read(tmp_path / "run")
     assert "Candlesticks" in page.text("h2")
     assert EVIL in page.text("h3")
+    assert "14:00:00 open 10" in page.text("title")
     assert page.all("img") == []
     assert "candlesticks" not in page.text("dt")
     assert "windows" in page.text("dt")

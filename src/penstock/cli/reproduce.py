@@ -4,9 +4,11 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from signal import SIGINT
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock import __version__
@@ -17,8 +19,10 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
-    from penstock.experiment.papers.game import Settings
+    from penstock.experiment.papers import game, mpc
     from penstock.experiment.reproduction import Reproduction
+
+    Settings = game.Settings | mpc.Settings
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
 EXAMPLES: Final = """\
@@ -26,12 +30,17 @@ examples:
   penstock reproduce game                          all of it: 100 seeds, a few minutes
   penstock reproduce game --seeds 5                a first look, in seconds
   penstock reproduce game --workload rwalk --jobs 4 --out runs/rwalk
+  penstock reproduce mpc                           all of it: 5 seeds, a few minutes
+  penstock reproduce mpc --seeds 1 --workload day
+  penstock reproduce mpc --data hft                with the published walk and frequencies
   penstock reproduce game --json --quiet | jq '.claims[] | select(.holds | not)'
 
 papers:
   game    control of a whole flow graph by agents that play a game (Tab. IV and V, Fig. 12 to 17)
+  mpc     predictive control of a keyed operator and its clock (Tab. 5 to 7, Fig. 11 to 17)
 """
-PAPERS: Final = ("game",)
+PAPERS: Final = {"game": "repetitions", "mpc": "runs"}
+"""What each paper's work is counted in."""
 RESULTS: Final = "results.json"
 REPORT: Final = "report.html"
 _LEAST_FREE: Final = 20_000_000
@@ -39,15 +48,23 @@ _LEAST_FREE: Final = 20_000_000
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `reproduce` takes."""
-    parser.add_argument("paper", metavar="PAPER", type=something, help="game")
-    parser.add_argument("--seeds", metavar="N", type=int, help="repetitions (100)")
-    parser.add_argument("--steps", metavar="N", type=int, help="control steps of each (600)")
+    parser.add_argument("paper", metavar="PAPER", type=something, help="game or mpc")
+    parser.add_argument("--seeds", metavar="N", type=int, help="repetitions (game 100, mpc 5)")
+    parser.add_argument(
+        "--steps", metavar="N", type=int, help="control steps of each (game 600, mpc all)"
+    )
     parser.add_argument(
         "--workload",
         metavar="W",
         type=something,
         action="append",
-        help="only this one, as often as you like (cyclic, trend, rwalk)",
+        help="only this one, as often as you like (game: cyclic, trend, rwalk; mpc: rwalk, day)",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        type=something,
+        help="folder of the published workload, in place of a generated one (mpc)",
     )
     parser.add_argument("--jobs", metavar="N", type=int, help="processes (as many as cores)")
     parser.add_argument(
@@ -95,21 +112,31 @@ def _carry_out(
 
 def _settings(args: Namespace) -> "Settings":
     from penstock.cli.checkup import usable_cores
-    from penstock.experiment.papers.game import Settings
 
-    given = {"seeds": args.seeds, "steps": args.steps, "jobs": args.jobs}
-    chosen: dict[str, Any] = {name: n for name, n in given.items() if n is not None}
+    given = {name: getattr(args, name) for name in ("seeds", "steps", "jobs", "data")}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if args.workload:
         chosen["workloads"] = tuple(dict.fromkeys(args.workload))
-    return Settings(**{"jobs": usable_cores(), **chosen})
+    return _make(args.paper, {"jobs": usable_cores(), **chosen})
+
+
+def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
+    from penstock.experiment.papers import game, mpc
+
+    kind = mpc.Settings if paper == "mpc" else game.Settings
+    for name in chosen.keys() - {field.name for field in fields(kind)}:
+        raise SettingError(f"paper {paper} takes no --{name}, got {chosen[name]!r}; leave it out")
+    return kind(**chosen)
 
 
 def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
     from penstock.cli.progress import progress
-    from penstock.experiment.papers.game import reproduce
+    from penstock.experiment.papers import game, mpc
 
-    with progress("repetitions", quiet=args.quiet) as tell:
-        return reproduce(settings, tell)
+    with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
+        if isinstance(settings, mpc.Settings):
+            return mpc.reproduce(settings, tell, clock=perf_counter)
+        return game.reproduce(settings, tell)
 
 
 @contextmanager

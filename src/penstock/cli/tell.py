@@ -180,10 +180,19 @@ def _executors(summary: "Summary") -> str:
 def _changes(summary: "Summary") -> str:
     told = f"{summary.reconfigurations}, of which {_kinds(summary)}"
     if summary.failed_tasks:
-        told += f"; {summary.failed_tasks} tasks failed"
+        told += f"; {_count(summary.failed_tasks, 'task')} failed"
     if summary.steps_with_gaps:
-        told += f"; {summary.steps_with_gaps} steps lacked a measurement"
+        told += f"; {_count(summary.steps_with_gaps, 'step')} lacked a measurement"
     return told
+
+
+def _count(count: int, what: str) -> str:
+    """How many of what.
+
+    >>> _count(1, "task"), _count(1200, "task")
+    ('1 task', '1,200 tasks')
+    """
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _kinds(summary: "Summary") -> str:

@@ -6,16 +6,14 @@ mistakes silence for idleness scales a busy pipeline in.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Final
 
 from penstock.core.routing import Routing
 
 
-def unrecorded(default: Any) -> Any:
-    """A field that recordings leave out: it would be most of them, and nobody reads it there."""
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata={"record": False})
-    return field(default=default, metadata={"record": False})
+UNRECORDED: Final = MappingProxyType({"record": False})
+"""Marks a field that recordings leave out: it would be most of them, and nobody reads it there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +72,9 @@ class ModuleReading:
     """Coefficient of variation of the time between two rows that came."""
     waiting_time: float | None = None
     """Mean seconds that a row waited, from its arrival until a replica took it up."""
-    keys: KeyLoads | None = unrecorded(None)
+    keys: KeyLoads | None = field(default=None, metadata=UNRECORDED)
     """Of a module whose rows are routed by key."""
-    routing: Routing | None = unrecorded(None)
+    routing: Routing | None = field(default=None, metadata=UNRECORDED)
     """The routing table in force, where rows are routed by key."""
     batch_duration: float | None = None
     """Mean seconds a micro-batch took, from trigger to commit."""
@@ -140,7 +138,7 @@ class Configuration:
     """
 
     degrees: Mapping[str, int]
-    routing: Mapping[str, Routing] = unrecorded({})
+    routing: Mapping[str, Routing] = field(default_factory=dict, metadata=UNRECORDED)
     """By module, the table for its new degree; a module without one keeps its own, or spreads its
     keys afresh where its degree changes."""
     frequency: float | None = None

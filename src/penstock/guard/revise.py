@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.signals import Configuration, Decision
+from penstock.core.signals import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Ruling:
 def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Decision:
     """The decision under a rule for each module and its degree, where None lets it pass.
 
+    >>> from penstock.core.signals import Configuration
     >>> plan = Decision(configuration=Configuration(degrees={"counter": 9}), why="load doubled")
     >>> ruled = revise(plan, lambda name, degree: Ruling(8, f"{name} limited to 8"))
     >>> ruled.configuration.degrees, ruled.why

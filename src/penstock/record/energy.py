@@ -37,6 +37,8 @@ class Energy:
     """GHz, weighted by time, over the steps that know it."""
     modelled_share: float | None
     """Share of those seconds whose watts come from the model: 1 is all of them, 0 none."""
+    joules_per_row: float | None = None
+    """Over the steps that know both their watts and their rows."""
 
     @property
     def origin(self) -> str:
@@ -46,8 +48,11 @@ class Energy:
         return {0.0: "measured", 1.0: "modelled"}.get(self.modelled_share, "partly modelled")
 
 
-def energy(ticks: Sequence[Tick]) -> Energy | None:
-    """The energy of a run; None where no step knows its watts or its clock."""
+def energy(ticks: Sequence[Tick], rows: Column | None = None) -> Energy | None:
+    """The energy of a run; None where no step knows its watts or its clock.
+
+    `rows` is how many rows each step processed, NaN where that is unknown.
+    """
     watts, clock, lengths = watt(ticks), frequency(ticks), steps(ticks)
     if np.isnan(watts).all() and np.isnan(clock).all():
         return None
@@ -59,6 +64,7 @@ def energy(ticks: Sequence[Tick]) -> Energy | None:
         watts_mean=_mean(watts, lengths),
         frequency_mean=_mean(clock, lengths),
         modelled_share=float(modelled / seconds) if seconds else None,
+        joules_per_row=None if rows is None else _ratio(watts * lengths, rows),
     )
 
 
@@ -124,6 +130,11 @@ def _mean(values: Column, seconds: Column) -> float | None:
     known = ~np.isnan(values)
     weight = seconds[known].sum()
     return float((values[known] * seconds[known]).sum() / weight) if weight > 0 else None
+
+
+def _ratio(values: Column, by: Column) -> float | None:
+    known = ~np.isnan(values * by)
+    return float(values[known].sum() / by[known].sum()) if by[known].sum() > 0 else None
 
 
 def _finite(values: Sequence[float | None]) -> Column:

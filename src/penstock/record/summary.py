@@ -169,7 +169,7 @@ def summarise(
         steps_with_gaps=int(_gaps(ticks).sum()),
         modules=found,
         cost=_all_of([module.cost for module in found.values()]),
-        energy=energy(ticks),
+        energy=energy(ticks, processed),
     )
 
 

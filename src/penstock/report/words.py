@@ -168,11 +168,10 @@ def _energy_tiles(summary: Summary) -> tuple[Tile, ...]:
     energy = summary.energy
     if energy is None:
         return ()
-    rows, ghz = summary.rows_processed, energy.frequency_mean
-    a_row = energy.joules / rows if energy.joules is not None and rows else None
+    ghz = energy.frequency_mean
     known = [
         ("Energy", _quantity(energy.joules, "J")),
-        ("Energy a row", _quantity(a_row, "J")),
+        ("Energy a row", _quantity(energy.joules_per_row, "J")),
         ("Power, mean", _quantity(energy.watts_mean, "W")),
         ("Clock, mean", UNKNOWN if ghz is None else f"{ghz:.3g} GHz"),
     ]

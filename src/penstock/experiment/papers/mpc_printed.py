@@ -23,21 +23,26 @@ BETA: Final = 0.5
 GAMMA: Final = 0.4
 
 COMPARISON: Final[dict[str, dict[str, float]]] = {
-    "rules-90": {
+    "rules-90 4s": {
         "reconfigurations": 39.17,
         "violations": 62.0,
         "amplitude": 1.07,
         "replicas": 4.63,
     },
-    "rules-95": {"reconfigurations": 29.0, "violations": 59.0, "amplitude": 1.06, "replicas": 4.58},
-    "spl": {"reconfigurations": 40.18, "violations": 58.0, "amplitude": 1.0, "replicas": 4.63},
-    "th-node-4s": {
+    "rules-95 4s": {
+        "reconfigurations": 29.0,
+        "violations": 59.0,
+        "amplitude": 1.06,
+        "replicas": 4.58,
+    },
+    "spl 4s": {"reconfigurations": 40.18, "violations": 58.0, "amplitude": 1.0, "replicas": 4.63},
+    "th-node 4s": {
         "reconfigurations": 11.0,
         "violations": 56.0,
         "amplitude": 1.0,
         "replicas": 4.51,
     },
-    "th-node-2s": {
+    "th-node 2s": {
         "reconfigurations": 24.77,
         "violations": 54.0,
         "amplitude": 1.04,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from penstock.experiment.papers.mpc_operator import (
     MOST_REPLICAS,
     NAME,
     QUOTES,
+    SERVICE_TIME,
     Start,
     enough,
     open_operator,
@@ -22,6 +24,9 @@ from penstock.experiment.papers.mpc_workloads import quotes, shares
 from penstock.plant.twin.state import Array
 
 Floats = NDArray[np.float64]
+
+QUEUE: Final = 256
+"""Rows that the queue before a replica holds, where somebody asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +109,27 @@ def play(case: Case) -> Course:
     decide = policy(case.variant, operator(start.replicas), case.workload)
     tally, seen = Tally(len(rates)), []
     for observation in twin.readings():
-        tally.take_in(twin.journal())
+        rows = twin.journal()
+        tally.take_in(rows)
         if observation.at - observation.step < len(rates):
             seen.append(observation)
-            twin.apply(decide(observation))
+            told = at_splitter(observation, rows) if case.variant.strategy == "spl" else observation
+            twin.apply(decide(told))
     return _course(seen, tally)
+
+
+def at_splitter(seen: Observation, rows: Array) -> Observation:
+    """What SPL sees: rows that could not be sent on at once, told as rows that it misses.
+
+    Its congestion index is the share of rows that find the queue before their replica full. Queues
+    of the twin are endless, so these are the rows that waited for as long as a full one takes.
+    """
+    reading = seen.modules[NAME]
+    if not len(rows) or reading.processed_rate is None:
+        return seen
+    blocked = float((rows["begun"] - rows["arrived"] > QUEUE * SERVICE_TIME).mean())
+    sent = reading.processed_rate / max(1.0 - blocked, 1.0 / len(rows))
+    return replace(seen, modules={NAME: replace(reading, arrival_rate=sent)})
 
 
 def first(variant: Variant, workload: str, rate: float) -> Start:

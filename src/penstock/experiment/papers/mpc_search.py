@@ -8,7 +8,8 @@ from typing import Final
 from penstock.core.signals import ModuleReading, Observation
 from penstock.experiment.papers import mpc_printed as printed
 from penstock.experiment.papers.mpc_operator import FASTEST, NAME, QUOTES, VOLTAGES, operator
-from penstock.experiment.papers.mpc_strategies import HEADROOM, HOLT, SCALE
+from penstock.experiment.papers.mpc_runs import first
+from penstock.experiment.papers.mpc_strategies import HEADROOM, HOLT, SCALE, Variant
 from penstock.forecast import Holt
 from penstock.policy.mpc import Prices, Problem, Trajectory, branch_and_bound, solve
 from penstock.policy.mpc.pilot import Optimiser, Pilot
@@ -16,6 +17,8 @@ from penstock.policy.mpc.pilot import Optimiser, Pilot
 Clock = Callable[[], float]
 """Tells seconds, from whenever."""
 
+VARIANT: Final = Variant(strategy="th-power")
+"""Whose decisions are looked at."""
 HORIZONS: Final = (1, 2, 3)
 DECISIONS: Final = 30
 SEARCHES: Final[dict[str, Optimiser]] = {
@@ -82,21 +85,20 @@ def efforts(rates: Sequence[float], clock: Clock | None = None) -> tuple[Effort,
 def _effort(horizon: int, rates: Sequence[float], clock: Clock | None) -> Effort:
     probe = Probe(clock)
     prices = Prices(
-        strategy="th-power",
-        alpha=printed.ALPHA["th-power"]["rwalk"],
+        strategy=VARIANT.strategy,
+        alpha=printed.ALPHA[VARIANT.strategy]["rwalk"],
         beta=printed.BETA,
         gamma=printed.GAMMA,
         scale=SCALE,
         headroom=HEADROOM,
         voltages=VOLTAGES,
     )
-    pilot = Pilot(
-        operator()[NAME], prices, Holt(**HOLT["rwalk"]), horizon=horizon, optimiser=probe
-    )
-    degree, at = 6, FASTEST
+    pilot = Pilot(operator()[NAME], prices, Holt(**HOLT["rwalk"]), horizon=horizon, optimiser=probe)
+    start = first(VARIANT, "rwalk", rates[0])
+    degree, at = start.replicas, start.clock
     for rate in rates:
         reading = ModuleReading(arrival_rate=rate / QUOTES, running=degree)
-        pilot.take_in(Observation(at=0.0, step=1.0, modules={NAME: reading}, frequency=at))
+        pilot.take_in(Observation(at=0.0, step=1.0, modules={NAME: reading}, frequency=FASTEST))
         course = pilot.course(degree=degree, clock=at, clocks=VOLTAGES.frequencies)
         degree, at = course.replicas, course.clock
     return probe.effort(horizon)

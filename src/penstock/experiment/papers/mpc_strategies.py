@@ -6,7 +6,7 @@ from typing import Final
 from penstock.core.graph import FlowGraph
 from penstock.core.roles import Policy
 from penstock.experiment.papers import mpc_printed as printed
-from penstock.experiment.papers.mpc_operator import VOLTAGES
+from penstock.experiment.papers.mpc_operator import SERVICE_TIME, VOLTAGES
 from penstock.policy import Static
 from penstock.policy.mpc import STRATEGIES, Mpc
 from penstock.policy.rules import Rules
@@ -17,8 +17,9 @@ THRESHOLD: Final = {"rwalk": 1.5e-3, "day": 7e-3}
 KEEPS_UP: Final = 0.95
 """Results by triggering tuples of a second, under which quality is missed."""
 HOLT: Final = {"rwalk": {"a": 1.0, "b": 0.015}, "day": {"a": 0.67, "b": 0.26}}
-SCALE: Final = 1e-3
-"""Seconds of service time that alpha is the price of: the paper names no unit for its prices."""
+SCALE: Final = SERVICE_TIME
+"""Seconds of effective service time that alpha is the price of: what a single replica has, which is
+the most there can be. The paper divides its prices by such bounds (Section 3.3.1)."""
 HEADROOM: Final = 0.95
 """Busy share at which a replica is taken to be full."""
 

@@ -45,7 +45,7 @@ _MEAN, _SPREAD = 297e3, 73e3
 _NEAR: Final = (0.05, 0.15)
 """these shares of them."""
 
-_NOON: Final = 120e3
+_NOON: Final = 122e3
 """Quotes a second when the day is quietest,"""
 _OPEN: Final = 380e3
 """by how much it is busier at the open,"""
@@ -55,11 +55,11 @@ _CLOSE: Final = 380e3
 """and at the close,"""
 _CLOSE_LASTS: Final = 9.0
 """which comes in so many."""
-_SLOW: Final = 0.1
+_SLOW: Final = 0.08
 """Deviation of what lasts for a while, as a share,"""
 _SLOW_LASTS: Final = 20.0
 """and for how many seconds it does."""
-_FAST: Final = 0.14
+_FAST: Final = 0.1
 """Deviation of a single second, as a share."""
 
 
