@@ -1,5 +1,6 @@
 """Work by key while keys change hands: what must hold whatever happens, without Spark."""
 
+import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -180,6 +181,17 @@ def test_what_a_failed_step_left_in_memory_is_not_believed(bench: Bench) -> None
     InProcess().run(table([("A", 1, 100), ("A", 2, 100)]), task)  # and nobody commits it
     bench.operator.take(table([("A", 1, 2)]), 1)
     assert bench.results[2] == [("A", 1, 3, 2)]
+
+
+def test_what_is_remembered_of_another_store_in_the_same_place_is_not_believed(
+    tmp_path: Path,
+) -> None:
+    for value in (1, 100):
+        bench = Bench(tmp_path / "store")
+        bench.operator.take(table([("A", 0, value)]), 0)
+        bench.operator.take(table([("A", 1, 0)]), 1)
+        assert bench.results[2] == [("A", 1, value, 2)]
+        shutil.rmtree(tmp_path / "store")
 
 
 def test_files_do_not_pile_up(bench: Bench) -> None:

@@ -14,6 +14,8 @@ from penstock.query.keyed.work import KeyedWork, Rows
 class Acquisition:
     """The rows of keys, as they come."""
 
+    store: str
+    """Its name, by which this process knows what it has of it."""
     backing: Backing
     work: KeyedWork
     wanted: Mapping[str, Entry]
@@ -52,7 +54,7 @@ class Acquisition:
                 self._news.notify()
 
     def _read(self, key: str, entry: Entry) -> Rows:
-        return HERE.acquire(self.backing, key, entry, self.work.keep, self.work.dtype)
+        return HERE.acquire(self.store, self.backing, key, entry, self.work)
 
     def _tell(self, key: str, rows: Rows) -> None:
         with self._news:

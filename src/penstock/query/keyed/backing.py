@@ -6,6 +6,7 @@ read by whoever owns it next while its old owner is busy with other things. A st
 its index stands; files that no index names are never read.
 
     store/
+      name                         of this store alone
       files/ab12.npy               rows of several keys, one after the other
       index/000000000014.arrow     for every key: rows ever accepted, pieces, pending pieces
       results/000000000014.arrow   what came of the step
@@ -85,12 +86,19 @@ class Backing:
             root / "index",
             root / "results",
         )
+        self._name = root / "name"
         self._opened: dict[str, Rows] = {}
 
     def create(self) -> None:
-        """Make the folders."""
+        """Make the folders, and a name that no other store ever had."""
         for folder in (self._files, self._indices, self._results):
             folder.mkdir(parents=True, exist_ok=True)
+        if not self._name.exists():
+            self._name.write_text(uuid4().hex)
+
+    def identity(self) -> str:
+        """The name of the store, by which memories of one that lay here before are told apart."""
+        return self._name.read_text()
 
     def write(self, rows: Rows) -> str:
         """Rows in a new file; returns its name."""

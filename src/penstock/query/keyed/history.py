@@ -6,12 +6,12 @@ to date with the pieces that were written since, and read from the start only wh
 
 import threading
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from penstock.query.keyed.backing import Backing, Entry, Piece
-from penstock.query.keyed.work import Rows, joined
+from penstock.query.keyed.work import KeyedWork, Rows, joined
 
 MOST_BYTES: Final = 256 * 2**20
 """Memory for rows of keys in one process; those not used for longest go first."""
@@ -36,15 +36,18 @@ class Histories:
         count, rows = self._known.get((store, key), (-1, None))
         return rows if count == entry.count else None
 
-    def acquire(self, backing: Backing, key: str, entry: Entry, keep: int, dtype: Any) -> Rows:
+    def acquire(
+        self, store: str, backing: Backing, key: str, entry: Entry, work: KeyedWork
+    ) -> Rows:
         """The rows of a key, from this process and from the store."""
-        count, known = self._known.get((backing.path, key), (0, np.empty(0, dtype)))
+        keep, dtype = work.keep, work.dtype
+        count, known = self._known.get((store, key), (0, np.empty(0, dtype)))
         if not 0 <= count <= entry.count:  # a batch that failed had gone further
             count, known = 0, np.empty(0, dtype)
         missing = min(entry.count - count, keep)
         newer = backing.read(tail(entry.pieces, missing), dtype)
         rows = joined([known, newer], dtype)[-keep:]
-        self.put(backing.path, key, entry.count, rows)
+        self.put(store, key, entry.count, rows)
         return rows
 
     def put(self, store: str, key: str, count: int, rows: Rows) -> None:

@@ -130,6 +130,7 @@ class KeyedOperator:
     def _task(self, step: int, moved: frozenset[str], *, settling: bool = False) -> ReplicaTask:
         return ReplicaTask(
             store=self.store,
+            identity=self._backing.identity(),
             step=step,
             before=self._step,
             table=self.table,

@@ -84,6 +84,8 @@ class ReplicaTask:
     """Work of all replicas in one step; give it to `mapInArrow` behind `repartitionById`."""
 
     store: str
+    identity: str
+    """The name of the store."""
     step: int
     """The step before it is the one whose state is taken up."""
     before: int | None
@@ -175,10 +177,11 @@ class _Run:
 
     def results(self) -> Iterator[pa.RecordBatch]:
         """Work, write, tell."""
-        at_hand = {k: HERE.get(self._task.store, k, self._entry(k)) for k in self._fresh}
+        at_hand = {k: HERE.get(self._task.identity, k, self._entry(k)) for k in self._fresh}
         ready = {key: rows for key, rows in at_hand.items() if rows is not None}
         missing = sorted(self._fresh.keys() - ready.keys(), key=self._may_wait)
         fetching = Acquisition(
+            self._task.identity,
             self._backing,
             self._work,
             {key: self._entry(key) for key in missing},
@@ -262,7 +265,7 @@ class _Run:
             state = joined([old, rows], work.dtype)[-work.keep :]
             whole = len(entry.pieces) + 1 > LONGEST_CHAIN or len(rows) >= work.keep
             self._set(key, state if whole else rows, whole=whole, accepted=len(rows))
-            HERE.put(self._task.store, key, entry.count + len(rows), state)
+            HERE.put(self._task.identity, key, entry.count + len(rows), state)
 
     def _leave_pending(self) -> None:
         for key, rows in self._fresh.items():
