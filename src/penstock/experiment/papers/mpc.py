@@ -139,10 +139,11 @@ def _seconds(settings: Settings, workload: str) -> int:
 
 
 def _remarks(settings: Settings) -> Iterator[str]:
+    seeds = f"{settings.seeds} seed{'s' * (settings.seeds > 1)}"
     yield (
-        f"{settings.seeds} seed{'s' * (settings.seeds > 1)}; a decision in every second but for Tab. 7. Simulated tuple by "
-        f"tuple: rows are triggering tuples, one in {QUOTES} quotes, and every strategy meets the "
-        "same ones with the same running times."
+        f"{seeds}; a decision in every second but for Tab. 7. Simulated tuple by tuple: rows are "
+        f"triggering tuples, one in {QUOTES} quotes, and every strategy meets the same ones with "
+        "the same running times."
     )
     yield (
         f"A triggering tuple takes {1e3 * SERVICE_TIME:g} ms at 2 GHz, read from Section 5.2.2 (6 "
@@ -151,8 +152,9 @@ def _remarks(settings: Settings) -> Iterator[str]:
         "the strategy would choose for its first second."
     )
     yield (
-        "The trading day is generated, its height and noise chosen by us so that "
-        "strategies take about as many replicas and reconfigure about as often as in Tab. 7. "
+        "The trading day is generated. Its shape and noise were fitted to Tab. 7: to its replicas, "
+        "its reconfigurations and its order, which holds on about one in seven of the days that we "
+        "tried. "
         + (
             "The random walk has the published one's start, bounds, moves, mean (5 %) and "
             "deviation (15 %); keys have its shares."

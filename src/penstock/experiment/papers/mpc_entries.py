@@ -40,7 +40,10 @@ def scores(outcomes: Sequence[Outcome], workload: str, variant: Variant) -> list
 
 
 def _searches(efforts: Sequence[Effort]) -> Iterator[Entry]:
-    paper = {"explored": printed.EXPLORED, "seconds": printed.SEARCH_TIME}
+    paper: dict[str, Mapping[int, float]] = {
+        "explored": printed.EXPLORED,
+        "seconds": printed.SEARCH_TIME,
+    }
     for effort in efforts:
         for quantity in ("explored", "seconds"):
             for search, value in getattr(effort, quantity).items():

@@ -140,6 +140,8 @@ def _bars(
             for workload in workloads
         ),
     )
+    if not any((line.y > 0).any() for line in chart.lines):
+        return Figure(number=number, title=title, charts=(), notes=("None in so few seconds.",))
     return Figure(number=number, title=title, charts=(chart,))
 
 

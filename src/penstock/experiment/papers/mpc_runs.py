@@ -86,12 +86,13 @@ class Tally:
     @property
     def latency(self) -> Floats:
         """Mean of each second; NaN where nothing was done."""
-        none = np.full(self.seconds, np.nan)
-        return np.divide(self.took, self.done, where=self.done > 0, out=none)
+        means: Floats = np.full(self.seconds, np.nan)
+        np.divide(self.took, self.done, where=self.done > 0, out=means)
+        return means
 
     def _by_second(self, at: Array, weights: Array | None = None) -> Floats:
         counted = np.bincount(at.astype(np.int64), weights, minlength=self.seconds)
-        return counted[: self.seconds].astype(np.float64)
+        return np.asarray(counted[: self.seconds], np.float64)
 
 
 def play(case: Case) -> Course:

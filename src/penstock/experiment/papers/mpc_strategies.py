@@ -48,6 +48,8 @@ class Variant:
         """What it is told apart by from others of its strategy."""
         if self.step > 1:
             return f"{self.step}s"
+        if not self.controlled:
+            return "peak"
         return f"sw-{self.horizon}" if self.switching else "nosw"
 
     @property

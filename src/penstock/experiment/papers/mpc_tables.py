@@ -65,7 +65,7 @@ def _table_5(entries: Sequence[Entry]) -> Table:
         ]
         rows.append((f"h = {horizon}", f"{printed.STATES[horizon]:,}", *cells))
     return Table(
-        title="Tab. 5: states explored by the controller, and time of a decision",
+        title="Tab. 5: states explored by the controller (lat-power), and time of a decision",
         header=(
             "horizon",
             "courses",
