@@ -291,3 +291,26 @@ def test_switching_costs_mean_fewer_changes_of_a_keyed_operator() -> None:
     settled = [s.modules["count"] for s in seen_with[5:]]
     kept_up = [m for m in settled if (m.processed_rate or 0) >= 0.95 * (m.arrival_rate or 0)]
     assert len(kept_up) >= 0.9 * len(settled)
+
+
+@pytest.mark.parametrize(("keys", "own"), [(0, False), (50, True)])
+def test_rows_routed_by_key_wait_before_their_own_replica(keys: int, own: bool) -> None:
+    """With a queue for each replica the same wait takes more of them."""
+    module = Module(
+        name="trade",
+        service_time=0.01,
+        service_cv=1.0,
+        max_replicas=20,
+        initial_replicas=8,
+        keys=keys,
+    )
+    graph = FlowGraph(source="trade", modules=(module,))
+
+    def chosen(own_queues: bool | None) -> int:
+        policy = Mpc(graph, strategy="lat-node", threshold=0.012, warm_up=0, own_queues=own_queues)
+        return policy(
+            seen(trade={"arrival_rate": 600.0, "running": 8, "service_time": 0.01})
+        ).configuration.degrees["trade"]
+
+    assert chosen(True) > chosen(False)
+    assert chosen(None) == chosen(own)

@@ -11,7 +11,6 @@ from typing import Final
 
 from penstock.core.routing import Routing
 
-
 UNRECORDED: Final = MappingProxyType({"record": False})
 """Marks a field that recordings leave out: it would be most of them, and nobody reads it there."""
 

@@ -83,7 +83,7 @@ def bars(chart: Chart) -> str:
 def _bar(name: str, colour: str, value: float, highest: float) -> str:
     if not np.isfinite(value):
         return ""
-    share = f"{100 * value / highest:.2f}%"
+    share = f"{100 * value / (highest or 1.0):.2f}%"
     return (
         f'<div class="{colour}"><i style="--share:{share}"></i>{number(value)} '
         f"<small>{escape(name)}</small></div>"

@@ -106,6 +106,7 @@ def controller(variant: Variant, graph: FlowGraph, workload: str) -> Mpc:
         headroom=HEADROOM,
         forecaster={"holt": HOLT[workload]},
         trust=False,
+        own_queues=False,
         voltages={str(clock): volts for clock, volts in VOLTAGES.volts.items()},
     )
 

@@ -80,6 +80,8 @@ class Outlook:
     service_cv: float = 1.0
     correction: float = 1.0
     """Measured by predicted waiting time: mpc, Expr. 8."""
+    own_queues: bool = False
+    """Whether rows wait before each replica, and not before all of them together."""
 
     @property
     def ideal(self) -> NDArray[np.float64]:
@@ -101,6 +103,7 @@ class Outlook:
             service_cv=self.service_cv,
             headroom=headroom,
             correction=self.correction,
+            own_queues=self.own_queues,
         )
         return times
 

@@ -32,6 +32,8 @@ class Known:
     module: Module
     arrival_cv: float = 1.0
     """Taken where it was never measured."""
+    own_queues: bool = False
+    """Whether each replica has a queue of its own."""
     service_cv: float | None = None
     correction: Correction = field(default_factory=Correction)
     _alone: float | None = None
@@ -88,5 +90,6 @@ class Known:
             arrival_cv=self.arrival_cv,
             service_cv=self.variability,
             headroom=headroom,
+            own_queues=self.own_queues,
         )
         self.correction.update(measured=wait, predicted=predicted)

@@ -58,6 +58,8 @@ class Pilot:
     """Seconds in which rows that wait are to be worked off."""
     arrival_cv: float = 1.0
     """Taken where it was never measured."""
+    own_queues: bool = False
+    """Whether each replica has a queue of its own."""
     steps: int = 0
     """Steps seen so far."""
     rate: float | None = None
@@ -68,7 +70,7 @@ class Pilot:
 
     def __post_init__(self) -> None:
         """Nothing was measured yet."""
-        self._known = Known(self.module, arrival_cv=self.arrival_cv)
+        self._known = Known(self.module, arrival_cv=self.arrival_cv, own_queues=self.own_queues)
         self._behind = np.zeros(self.horizon)
 
     def take_in(self, seen: Observation) -> None:
@@ -120,6 +122,7 @@ class Pilot:
             arrival_cv=self._known.arrival_cv,
             service_cv=self._known.variability,
             correction=self._known.correction.factor,
+            own_queues=self.own_queues,
         )
 
     def _course(self, options: Options, outlook: Outlook, best: Trajectory) -> Course:

@@ -86,6 +86,9 @@ class Mpc:
     """Steps in which nothing is decided."""
     arrival_cv: float = 1.0
     """Coefficient of variation of the times between rows, where it is not measured."""
+    own_queues: bool | None = None
+    """Whether each replica has a queue of its own, for latency strategies; the paper reckons with
+    one for all. True unless given where rows are routed by key, which makes it so."""
     optimiser: str = "dynamic-programming"
     """Or branch-and-bound, which finds the same."""
     trajectories: dict[str, Trajectory] = field(
@@ -163,14 +166,16 @@ class Mpc:
         )
 
     def _pilot(self, name: str, prices: Prices) -> Pilot:
+        module = self.graph[name]
         return Pilot(
-            self.graph[name],
+            module,
             prices,
             build_forecaster(self.forecaster, trust=self.trust),
             horizon=self.horizon,
             optimiser=OPTIMISERS[self.optimiser],
             catch_up=self.catch_up,
             arrival_cv=self.arrival_cv,
+            own_queues=module.keys > 0 if self.own_queues is None else self.own_queues,
         )
 
     def _check_numbers(self) -> None:
