@@ -1,22 +1,25 @@
 """Work by key while keys change hands: what must hold whatever happens, without Spark."""
 
 import shutil
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
 from penstock.query.keyed import PROTOCOLS, KeyedOperator, Setting
 from penstock.query.keyed.engine import InProcess
 from penstock.query.keyed.history import HERE
 from penstock.query.keyed.task import Told
+from penstock.query.keyed.work import recent
 from tests.keyed_work import Row, Sums, reference, table
 
 KEYS = "ABCDE"
@@ -199,6 +202,98 @@ def test_files_do_not_pile_up(bench: Bench) -> None:
         bench.step(number, [(key, 5 * number + place, 1) for place, key in enumerate(KEYS)])
     assert len(list((bench.store / "files").iterdir())) <= 8 + 1
     assert len(list((bench.store / "index").iterdir())) <= 4
+
+
+def failing(times: int, bench: Bench) -> None:
+    """Let the sink fail so many times, as where a disk is full."""
+    left = iter(range(times))
+
+    def sink(results: pa.Table, step: int) -> None:
+        if next(left, None) is not None:
+            raise OSError("no space")
+        bench.sink(results, step)
+
+    bench.operator.sink = sink
+
+
+def test_what_the_sink_could_not_take_is_given_to_it_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = [*moving(bench), ("A", 4, 5)]
+    failing(1, bench)
+    with pytest.raises(OSError, match="no space"):
+        bench.operator.settle()
+    bench.step(2, [("A", 4, 5)])
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+
+
+def test_a_new_life_gives_the_sink_what_the_old_one_could_not(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = [*moving(bench), ("A", 4, 5)]
+    failing(1, bench)
+    with pytest.raises(OSError, match="no space"):
+        bench.operator.settle()
+    bench.operator = bench.start()
+    bench.step(2, [("A", 4, 5)])
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+
+
+def test_rows_that_wait_are_worked_on_when_no_batch_comes_even_after_a_failure(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = moving(bench)
+    failing(1, bench)
+    give_up = time.monotonic() + 30
+    while len(bench.results) < 3 and time.monotonic() < give_up:
+        time.sleep(0.05)
+    came = [result for step in sorted(bench.results) for result in bench.results[step]]
+    assert sorted(came, key=lambda result: result[1]) == reference(fed)
+
+
+def test_a_store_that_is_long_past_a_batch_is_refused(bench: Bench) -> None:
+    for number in range(6):
+        bench.step(number, [("A", number, 1)])
+    with pytest.raises(UserError, match=r"batch 0 comes, and the store .* is long past it"):
+        bench.step(0, [("A", 0, 1)])
+
+
+def test_another_protocol_takes_over_what_waits(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fetch_delay=0.2)
+    fed = [*moving(bench), ("A", 4, 5), ("B", 5, 6)]
+    bench.setting = Setting(protocol="s-blk")
+    bench.operator = bench.start()
+    bench.operator.table = Routing(replicas=2, owners={"A": 0, "B": 0})
+    bench.step(2, fed[-2:], Routing(replicas=2, owners={"A": 1, "B": 0}))
+    assert sorted(bench.finish(), key=lambda result: result[1]) == reference(fed)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_rows_without_a_key_have_the_empty_one(tmp_path: Path, protocol: str) -> None:
+    bench = Bench(tmp_path, protocol=protocol)
+    bench.step(0, [("", 0, 1)], Routing(replicas=2, owners={"": 0}))
+    nameless = table([("", 1, 2), ("x", 2, 3), ("", 3, 4)])
+    keys = pa.array(["", None, ""], pa.string())
+    bench.operator.reroute(Routing(replicas=2, owners={"": 1}))
+    bench.operator.take(nameless.set_column(1, "key", keys), 1)
+    assert [count for _, _, _, count in bench.finish()] == [1, 2, 3, 4]
+
+
+def test_files_of_tasks_that_failed_are_swept_away(bench: Bench) -> None:
+    bench.step(0, [("A", 0, 1)])
+    InProcess().run(table([("A", 1, 100)]), bench.operator._task(2, frozenset()))
+    assert len(list((bench.store / "files").iterdir())) == 2
+    bench.operator = bench.start()
+    assert len(list((bench.store / "files").iterdir())) == 1
+
+
+def test_memory_of_rows_that_are_no_longer_needed_is_given_back() -> None:
+    rows = np.zeros(300_000, Sums.dtype)
+    assert recent(rows, 2).base is None
+
+
+def test_work_that_keeps_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="keep of the work must be at least 1 row, got 0"):
+        KeyedOperator(work=Sums(keep=0), store=str(tmp_path), sink=print, table=Routing(replicas=1))
 
 
 def test_refused_rows_are_counted_and_change_nothing(bench: Bench) -> None:

@@ -119,7 +119,7 @@ def _sentence(error: Exception) -> tuple[int, str]:
     if isinstance(error, PenstockError):
         return error.exit_code, str(error)
     if isinstance(error, MemoryError):
-        return 1, "there is not enough memory; lower max_replicas, the rate or the duration"
+        return 1, "there is not enough memory; lower max_replicas, keys, the rate or the duration"
     what = f"{type(error).__name__}{_first_line(error)}"
     return 1, f"something unexpected went wrong ({what}); set PENSTOCK_DEBUG=1 to see where"
 

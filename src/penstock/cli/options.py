@@ -3,8 +3,13 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
+from penstock.pipeline.find import built_in
+
+POLICIES: Final = ("incentive", "mpc", "nash", "rules", "social", "spl", "static", "threshold")
+"""Their names, as `penstock.policy` has them; its own list would take numpy to import."""
+
 _SHORTCUTS: Final = {
-    "policy": ("NAME", "static, threshold, nash, incentive, social"),
+    "policy": ("NAME", ", ".join(POLICIES)),
     "workload": ("W", "constant:300/s, daily:60/s..420/s, trace:FILE, ..."),
     "duration": ("D", "how long, such as 5m"),
     "step": ("D", "time between two decisions, such as 2s"),
@@ -25,7 +30,7 @@ def add_run_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "pipeline",
         metavar="PIPELINE",
-        help="a built-in pipeline (wordcount, recognition) or a file (my.yaml)",
+        help=f"a built-in pipeline ({', '.join(built_in())}) or a file (my.yaml)",
     )
     for name, (value, meaning) in _SHORTCUTS.items():
         parser.add_argument(f"--{name}", metavar=value, type=something, help=meaning)

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.options import add_run_options, overrides
+from penstock.cli.output import say
 
 if TYPE_CHECKING:
     from penstock.core.roles import Plant
@@ -16,7 +17,7 @@ EXAMPLES: Final = """\
 examples:
   penstock simulate wordcount
   penstock simulate wordcount --duration 1h --workload daily:60/s..600/s,period=1h
-  penstock simulate trading --policy mpc --set policy.strategy=th-power
+  penstock simulate trading --set policy.strategy=th-power
   penstock simulate wordcount --policy static --set policy.degrees=4 --seed 7
   penstock simulate graph.yaml --json --quiet | jq .executor_seconds_total
 """
@@ -31,8 +32,12 @@ def execute(args: Namespace) -> int:
     """Build the twin, and control the pipeline on it."""
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
+    from penstock.plant.twin.keyed_checks import refusal, shortfall
 
     file = load(args.pipeline, overrides(args))
+    left_out = shortfall(file.graph)
+    if left_out is not None and refusal(file.graph) is None:
+        say(left_out)
 
     def opener(_: "RunFolder") -> "AbstractContextManager[Plant]":
         return nullcontext(_twin(file))

@@ -209,5 +209,16 @@ def _results(summary: "Summary") -> Iterator[str]:
     """What the application came to, but for what the rows have told."""
     from penstock.record.results import LONGEST, results
 
-    for name, _, words in results(summary):
-        yield _row(name, words if len(words) <= LONGEST else "in the report")
+    for name, value, words in results(summary):
+        told = "none" if _is_bare(value) else words
+        yield _row(name, told if len(told) <= LONGEST else "in the report")
+
+
+def _is_bare(value: object) -> bool:
+    """Whether a result lists things, and there are none.
+
+    >>> _is_bare({"length": 5.0, "symbols": []}), _is_bare({"length": 5.0})
+    (True, False)
+    """
+    lists = [v for v in value.values() if isinstance(v, list)] if isinstance(value, dict) else []
+    return bool(lists) and not any(lists)

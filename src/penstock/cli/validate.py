@@ -22,9 +22,7 @@ _SORTS: Final = {
     "graph": ("a graph file", "fine for simulate; run needs `pipeline:` as well"),
     "allocation graph": ("an allocation graph", "for planning"),
 }
-_NO_ROOM: Final = (
-    "fine for simulate and for run --master; on a cluster of its own run would refuse it"
-)
+_REFUSES: Final = "would refuse it"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -69,10 +67,22 @@ def examine(file: str, overrides: list[str]) -> dict[str, Any]:
 
 
 def notes(checked: "Checked") -> list[str]:
-    """What is no mistake, but stands in the way of some commands."""
+    """What is no mistake, but stands in the way of some commands or is left out by them."""
+    from penstock.plant.twin.keyed_checks import refusal, shortfall
+
     file = checked.file
-    lack = file.lack_of_room() if file is not None and file.runnable else None
-    return [f"{_NO_ROOM}: {lack}"] if lack is not None else []
+    if file is None:
+        return []
+    untwinned, lack = refusal(file.graph), file.lack_of_room() if file.runnable else None
+    found = []
+    if lack is not None:
+        fine = "run --master" if untwinned else "simulate and for run --master"
+        found.append(f"fine for {fine}; on a cluster of its own run {_REFUSES}: {lack}")
+    if untwinned is not None:
+        fine = "fine for run; " if file.runnable and lack is None else ""
+        return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
+    caveat = shortfall(file.graph)
+    return found if caveat is None else [*found, caveat]
 
 
 def _found(
@@ -92,4 +102,6 @@ def _show(one: dict[str, Any]) -> None:
         print_line(mistake["message"])
     if one["ok"]:
         kind, fine = _SORTS[one["sort"]]
-        print_line(f"{one['file']}: {kind}, {'; '.join(one['notes']) or fine}")
+        refused = any(_REFUSES in note for note in one["notes"])
+        told = one["notes"] if refused else [fine, *one["notes"]]
+        print_line(f"{one['file']}: {kind}, {'; '.join(told)}")

@@ -13,7 +13,8 @@ from penstock.model.flow_graph import unpriced
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import APPLICATIONS, Part
-from penstock.pipeline.shape import misfits
+from penstock.pipeline.shape import misfits, misplaced_keys
+from penstock.plant.twin.keyed_checks import too_many_keys
 from penstock.policy import POLICIES, Static
 
 _STEPS: Final = 30
@@ -149,6 +150,18 @@ def read_application(draft: Draft, graph: FlowGraph | None) -> str | None:
 
 
 def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:
-    for misfit in misfits(graph, APPLICATIONS[application]):
-        place = () if misfit.module is None else (misfit.module, "operators")
+    shape, sound = APPLICATIONS[application], not draft.mistakes
+    found = misfits(graph, shape)
+    if not found and sound:  # a module with a mistake is not in the graph as it was written
+        found = misplaced_keys(graph, shape)
+    for misfit in found:
+        place = () if misfit.module is None else (misfit.module, misfit.setting)
         draft.note(("modules", *place), misfit.message)
+
+
+def check_sizes(draft: Draft, graph: FlowGraph | None) -> None:
+    """Refuse more keys than fit into memory, whatever the file is for."""
+    for module in graph.modules if graph else ():
+        why = too_many_keys(module)
+        if why:
+            draft.note(("modules", module.name, "keys"), why)

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.core.graph import Module
+from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.pipeline.application import Application
 from penstock.pipeline.keyed import KeyedModule, appending, handing, make_keyed
 from penstock.pipeline.layout import (
@@ -35,6 +36,7 @@ from penstock.pipeline.layout import (
 from penstock.pipeline.query import process, warm_up, watch
 from penstock.pipeline.settings import APPLICATIONS, PipelineFile
 from penstock.pipeline.waiting import await_executors, await_first_rows, drain
+from penstock.plant.machine import Processors
 from penstock.plant.spark import source, stream
 from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.backend import Backend
@@ -222,7 +224,7 @@ def deploy(
         consumer=application.consumer(results),
     )
     queries = deployment.start()
-    processors = find_processors(decides=_decides_clock(file))
+    processors = _processors(file)
     plant = SparkPlant(
         queries=queries,
         actuator=actuator,
@@ -250,9 +252,13 @@ def deploy(
                 watched.query.stop()
 
 
-def _decides_clock(file: PipelineFile) -> bool:
-    """Whether the policy chooses a frequency; only such runs have a modelled one."""
-    return str(file.policy.settings.get("strategy", "")).endswith("-power")
+def _processors(file: PipelineFile) -> Processors | None:
+    """The machine's, or modelled ones where the policy chooses a frequency, with its voltages."""
+    settings = file.policy.settings
+    decides = str(settings.get("strategy", "")).endswith("-power")
+    given = settings.get("voltages")
+    voltages = VOLTAGES if given is None else VoltageTable.parse(given)
+    return find_processors(decides=decides, voltages=voltages)
 
 
 def _rows(file: PipelineFile, application: Application) -> source.RowMaker:

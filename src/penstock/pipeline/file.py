@@ -161,6 +161,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     source = flow.read_source(draft)
     graph = flow.read_graph(draft, source)
     application = checks.read_application(draft, graph)
+    checks.check_sizes(draft, graph)
     folder = Path(text.origin).parent
     workload = feed.read_workload(draft, source, timing.seed, folder)
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")

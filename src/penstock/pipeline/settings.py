@@ -24,9 +24,9 @@ APPLICATIONS: Final[Mapping[str, Shape]] = {
             ("edge-detector", "recognizer"),
         ),
     ),
-    "trading": chain("algotrader", "consumer"),
+    "trading": chain("algotrader", "consumer", keyed=("algotrader",)),
 }
-"""Applications that run on Spark, and how rows cross their operators."""
+"""Applications that run on Spark, how rows cross their operators, and which work by key."""
 
 OURS: Final = frozenset(
     {"spark.dynamicAllocation.enabled", "spark.decommission.enabled", "spark.executor.cores"}

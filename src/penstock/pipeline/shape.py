@@ -30,6 +30,8 @@ class Shape:
     operators: tuple[str, ...]
     """In an order in which rows cross them."""
     feeds: tuple[tuple[str, str], ...]
+    keyed: tuple[str, ...] = ()
+    """Operators that work by key, and so each begin a module that has keys."""
 
     def after(self, operator: str) -> tuple[str, ...]:
         """Operators that take its rows."""
@@ -40,9 +42,9 @@ class Shape:
         return tuple(a for a, b in self.feeds if b == operator)
 
 
-def chain(*operators: str) -> Shape:
+def chain(*operators: str, keyed: tuple[str, ...] = ()) -> Shape:
     """Operators one after the other."""
-    return Shape(operators, tuple(pairwise(operators)))
+    return Shape(operators, tuple(pairwise(operators)), keyed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Misfit:
 
     message: str
     module: str | None = None
+    setting: str = "operators"
+    """Of the module, where the file is to be changed."""
 
 
 def operators_of(graph: FlowGraph) -> dict[str, tuple[str, ...]]:
@@ -67,6 +71,26 @@ def misfits(graph: FlowGraph, shape: Shape) -> list[Misfit]:
         or list(_unfused(named, shape))
         or list(_streams_amiss(graph, named, shape))
     )
+
+
+def misplaced_keys(graph: FlowGraph, shape: Shape) -> list[Misfit]:
+    """Modules with keys that do not work by key, and those that do and have none.
+
+    >>> from penstock.core.graph import Module
+    >>> graph = FlowGraph(source="trader", modules=(Module(name="trader"),))
+    >>> misplaced_keys(graph, chain("trader", keyed=("trader",)))[0].message
+    'trader works by key; give its module keys, such as keys: 2836'
+    """
+    found = []
+    for name, (first, *_) in operators_of(graph).items():
+        keys, keyed = graph[name].keys, first in shape.keyed
+        if keys and not keyed:
+            what = f"module {name} has keys, and {first} does not work by key; leave keys out"
+            found.append(Misfit(what, name, "keys"))
+        if keyed and not keys:
+            what = f"{first} works by key; give its module keys, such as keys: 2836"
+            found.append(Misfit(what, name, "keys"))
+    return found
 
 
 def _strangers(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:

@@ -8,16 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.core.signals import Power
+from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.plant.machine import Machine, Modelled, Processors, Reading
 
 
-def find_processors(*, decides: bool) -> Processors | None:
+def find_processors(*, decides: bool, voltages: VoltageTable = VOLTAGES) -> Processors | None:
     """This machine's, or stand-ins where a policy decides about a clock that cannot be set; None
     where there is nothing to decide and nothing to measure."""
-    machine = Machine.find()
+    machine = Machine.find(voltages=voltages)
     if machine.frequencies or (machine.meter is not None and not decides):
         return machine
-    return Modelled() if decides else None
+    return Modelled(voltages=voltages) if decides else None
 
 
 @dataclass(slots=True, kw_only=True)

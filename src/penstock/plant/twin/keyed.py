@@ -46,7 +46,8 @@ class KeyedTwin:
     then hands them out, each in `hand_out_time` seconds, before it takes any other (`s-blk`).
 
     With a `buffer`, so many rows can wait before each replica, and the splitter waits for room.
-    Micro-batches are not simulated: trigger and overhead of the module do not count.
+    Micro-batches are not simulated: trigger and overhead of the module do not count. Rows that
+    wait at a replica stay there when the degree grows, as in the paper.
 
     The mean latency of a step is `waiting_time + service_time`; `latency` has its quantiles. The
     same seed and decisions give the same observations, and rows have the same keys and times

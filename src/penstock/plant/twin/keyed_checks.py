@@ -10,11 +10,58 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.routing import Routing
 from penstock.core.settings import near
+from penstock.core.units import format_duration
 from penstock.plant.twin.keyed_state import PROTOCOLS
 from penstock.workload.keys import shares
 
 MOST_REPLICAS = 1024
 """The event loop looks at every replica for every row."""
+
+MOST_KEYS = 10_000_000
+"""Each takes some 350 bytes of the twin, and a share of a source."""
+
+
+def refusal(graph: FlowGraph) -> str | None:
+    """Why no twin simulates a graph in which modules have keys; None where one does, or none has.
+
+    >>> graph = FlowGraph(source="quotes", modules=(Module(name="quotes", keys=9),))
+    >>> refusal(graph) is None
+    True
+    """
+    if not any(module.keys for module in graph.modules):
+        return None
+    try:
+        check_module(only_module(graph))
+    except SettingError as error:
+        return str(error)
+    return None
+
+
+def shortfall(graph: FlowGraph) -> str | None:
+    """What the twin leaves out of a module with keys that runs in micro-batches; None of others.
+
+    >>> quotes = Module(name="quotes", keys=9, trigger=2.0, overhead=0.6)
+    >>> shortfall(FlowGraph(source="quotes", modules=(quotes,)))
+    'the twin serves keyed rows one by one: latencies leave out micro-batches (trigger 2 s, \
+overhead 600 ms)'
+    """
+    keyed = [module for module in graph.modules if module.keys]
+    times = [(n, getattr(m, n)) for m in keyed for n in ("trigger", "overhead")]
+    known = ", ".join(f"{name} {format_duration(value)}" for name, value in times if value)
+    if not known:
+        return None
+    return f"the twin serves keyed rows one by one: latencies leave out micro-batches ({known})"
+
+
+def too_many_keys(module: Module) -> str | None:
+    """Why a module has more keys than fit into memory; None where it has not.
+
+    >>> too_many_keys(Module(name="quotes", keys=10**11))
+    'keys of module quotes must be 10,000,000 or less, got 100,000,000,000'
+    """
+    if module.keys <= MOST_KEYS:
+        return None
+    return f"keys of module {module.name} must be {MOST_KEYS:,} or less, got {module.keys:,}"
 
 
 def only_module(graph: FlowGraph) -> Module:
@@ -23,7 +70,7 @@ def only_module(graph: FlowGraph) -> Module:
         keyed = next((module.name for module in graph.modules if module.keys), graph.source)
         raise SettingError(
             f"module {keyed} has keys, and the twin simulates a module with keys only by itself, "
-            f"not among {len(graph.modules)}; give it a graph of its own, or leave out its keys"
+            f"not among {len(graph.modules)}; make one module of them, or give it a graph of its own"
         )
     return graph.modules[0]
 
@@ -39,6 +86,8 @@ def shares_of(module: Module, given: Mapping[str, float] | None) -> Mapping[str,
             f"module {module.name} has {module.keys} keys, and shares are given of {len(given)}; "
             "give a share of each"
         )
+    if given is None and (why := too_many_keys(module)):
+        raise SettingError(why)
     return shares(module.keys) if given is None else given
 
 

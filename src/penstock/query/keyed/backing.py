@@ -7,6 +7,7 @@ its index stands; files that no index names are never read.
 
     store/
       name                         of this store alone
+      handed-on                    the last step whose results were taken
       files/ab12.npy               rows of several keys, one after the other
       index/000000000014.arrow     for every key: rows ever accepted, pieces, pending pieces
       results/000000000014.arrow   what came of the step
@@ -86,7 +87,7 @@ class Backing:
             root / "index",
             root / "results",
         )
-        self._name = root / "name"
+        self._name, self._handed = root / "name", root / "handed-on"
         self._opened: dict[str, Rows] = {}
 
     def create(self) -> None:
@@ -145,10 +146,29 @@ class Backing:
         """Make a step count, results first; those of steps long past are removed."""
         _write(_path(self._results, step), results)
         _write(_path(self._indices, step), _to_table(index))
+        needed = min(step - 3, self.handed_on())
         for folder in (self._indices, self._results):
             for old in folder.glob("*.arrow"):
-                if int(old.stem) < step - 3:
+                if int(old.stem) < needed:
                     old.unlink(missing_ok=True)
+
+    def handed_on(self) -> int:
+        """The last step whose results someone has taken; -1 for none."""
+        try:
+            return int(self._handed.read_text())
+        except FileNotFoundError:
+            return -1
+
+    def hand_on(self, step: int) -> None:
+        """Note that the results of a step, and of all before it, were taken."""
+        draft = self._handed.with_name(f".{uuid4().hex}")
+        draft.write_text(str(step))
+        draft.replace(self._handed)
+
+    def waiting(self) -> list[int]:
+        """Steps that are done and whose results nobody has taken, in order."""
+        steps = sorted(int(entry.stem) for entry in self._indices.glob("*.arrow"))
+        return [step for step in steps if step > self.handed_on()]
 
     def results(self, step: int) -> pa.Table:
         """What came of a step that is done."""
@@ -160,6 +180,11 @@ class Backing:
         for name in files:
             with contextlib.suppress(FileNotFoundError):
                 (self._files / name).unlink()
+
+    def sweep(self, index: Index) -> None:
+        """Remove files that an index does not name: those of tasks that failed."""
+        named = files_of(index)
+        self.forget([entry.name for entry in self._files.iterdir() if entry.name not in named])
 
     def _table(self, step: int) -> pa.Table | None:
         try:

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.core.routing import Routing
-from penstock.query.keyed.task import ARRIVAL, REPLICA, ReplicaTask, route
+from penstock.query.keyed.task import ARRIVAL, REPLICA, ReplicaTask, named, route
 
 
 class Engine(Protocol):
@@ -53,8 +53,8 @@ class OnSpark:
     def part(
         self, rows: DataFrame, keys: Collection[str], column: str
     ) -> tuple[DataFrame, DataFrame]:
-        """By Spark's own comparison; rows without a key are among the others."""
-        among = sql.coalesce(sql.col(column).isin(*keys), sql.lit(False))
+        """By Spark's own comparison; a row without a key has the empty one."""
+        among = sql.coalesce(sql.col(column).cast("string"), sql.lit("")).isin(*keys)
         return rows.where(among), rows.where(~among)
 
 
@@ -77,7 +77,8 @@ class InProcess:
 
     def part(self, rows: pa.Table, keys: Collection[str], column: str) -> tuple[pa.Table, pa.Table]:
         """By Arrow's comparison."""
-        among = pc.is_in(rows[column], value_set=pa.array(list(keys), pa.string()))
+        own = named(rows[column].combine_chunks())
+        among = pc.is_in(own, value_set=pa.array(list(keys), pa.string()))
         return rows.filter(among), rows.filter(pc.invert(among))
 
 

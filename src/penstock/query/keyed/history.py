@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from penstock.query.keyed.backing import Backing, Entry, Piece
-from penstock.query.keyed.work import KeyedWork, Rows, joined
+from penstock.query.keyed.work import KeyedWork, Rows, joined, recent
 
 MOST_BYTES: Final = 256 * 2**20
 """Memory for rows of keys in one process; those not used for longest go first."""
@@ -46,7 +46,7 @@ class Histories:
             count, known = 0, np.empty(0, dtype)
         missing = min(entry.count - count, keep)
         newer = backing.read(tail(entry.pieces, missing), dtype)
-        rows = joined([known, newer], dtype)[-keep:]
+        rows = recent(joined([known, newer], dtype), keep)
         self.put(store, key, entry.count, rows)
         return rows
 

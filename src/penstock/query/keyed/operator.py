@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
 from penstock.query.keyed.backing import Backing, Entry, Piece, files_of
 from penstock.query.keyed.engine import Engine, OnSpark
@@ -22,6 +22,9 @@ from penstock.query.keyed.work import KeyedWork
 Sink = Callable[[pa.Table, int], None]
 """Takes the results of a step, with its number; the same step may come again after a failure."""
 
+_SWEEP_EVERY: Final = 64
+"""Steps between two looks for files that failed tasks have left."""
+_MOST_FAILURES: Final = 5
 _SETTLE_AFTER: Final = 2.0
 """Seconds without a batch after which rows that wait for the state of their key are worked on."""
 
@@ -45,6 +48,7 @@ class KeyedOperator:
     _index: dict[str, Entry] = field(default_factory=dict)
     _step: int | None = None
     _settling: threading.Timer | None = None
+    _failures: int = 0
     _rows: Any = None
     """Of the last batch, by which an engine knows its session."""
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -55,10 +59,13 @@ class KeyedOperator:
             raise SettingError(
                 f"protocol must be one of {', '.join(PROTOCOLS)}, got {self.setting.protocol!r}"
             )
+        if self.work.keep < 1:
+            raise SettingError(f"keep of the work must be at least 1 row, got {self.work.keep}")
         self._backing.create()
         self._step = self._backing.newest()
         if self._step is not None:
             self._index = self._backing.index(self._step)
+        self._backing.sweep(self._index)
 
     @property
     def _backing(self) -> Backing:
@@ -82,28 +89,35 @@ class KeyedOperator:
         """One micro-batch; one that comes again is handed on again, and not worked on again."""
         with self._lock:
             self._stop_timer()
-            step = 2 * number
+            self._hand_on()
+            self._rows, step = batch, 2 * number
             if self._step is not None and step <= self._step:
-                self._hand_on_again(step)
-                return
-            before = self.table
-            self.table = self._next_table()
-            self._rows = batch
-            moved = frozenset(before.moved(self.table, self._index))
-            if moved and self.setting.protocol == "s-blk":
-                self._hold_at_the_splitter(batch, step, moved)
+                self._hand_on_again(number)
             else:
-                self._work_on(batch, step, moved)
+                self._take_new(batch, step)
             self._settle_later()
 
     def settle(self) -> None:
         """Work on the rows that wait for the state of their key, if there are any."""
         with self._lock:
             self._stop_timer()
+            self._hand_on()
             if self.pending and self._rows is not None and self._step is not None:
                 step = self._step | 1
                 task = self._task(step, frozenset(), settling=True)
                 self._commit(step, *_parted(self.engine.run(self._rows, task)))
+
+    def _take_new(self, batch: Any, step: int) -> None:
+        if self.pending and self.setting.protocol == "s-blk":
+            self.settle()  # which another protocol has left
+        before, self.table = self.table, self._next_table()
+        moved = frozenset(before.moved(self.table, self._index))
+        if moved and self.setting.protocol == "s-blk":
+            self._hold_at_the_splitter(batch, step, moved)
+        else:
+            self._commit(step, *self._run(batch, step, moved))
+        if step % _SWEEP_EVERY == 0:
+            self._backing.sweep(self._index)
 
     def _next_table(self) -> Routing:
         wanted = self._wanted
@@ -111,9 +125,6 @@ class KeyedOperator:
             return self.table
         self._wanted = None
         return wanted
-
-    def _work_on(self, batch: Any, step: int, moved: frozenset[str]) -> None:
-        self._commit(step, *self._run(batch, step, moved))
 
     def _hold_at_the_splitter(self, batch: Any, step: int, moved: frozenset[str]) -> None:
         """S-BLK: rows of keys that change hands are held back until the rest is done, and nothing
@@ -147,20 +158,42 @@ class KeyedOperator:
         self._backing.commit(step, index, results)
         self._index, self._step = index, step
         self._backing.forget(before - files_of(index))
-        self.sink(results, step)
+        self._hand_on()
         self.on_told(told)
 
-    def _hand_on_again(self, step: int) -> None:
+    def _hand_on(self) -> None:
+        """Give the sink what it has not taken yet, be it of an earlier life."""
+        for step in self._backing.waiting():
+            self.sink(self._backing.results(step), step)
+            self._backing.hand_on(step)
+
+    def _hand_on_again(self, number: int) -> None:
         """After a failure between the end of a step and Spark's own note of it."""
-        for done in (step, step + 1):
+        if not self._backing.done(2 * number):
+            raise UserError(
+                f"batch {number} comes, and the store {self.store} is long past it, so they do not "
+                "belong together; begin with a new checkpoint and a new store"
+            )
+        for done in (2 * number, 2 * number + 1):
             if self._backing.done(done):
                 self.sink(self._backing.results(done), done)
 
     def _settle_later(self) -> None:
-        if self.pending:
-            self._settling = threading.Timer(_SETTLE_AFTER, self.settle)
+        if self.pending or self._backing.waiting():
+            self._settling = threading.Timer(_SETTLE_AFTER, self._settle_or_retry)
             self._settling.daemon = True
             self._settling.start()
+
+    def _settle_or_retry(self) -> None:
+        """What a timer calls: a failure is no reason to let rows wait for ever, unless it stays."""
+        try:
+            self.settle()
+            self._failures = 0
+        except Exception:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                raise
+            self._settle_later()
 
     def _stop_timer(self) -> None:
         if self._settling is not None:

@@ -24,15 +24,15 @@ from penstock.plant.spark.serve import spend
 from penstock.query.keyed.acquire import Acquisition
 from penstock.query.keyed.backing import LONGEST_CHAIN, Backing, Entry, Piece
 from penstock.query.keyed.history import HERE
-from penstock.query.keyed.work import Groups, KeyedWork, Rows, joined, structured
+from penstock.query.keyed.work import Groups, KeyedWork, Rows, joined, recent, structured
 
 PROTOCOLS: Final = ("mp", "r-blk", "s-blk")
 """How the state of keys changes hands."""
 DONE: Final = "done"
 """The column of results that holds the moment at which a replica had each."""
-REPLICA: Final = "replica"
-ARRIVAL: Final = "arrival"
-"""The columns that the splitter adds."""
+REPLICA: Final = "_replica"
+ARRIVAL: Final = "_arrival"
+"""The columns that the splitter adds, called as no column of a user's is."""
 _PART_BITS: Final = 40
 """Rows that a part of a batch may have, as a power of two."""
 TOLD: Final = "told"
@@ -123,7 +123,7 @@ def route(
     owners = pa.array(list(table.owners.values()), pa.int32())
     place = _partition() << _PART_BITS
     for batch in batches:
-        keys = batch.column(key).fill_null("")
+        keys = named(batch.column(key))
         index = pc.index_in(keys, value_set=known)
         owner = owners.take(index) if len(owners) else pa.nulls(len(keys), pa.int32())
         if owner.null_count:
@@ -131,6 +131,12 @@ def route(
         arrival = pa.array(np.arange(place, place + len(keys)))
         place += len(keys)
         yield batch.append_column(REPLICA, owner).append_column(ARRIVAL, arrival)
+
+
+def named(keys: pa.Array) -> pa.Array:
+    """Keys as texts; a row without one has the empty text."""
+    texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
+    return texts.fill_null("")
 
 
 def _partition() -> int:
@@ -150,7 +156,7 @@ def _grouped(batches: Iterator[pa.RecordBatch], work: KeyedWork) -> dict[str, Ro
     if not parts:
         return {}
     table = pa.Table.from_batches(parts)
-    names = table[work.key].combine_chunks().fill_null("").dictionary_encode()
+    names = named(table[work.key].combine_chunks()).dictionary_encode()
     codes = names.indices.to_numpy(zero_copy_only=False)
     rows = structured(table, work.dtype)
     order = np.lexsort((table[ARRIVAL].to_numpy(), codes))
@@ -262,7 +268,7 @@ class _Run:
         work, accepted = self._work, np.split(kept, fresh.offsets[1:-1])
         for (key, old), (_, new), mask in zip(past, fresh, accepted, strict=True):
             entry, rows = self._entry(key), new[mask]
-            state = joined([old, rows], work.dtype)[-work.keep :]
+            state = recent(joined([old, rows], work.dtype), work.keep)
             whole = len(entry.pieces) + 1 > LONGEST_CHAIN or len(rows) >= work.keep
             self._set(key, state if whole else rows, whole=whole, accepted=len(rows))
             HERE.put(self._task.identity, key, entry.count + len(rows), state)

@@ -101,6 +101,15 @@ def joined(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
     return np.concatenate([np.empty(0, plain), *(part.view(plain) for part in parts)]).view(dtype)
 
 
+def recent(rows: Rows, most: int) -> Rows:
+    """The last rows, without holding on to the memory of the others.
+
+    >>> recent(np.arange(5), 2).tolist()
+    [3, 4]
+    """
+    return rows if len(rows) <= most else rows[-most:].copy()
+
+
 def structured(table: pa.Table, dtype: np.dtype[Any]) -> Rows:
     """The columns of a table as a structured array; what is missing is not a number, or the least
     whole number that there is.
