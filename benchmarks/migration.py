@@ -2,7 +2,8 @@
 
 Four replicas on executors of their own; every few batches the table changes so that 80 % of the
 keys change hands. The same stream under the paper's protocol (MP) and the two that block, with the
-state in files on this machine, and as from a store that takes a millisecond more for each key.
+state in files on this machine, and with two milliseconds more for each key that changes hands, as
+from far away.
 Latency is from a quote's creation until its replica has the result.
 """
 
@@ -24,7 +25,7 @@ from penstock.workload.keys import names
 SYMBOLS, REPLICAS, MOVED_SHARE = 2836, 4, 0.8
 RATE, SERVICE, TRIGGER = 2000.0, 1e-3, 2.0
 WARM, BETWEEN, MIGRATIONS = 6, 4, 5
-FETCH = (0.0, 1e-3)
+FETCH = (2e-3, 0.0)
 Floats = NDArray[np.float64]
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from penstock import __version__
-from penstock.cli import main
+from penstock.cli import main, options
 from penstock.cli.checkup import check_disk, check_folder, check_machine
+from penstock.pipeline.file import built_in
+from penstock.policy import POLICIES
 from penstock.record import load
 
 SHORT = ["--duration", "10s", "--step", "2s"]
@@ -203,6 +205,29 @@ class TestValidate:
         told = json.loads(capsys.readouterr().out)
         assert (told["ok"], told["files"][0]["notes"]) == (True, [note])
 
+    def test_what_the_twin_leaves_out_or_refuses_of_keys_is_noted(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["validate", "trading"]) == 0
+        assert capsys.readouterr().out == (
+            "trading: a pipeline file, fine for run and simulate; the twin serves keyed rows one "
+            "by one: latencies leave out micro-batches (trigger 2 s, overhead 600 ms)\n"
+        )
+        split = tmp_path / "split.yaml"
+        split.write_text(
+            "pipeline: trading\nsource: {module: algotrader, rate: 9/s}\n"
+            "modules: {algotrader: {keys: 9, max_replicas: 4}, consumer: {max_replicas: 4}}\n"
+            "streams: [{from: algotrader, to: consumer}]\n"
+        )
+        refused = "simulate would refuse it: module algotrader has keys, and the twin simulates"
+        assert main(["validate", str(split)]) == 0
+        assert f"a pipeline file, fine for run; {refused}" in capsys.readouterr().out
+        crowded = ["validate", str(split), "--set", "cluster.cores=1", "--json"]
+        assert main(crowded) == 0
+        lack, untwinned = json.loads(capsys.readouterr().out)["files"][0]["notes"]
+        assert lack.startswith("fine for run --master; on a cluster of its own run would refuse")
+        assert untwinned.startswith(refused)
+
     def test_a_graph_file_may_grow_as_it_likes(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -301,6 +326,19 @@ def test_every_command_explains_itself_with_examples(
     shown = capsys.readouterr().out
     assert f"penstock {command}" in shown.partition("examples:")[2]
     assert "--json" in shown
+
+
+@pytest.mark.parametrize("command", ["run", "simulate"])
+def test_help_names_every_pipeline_and_policy(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sorted(POLICIES) == list(options.POLICIES)
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ", ".join(built_in()) in shown
+    assert ", ".join(sorted(POLICIES)) in shown
+    assert f"penstock {command} trading" in shown
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:

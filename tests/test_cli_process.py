@@ -40,9 +40,10 @@ def modules_after(*words: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stderr.splitlines()}
 
 
-def test_help_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize("words", [("--help",), ("run", "--help"), ("simulate", "--help")])
+def test_help_imports_nothing_heavy(words: tuple[str, ...]) -> None:
     heavy = {"numpy", "numba", "rich", "pyspark", "pyarrow", "yaml", "pandas"}
-    assert not heavy & modules_after("--help")
+    assert not heavy & modules_after(*words)
 
 
 def test_simulating_validating_and_reporting_need_no_spark(tmp_path: Path) -> None:

@@ -40,9 +40,9 @@ RUN = replace(
 )
 
 
-def told(summary: Summary, row: str) -> str:
+def told(summary: Summary, row: str, settings: RunSettings = SETTINGS) -> str:
     written = Written(folder=Path("run"), report=Path("run/report.html"), summary=summary)
-    found = [text for text in lines(SETTINGS, written) if text.strip().startswith(row)]
+    found = [text for text in lines(settings, written) if text.strip().startswith(row)]
     return " ".join(found[0].split()[1:]) if found else ""
 
 
@@ -74,6 +74,24 @@ def test_steps_that_measured_no_latency_are_told_beside_those_that_kept_it(
     check: SloCheck, kept: str
 ) -> None:
     assert told(replace(RUN, slo=check), "latency").endswith(kept)
+
+
+@pytest.mark.parametrize(
+    ("plant", "keys", "trigger", "left_out"),
+    [
+        ("twin", 9, 2.0, True),
+        ("twin", 9, 0.0, False),
+        ("twin", 0, 2.0, False),
+        ("spark", 9, 2.0, False),
+    ],
+)
+def test_latencies_of_keyed_rows_on_the_twin_say_what_they_lack(
+    plant: str, keys: int, trigger: float, left_out: bool
+) -> None:
+    module = Module(name="count", keys=keys, trigger=trigger)
+    graph = FlowGraph(source="count", modules=(module,))
+    shown = told(RUN, "latency", replace(SETTINGS, plant=plant, graph=graph))
+    assert shown.endswith("p99 3 s; micro-batches left out" if left_out else "p99 3 s")
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
@@ -130,6 +148,8 @@ def test_results_read_well_and_do_not_flood_the_terminal() -> None:
     summary = replace(RUN, results=results)
     assert told(summary, "rows refused") == "refused 42 by algotrader: 40 malformed, 2 late"
     assert told(summary, "candlesticks") == "in the report"
+    nothing = replace(RUN, results={"candlesticks": {"length": 5.0, "symbols": []}})
+    assert told(nothing, "candlesticks") == "none"
 
 
 def test_a_line_tells_the_clock_and_the_power_of_its_step() -> None:

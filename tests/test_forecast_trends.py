@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
-from penstock.forecast import Ewma, Holt, HoltWinters, Last, MovingAverage, backtest
+from penstock.forecast import Ewma, Holt, HoltWinters, Last, MovingAverage, Trusted, backtest
 from penstock.testing import FORECASTER_CHECKS
 from penstock.testing.checking import Check
 from penstock.testing.forecasters import learns_nothing_from_what_is_not_a_number
@@ -50,6 +50,16 @@ def test_set_forecaster(kind: str, check: Check[Callable[[], Forecaster]]) -> No
     check(SET[kind])
 
 
+@pytest.mark.parametrize("kind", SET)
+def test_values_near_the_end_of_all_numbers_pass(kind: str) -> None:
+    """Nothing is raised meanwhile, and then what comes is foreseen as ever."""
+    foresight = Trusted(SET[kind](), window=5)
+    for value in (1e308, -1e308, 1e308, 1e308, -1e308) * 4:
+        foresight.update(value)
+        foresight.forecast(3)
+    assert taught(foresight, [300.0] * 400).forecast(1)[0] == pytest.approx(300.0, rel=0.01)
+
+
 # Moving average
 
 
@@ -57,6 +67,10 @@ def test_set_forecaster(kind: str, check: Check[Callable[[], Forecaster]]) -> No
 def test_a_moving_average_is_the_mean_of_its_window(values: list[float], window: int) -> None:
     ahead = taught(MovingAverage(window=window), values).forecast(3)
     np.testing.assert_allclose(ahead, [np.mean(values[-window:])] * 3, rtol=1e-9)
+
+
+def test_the_mean_of_values_whose_sum_is_no_number_is_one() -> None:
+    assert taught(MovingAverage(), [1e308] * 10).forecast(1).tolist() == pytest.approx([1e308])
 
 
 def test_a_moving_average_forgets_a_peak_that_has_left_its_window() -> None:

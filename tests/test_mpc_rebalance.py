@@ -141,6 +141,40 @@ def test_a_key_that_did_not_come_is_remembered_with_less_load() -> None:
     assert round(rebalancer.heaviest, 6) == round(2 / 3, 6)
 
 
+def test_keys_that_come_once_do_not_add_up_without_end() -> None:
+    rebalancer = Rebalancer()
+    for step in range(100):
+        rebalancer(reading({f"{step}-{i}": 10.0 for i in range(100)}), degree=1, after=1)
+    move = rebalancer(reading({"A": 10.0}), degree=1, after=2)
+    assert move is not None
+    assert {"A", "99-0"} <= move.routing.owners.keys()
+    assert "0-0" not in move.routing.owners
+    assert len(move.routing.owners) < 5200
+
+
+def test_keys_that_come_seldom_are_remembered_while_there_is_room() -> None:
+    rebalancer = Rebalancer()
+    rebalancer(reading({"A": 10.0, "seldom": 1e-6}), degree=1, after=1)
+    for _ in range(100):
+        rebalancer(reading({"A": 10.0}), degree=1, after=1)
+    move = rebalancer(reading({"A": 10.0}), degree=1, after=2)
+    assert move is not None
+    assert move.routing.owners.keys() == {"A", "seldom"}
+
+
+def test_a_key_is_forgotten_without_a_new_table_and_counted_when_the_next_one_moves_it() -> None:
+    rebalancer, steady = Rebalancer(), dict.fromkeys("ABCD", 10.0)
+    once = {f"once {i}": 10.0 for i in range(6000)}
+    table = lpt(dict.fromkeys((*steady, *once), 0.1), 2)
+    rebalancer(reading({**steady, **once}, table), degree=2, after=2)
+    moves = [rebalancer(reading(steady, table), degree=2, after=2) for _ in range(60)]
+    assert moves == [None] * 60
+    move = rebalancer(reading(steady, table), degree=2, after=1)
+    assert move is not None
+    assert move.routing.owners.keys() == steady.keys()
+    assert move.share == 0.5  # every second key was at the other replica, the forgotten ones too
+
+
 def test_without_loads_there_is_no_table() -> None:
     assert Rebalancer()(ModuleReading(), degree=2, after=3) is None
     strange = KeyLoads(rates={"A": float("nan"), "B": -1.0}, service_times={})

@@ -76,6 +76,11 @@ class TestMistakes:
             ("to: counter", "to: splitter", "the streams form a cycle: splitter -> splitter"),
             ("[splitter, filter]", "[splitter, fliter]", "no operator 'fliter'; did you mean"),
             ("pipeline: w", "pipeline: v", "there is no pipeline 'vordcount'; did you mean"),
+            (
+                "max_replicas: 4",
+                "keys: 10",
+                "module splitter has keys, and splitter does not work by key; leave keys out",
+            ),
         ],
     )
     def test_a_mistake_is_told_with_the_line_it_stands_on(

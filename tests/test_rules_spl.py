@@ -1,6 +1,7 @@
 """The strategies that model predictive control is compared with: rules, and SPL's climb."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,6 +45,54 @@ def test_rules_hold_what_they_cannot_judge() -> None:
     assert late.why == "count holds at 2, waiting or service time unknown"
 
 
+IDLE = {"utilisation": 0.2, "arrival_rate": 100.0, "processed_rate": 100.0, "running": 3}
+
+
+@pytest.mark.parametrize("make", [Rules, lambda: Rules(threshold=1.0), Spl])
+def test_no_replica_is_spared_while_more_rows_wait_than_a_step_can_take(
+    make: Callable[[], Rules | Spl],
+) -> None:
+    """Steps of four seconds: 400 rows come, and 1,200 could be served at 10 ms by the row."""
+    told = {**IDLE, "service_time": 0.01, "waiting_time": 0.1}
+
+    def after(**more: float) -> int:
+        return make()(replace(seen(count={**told, **more}), step=4.0)).configuration.degrees[
+            "count"
+        ]
+
+    assert after(backlog=1200.0) == 2
+    assert after(backlog=1201.0) == 3
+    assert after(backlog=1201.0, batch_duration=2.1) == 2
+    assert after(backlog=1201.0, arrival_rate=0.0, processed_rate=0.0) == 3
+
+
+def test_rows_that_wait_are_the_reason_that_is_told() -> None:
+    told = "1,000,000 rows wait, more than come or can be served in a step"
+    silent = {**IDLE, "arrival_rate": 0.0, "processed_rate": 0.0, "backlog": 1e6}
+    assert Rules()(seen(count=silent)).why == f"count holds at 3, 20 % busy, but {told}"
+    assert Spl()(seen(count=silent)).why == f"count holds at 3, {told}"
+    alone = Spl()(seen(count={**silent, "running": 1})).why
+    assert alone == "count holds at 1, keeps up, and there is no fewer"
+
+
+@pytest.mark.parametrize(
+    ("executors", "why"),
+    [
+        ({}, "its executors are unknown"),
+        ({"running": 0}, "no executor of it runs"),
+        ({"requested": 0, "running": 2}, "no executor of it is asked for"),
+        ({"running": -3}, "its executors are unknown"),
+    ],
+)
+@pytest.mark.parametrize("make", [Rules, Spl])
+def test_a_module_without_executors_is_left_alone(
+    make: Callable[[], Rules | Spl], executors: dict[str, int], why: str
+) -> None:
+    decided = make()(seen(count={"utilisation": 0.5, **executors}))
+    assert decided.why == f"count is left alone, {why}"
+    assert decided.configuration.degrees == {}
+
+
 @pytest.mark.parametrize("make", [Rules, Spl])
 def test_a_keyed_module_gets_a_table_with_its_new_degree(make: Callable[[], Rules | Spl]) -> None:
     keys = KeyLoads(rates={"A": 50.0, "B": 30.0, "C": 20.0}, service_times={})
@@ -59,7 +108,7 @@ def test_a_keyed_module_gets_a_table_with_its_new_degree(make: Callable[[], Rule
     decided = make()(seen(count=reading))
     assert decided.configuration.degrees == {"count": 3}
     assert decided.configuration.routing == {"count": lpt({"A": 1.0, "B": 0.6, "C": 0.4}, 3)}
-    assert "of the keys move" in decided.why
+    assert decided.why.endswith("2 -> 3, moving 67 % of the keys")
 
 
 def test_spl_climbs_while_it_helps_and_settles_where_rows_no_longer_pile_up() -> None:

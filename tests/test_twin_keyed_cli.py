@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from penstock.cli import main
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Module
+from penstock.plant.twin import KeyedTwin
 from penstock.record import load
+from penstock.workload import Constant
 
 ONE = """
 step: 1s
@@ -59,5 +63,30 @@ def test_a_module_with_keys_among_others_is_refused_in_one_sentence(
     complaint = capsys.readouterr().err.strip().splitlines()[-1]
     assert complaint == (
         "penstock: module quotes has keys, and the twin simulates a module with keys only by "
-        "itself, not among 2; give it a graph of its own, or leave out its keys"
+        "itself, not among 2; make one module of them, or give it a graph of its own"
     )
+
+
+def test_it_is_said_once_that_micro_batches_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, ONE) == 0
+    assert capsys.readouterr().err == ""
+    assert simulate(tmp_path, ONE.replace("keys:", "trigger: 2s, overhead: 600ms, keys:")) == 0
+    assert capsys.readouterr().err == (
+        "penstock: the twin serves keyed rows one by one: latencies leave out micro-batches "
+        "(trigger 2 s, overhead 600 ms)\n"
+    )
+
+
+def test_more_keys_than_the_twin_holds_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, ONE, "--set", "modules.quotes.keys=100000000000") == 2
+    told = "keys of module quotes must be 10,000,000 or less, got 100,000,000,000"
+    assert capsys.readouterr().err.strip().endswith(told)
+    many = Module(name="quotes", keys=10**11)
+    with pytest.raises(SettingError, match=told):
+        KeyedTwin(
+            FlowGraph(source="quotes", modules=(many,)), Constant(1.0), step=1.0, duration=1.0
+        )

@@ -4,6 +4,8 @@
 (3, ('a', 'b'), True)
 >>> kind_of(int | Mapping[str, int])
 'a whole number or a whole number for each name'
+>>> kind_of(str | Mapping[str, object])
+'a text or an object for each name'
 """
 
 import types
@@ -36,7 +38,11 @@ def kind_of(hint: Any) -> str:
         return f"{kind_of(inner[1])} for each name"
     if origin is tuple:
         return "a list"
-    return _WORDS.get(hint, f"a {getattr(hint, '__name__', hint)}")
+    return _WORDS.get(hint) or _with_article(str(getattr(hint, "__name__", hint)))
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in set('aeiou') else 'a'} {name}"
 
 
 def _either(kinds: Iterable[Any], value: object) -> object:

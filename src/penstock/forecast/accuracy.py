@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
 from penstock.forecast.checks import check_count
+from penstock.forecast.mean import mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,9 @@ def _ratio(errors: Iterable[float], yardstick: Iterable[float]) -> float:
     off, of = [abs(error) for error in errors], [abs(value) for value in yardstick]
     if not off:
         return nan
-    if fsum(of) == 0:
-        return inf if fsum(off) else 0.0
-    return fsum(off) / fsum(of)
+    if not any(of):
+        return inf if any(off) else 0.0
+    try:
+        return fsum(off) / fsum(of)
+    except OverflowError:
+        return mean(off) / mean(of)

@@ -22,13 +22,18 @@ class Line:
         return self.level + self.trend
 
     def drawn_to(self, value: float, *, a: float, b: float) -> "Line":
-        """The line one step on, its level drawn to a value and its trend to the level's change."""
+        """The line one step on, its level drawn to a value and its trend to the level's change.
+
+        Where that leads beyond all numbers it begins anew at the value.
+        """
         level = self.next_level + a * (value - self.next_level)
-        return Line(level, self.trend + b * (level - self.next_level))
+        drawn = Line(level, self.trend + b * (level - self.next_level))
+        return drawn if isfinite(drawn.next_level) else Line(value)
 
     def ahead(self, steps: int) -> NDArray[np.float64]:
         """Its levels in the steps to come."""
-        return self.level + self.trend * coming(steps)
+        with np.errstate(over="ignore"):  # beyond all numbers is endless
+            return self.level + self.trend * coming(steps)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import islice
-from math import fsum, isfinite, nan
+from math import isfinite, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import near
 from penstock.forecast.checks import check_count, check_weight
 from penstock.forecast.holt import Line
+from penstock.forecast.mean import mean
 from penstock.forecast.season import SEASONS, Season
 
 
@@ -92,7 +93,8 @@ class HoltWinters:
         if not self._terms:
             return levels
         terms = np.array(list(islice(self._terms, steps)))
-        return self._kind.join(levels, np.resize(terms, steps))
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond all numbers is none
+            return self._kind.join(levels, np.resize(terms, steps))
 
     @property
     def _kind(self) -> Season:
@@ -113,9 +115,9 @@ class HoltWinters:
         if len(self._first) < period:
             return
         known = [value for value in self._first if isfinite(value)]
-        mean = fsum(known) / len(known)
-        self._line = Line(mean)
-        self._terms.extend(self._first_term(value, mean, period) for value in self._first)
+        middle = mean(known)
+        self._line = Line(middle)
+        self._terms.extend(self._first_term(value, middle, period) for value in self._first)
         self._first.clear()
 
     def _first_term(self, value: float, mean: float, period: int) -> float:

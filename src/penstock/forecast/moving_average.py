@@ -2,12 +2,13 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from math import fsum, isfinite, nan
+from math import isfinite, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.forecast.checks import check_count, coming
+from penstock.forecast.mean import mean
 
 
 @dataclass
@@ -39,5 +40,4 @@ class MovingAverage:
 
     def forecast(self, steps: int, /) -> NDArray[np.float64]:
         """The next values; NaN before the first update."""
-        mean = fsum(self._recent) / len(self._recent) if self._recent else nan
-        return np.full_like(coming(steps), mean)
+        return np.full_like(coming(steps), mean(self._recent) if self._recent else nan)

@@ -84,6 +84,26 @@ class Trusted:
             return trusted
         return f"{trusted}; its fall limited to {_percent(self.floor)} of the last rate"
 
+    @property
+    def caveat(self) -> str | None:
+        """What a reader must know of the forecast, in words; None while it is passed on as it is.
+
+        Nor is the trial told, which every forecaster goes through.
+
+        >>> foresight = Trusted(Holt())
+        >>> for rate in (1000.0, 850.0, 700.0, 550.0, 400.0):
+        ...     foresight.update(rate)
+        >>> foresight.caveat
+        'the fall of the forecast is limited to 90 % of the last rate'
+        """
+        if self._missing > 0:
+            return None
+        if not self.trusts:
+            return self.why
+        if self._next is None or self._next >= self._least or not self._least:
+            return None
+        return f"the fall of the forecast is limited to {_percent(self.floor)} of the last rate"
+
     def update(self, value: float, /) -> None:
         """Take in the newest measurement; one that is not a number teaches nothing."""
         self._accuracy.update(value)
@@ -107,11 +127,15 @@ class Trusted:
         """What the next step is taken to be at least."""
         return max(self.floor * (self._last or 0.0), 0.0)
 
+    @property
+    def _missing(self) -> int:
+        """Forecasts still to be judged before the first is passed on."""
+        return self.trial - self._accuracy.compared()
+
     def _doubt(self) -> str | None:
         """Why the forecaster is not believed, if so."""
-        missing = self.trial - self._accuracy.compared()
-        if missing > 0:
-            return f"on trial for {missing} more step{'s' if missing > 1 else ''}"
+        if self._missing > 0:
+            return f"on trial for {self._missing} more step{'s' if self._missing > 1 else ''}"
         if self._next is None:
             return "it foresees no number"
         if self.error > self.tolerance:
@@ -120,4 +144,6 @@ class Trusted:
 
 
 def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %") if isfinite(share) else "more than all"
+    if not isfinite(share):
+        return "more than all"
+    return f"{100 * share:.0f} %" if share < 1e4 else f"{100 * share:.2g} %"

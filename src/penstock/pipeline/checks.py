@@ -1,7 +1,7 @@
 """The sections of a pipeline file beside its graph, each read with all its mistakes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
@@ -150,13 +150,18 @@ def read_application(draft: Draft, graph: FlowGraph | None) -> str | None:
 
 
 def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:
-    shape, sound = APPLICATIONS[application], not draft.mistakes
-    found = misfits(graph, shape)
-    if not found and sound:  # a module with a mistake is not in the graph as it was written
-        found = misplaced_keys(graph, shape)
-    for misfit in found:
+    shape = APPLICATIONS[application]
+    for misfit in misfits(graph, shape) or misplaced_keys(_with_all_keys(draft, graph), shape):
         place = () if misfit.module is None else (misfit.module, misfit.setting)
         draft.note(("modules", *place), misfit.message)
+
+
+def _with_all_keys(draft: Draft, graph: FlowGraph) -> FlowGraph:
+    """The graph with the keys that were written for modules in whose place another stands."""
+    given = {name: draft.at(("modules", name, "keys")) for name in graph.names()}
+    some = {name for name, keys in given.items() if str(keys) not in ("None", "0")}
+    modules = [replace(m, keys=m.keys or int(m.name in some)) for m in graph.modules]
+    return replace(graph, modules=tuple(modules))
 
 
 def check_sizes(draft: Draft, graph: FlowGraph | None) -> None:

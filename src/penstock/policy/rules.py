@@ -10,6 +10,7 @@ from penstock.core.units import format_duration
 from penstock.policy.game.estimate import is_known
 from penstock.policy.mpc.rebalance import Rebalancer
 from penstock.policy.mpc.verdict import Verdict, conclude, held, judged, moved
+from penstock.policy.mpc.waiting import too_many_wait
 
 
 @dataclass
@@ -18,7 +19,8 @@ class Rules:
 
     By default a module is judged by its utilisation. With a `threshold` it is judged by its mean
     response time, the wait and the service. It waits for executors that it was promised before it
-    asks for more.
+    asks for more, and does not shrink while more rows wait than come, are finished or could be
+    served in a step.
 
     >>> from penstock.testing import seen
     >>> policy = Rules()
@@ -63,29 +65,46 @@ class Rules:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own."""
-        return conclude(seen, judged(seen, self._judge), self._rebalancers)
 
-    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
+        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
+            return self._judge(name, reading, degree, seen.step)
+
+        return conclude(seen, judged(seen, judge), self._rebalancers)
+
+    def _judge(self, name: str, reading: ModuleReading, degree: int, step: float) -> Verdict:
         if self.threshold is None:
             value, missing = reading.utilisation, "utilisation"
         else:
             value, missing = _response_time(reading), "waiting or service time"
         if value is None or not is_known(value):
             return held(name, degree, f"{missing} unknown")
-        return self._compare(name, reading, degree, value)
+        if value < self._limits()[0]:
+            return self._shrink(name, degree, value, too_many_wait(reading, degree, step))
+        return self._grow(name, reading, degree, value)
 
-    def _compare(self, name: str, reading: ModuleReading, degree: int, value: float) -> Verdict:
-        low, high = self._limits()
-        told = _percent if self.threshold is None else format_duration
-        now = f"{told(value)} busy" if self.threshold is None else f"takes {told(value)}"
+    def _grow(self, name: str, reading: ModuleReading, degree: int, value: float) -> Verdict:
+        high, now = self._limits()[1], self._now(value)
         coming = 0 if reading.running is None else degree - reading.running
         if value > high and coming > 0:
             return held(name, degree, f"{coming} executor{'s' * (coming > 1)} still to come")
         if value > high:
-            return moved(name, degree, degree + 1, f"{now}, above {told(high)}")
-        if value < low and degree > 1:
-            return moved(name, degree, degree - 1, f"{now}, below {told(low)}")
+            return moved(name, degree, degree + 1, f"{now}, above {self._told(high)}")
         return held(name, degree, now)
+
+    def _shrink(self, name: str, degree: int, value: float, waits: str | None) -> Verdict:
+        now = self._now(value)
+        if degree == 1:
+            return held(name, degree, now)
+        if waits:
+            return held(name, degree, f"{now}, but {waits}")
+        return moved(name, degree, degree - 1, f"{now}, below {self._told(self._limits()[0])}")
+
+    def _now(self, value: float) -> str:
+        told = self._told(value)
+        return f"{told} busy" if self.threshold is None else f"takes {told}"
+
+    def _told(self, value: float) -> str:
+        return _percent(value) if self.threshold is None else format_duration(value)
 
     def _limits(self) -> tuple[float, float]:
         if self.threshold is None:

@@ -13,6 +13,7 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.game.estimate import is_known
 from penstock.policy.mpc.rebalance import Rebalancer
 from penstock.policy.mpc.verdict import Verdict, conclude, held, judged, moved
+from penstock.policy.mpc.waiting import too_many_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Spl:
     A module is congested while it finishes fewer rows than come: the index is the missing share,
     `1 - processed/arrived`, or the growth of its backlog by the rows that came where the processed
     ones are not measured. It grows if it is congested and the level above was never worse; it
-    shrinks if it is not and the level below was not congested either. Where a level brought no more
+    shrinks if it is not, the level below was not congested either, and no more rows wait than come,
+    are finished or could be served in a step. Where a level brought no more
     than the one below and both were congested, the congestion lies elsewhere, and it steps back.
     When congestion comes or throughput rises, what was known of the levels above is forgotten; when
     congestion goes or throughput falls, of those below.
@@ -104,7 +106,10 @@ class Spl:
             return held(name, degree, f"{degree - reading.running} still to come")
         throughput, index = measured
         self._learn(climb, degree, throughput, index > self.congestion)
-        return self._step(name, degree, climb, index)
+        if index <= self.congestion:
+            waits = too_many_wait(reading, degree, step)
+            return self._descend(name, degree, climb.levels.get(degree - 1), _misses(index), waits)
+        return self._ascend(name, degree, climb, _misses(index))
 
     def _learn(self, climb: Climb, degree: int, throughput: float, congested: bool) -> None:
         """Remember a level, and forget what another load has made worthless."""
@@ -118,11 +123,8 @@ class Spl:
         anchor = throughput if rises or falls else past.anchor
         climb.levels[degree] = Level(throughput, congested, anchor)
 
-    def _step(self, name: str, degree: int, climb: Climb, index: float) -> Verdict:
+    def _ascend(self, name: str, degree: int, climb: Climb, misses: str) -> Verdict:
         now, below = climb.levels[degree], climb.levels.get(degree - 1)
-        misses = f"misses {100 * index:.0f} % of its rows" if index else "keeps up"
-        if not now.congested:
-            return self._descend(name, degree, below, misses)
         if below and below.congested and now.throughput <= below.throughput:
             why = f"{misses}, and {degree} bring no more than {degree - 1} did"
             return moved(name, degree, degree - 1, why)
@@ -134,10 +136,14 @@ class Spl:
         why = f"{misses} at {now.throughput:,.4g} rows/s"
         return moved(name, degree, degree + 1, why)
 
-    def _descend(self, name: str, degree: int, below: Level | None, misses: str) -> Verdict:
+    def _descend(
+        self, name: str, degree: int, below: Level | None, misses: str, waits: str | None
+    ) -> Verdict:
         if degree > self.levels:
             why = f"{misses}, and {self.levels} is the highest level"
             return moved(name, degree, self.levels, why)
+        if waits and degree > 1:
+            return held(name, degree, waits)
         if degree > 1 and not (below and below.congested):
             known = "is untried at this load" if below is None else "was enough when last tried"
             return moved(name, degree, degree - 1, f"{misses}, and {degree - 1} {known}")
@@ -159,6 +165,10 @@ def _measure(
         return None
     growth = (backlog - before) / step
     return max(arrived - growth, 0.0), _share(growth, arrived)
+
+
+def _misses(index: float) -> str:
+    return f"misses {100 * index:.0f} % of its rows" if index else "keeps up"
 
 
 def _share(missed: float, of: float) -> float:

@@ -70,7 +70,8 @@ def only_module(graph: FlowGraph) -> Module:
         keyed = next((module.name for module in graph.modules if module.keys), graph.source)
         raise SettingError(
             f"module {keyed} has keys, and the twin simulates a module with keys only by itself, "
-            f"not among {len(graph.modules)}; make one module of them, or give it a graph of its own"
+            f"not among {len(graph.modules)}; make one module of them, "
+            "or give it a graph of its own"
         )
     return graph.modules[0]
 

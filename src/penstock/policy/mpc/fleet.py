@@ -7,6 +7,7 @@ from penstock.core.errors import SettingError
 from penstock.core.signals import Observation
 from penstock.model.power import VoltageTable
 from penstock.policy.degrees import in_force
+from penstock.policy.mpc.known import is_legible
 from penstock.policy.mpc.pilot import Course, Pilot
 
 Heaviest = Callable[[str], float]
@@ -28,10 +29,13 @@ class Fleet:
     warm_up: int = 2
     """Steps in which nothing is decided."""
     _steps: int = field(default=0, init=False)
+    _clock: float | None = field(default=None, init=False)
+    """GHz in the newest step."""
 
     def take_in(self, seen: Observation) -> None:
         """Learn from a step."""
         self._steps += 1
+        self._clock = seen.frequency
         for pilot in self.pilots.values():
             pilot.take_in(seen)
 
@@ -41,6 +45,8 @@ class Fleet:
             return "it is not steered"
         if self._steps <= self.warm_up:
             return f"step {self._steps} of {self.warm_up} in which it only watches"
+        if not is_legible(self._clock):
+            return f"the clock cannot be {self._clock:g} GHz"
         return self.pilots[name].lacks()
 
     def courses(

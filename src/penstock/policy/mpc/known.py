@@ -1,6 +1,7 @@
 """What was last measured of a module, by which the next steps are judged: mpc, Section 5.3."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,11 @@ from penstock.model.kingman import Correction, waiting_time
 from penstock.model.scalability import Scalability, scalability, slowdown
 from penstock.policy.game.estimate import is_known
 from penstock.policy.mpc.options import Options
+
+_MOST_VARIED: Final = 1e6
+"""Coefficient of variation above which a measurement is taken to be a mistake."""
+_FASTEST: Final = 1000.0
+"""GHz that no processor reaches."""
 
 
 @dataclass
@@ -42,15 +48,14 @@ class Known:
     """GHz at which that was measured."""
 
     def take_in(self, reading: ModuleReading, *, clock: float | None, headroom: float) -> None:
-        """Learn from a reading; what is unknown teaches nothing."""
+        """Learn from a reading; what is unknown, and a time at an unknown clock, teach nothing."""
+        self._vary(reading)
+        if not is_legible(clock):
+            return
         if self._alone is None and self.module.service_time:
             self._alone, self._clock = self.module.service_time, clock
-        if reading.arrival_cv is not None and is_known(reading.arrival_cv):
-            self.arrival_cv = reading.arrival_cv
-        if reading.service_cv is not None and is_known(reading.service_cv):
-            self.service_cv = reading.service_cv
         if reading.service_time and is_known(reading.service_time):
-            beside = slowdown(self._model, float(reading.running or 1))
+            beside = slowdown(self._model, float(max(reading.running or 1, 1)))
             self._alone, self._clock = reading.service_time / beside, clock
             self._correct(reading, headroom)
 
@@ -68,11 +73,18 @@ class Known:
         """Seconds that a row takes at a replica of each option: mpc, Expr. 1."""
         beside = np.array([slowdown(self._model, n) for n in options.replicas.tolist()])
         times = (self._alone or 0.0) * beside
-        return times if self._clock is None else times * self._clock / options.clocks
+        clocked = times if self._clock is None else times * self._clock / options.clocks
+        return np.minimum(clocked, np.finfo(float).max)  # a time that is none has no cost
 
     @property
     def _model(self) -> Scalability:
         return scalability(self.module)
+
+    def _vary(self, reading: ModuleReading) -> None:
+        if reading.arrival_cv is not None and 0.0 <= reading.arrival_cv < _MOST_VARIED:
+            self.arrival_cv = reading.arrival_cv
+        if reading.service_cv is not None and 0.0 <= reading.service_cv < _MOST_VARIED:
+            self.service_cv = reading.service_cv
 
     def _correct(self, reading: ModuleReading, headroom: float) -> None:
         """Compare the wait with what the formula makes of the same step: mpc, Expr. 8.
@@ -80,16 +92,26 @@ class Known:
         It is given the rate that came and not the one that was foreseen, and the replicas that ran
         and not those that were asked for: an error of the forecast, or a guard, is none of its own.
         """
-        rate, wait = reading.arrival_rate, reading.waiting_time
-        if not (is_known(rate) and is_known(wait) and reading.running):
+        rate, wait, running = reading.arrival_rate, reading.waiting_time, reading.running or 0
+        if not (is_known(rate) and is_known(wait) and running >= 1):
             return
-        predicted = waiting_time(
-            rate=rate or 0.0,
-            service_time=reading.service_time or 0.0,
-            replicas=reading.running,
-            arrival_cv=self.arrival_cv,
-            service_cv=self.variability,
-            headroom=headroom,
-            own_queues=self.own_queues,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond bounds, it teaches nothing
+            predicted = waiting_time(
+                rate=rate or 0.0,
+                service_time=reading.service_time or 0.0,
+                replicas=running,
+                arrival_cv=self.arrival_cv,
+                service_cv=self.variability,
+                headroom=headroom,
+                own_queues=self.own_queues,
+            )
         self.correction.update(measured=wait, predicted=predicted)
+
+
+def is_legible(clock: float | None) -> bool:
+    """Whether a clock can be reckoned with: none to decide on, or one that ticks.
+
+    >>> is_legible(None), is_legible(1.6), is_legible(float("nan"))
+    (True, True, False)
+    """
+    return clock is None or 0.0 < clock < _FASTEST

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from penstock.core.module import Module
 from penstock.core.roles import Forecaster
 from penstock.core.signals import ModuleReading, Observation
+from penstock.forecast import Trusted
 from penstock.policy.game.estimate import is_known
 from penstock.policy.mpc.costs import Outlook, Prices
 from penstock.policy.mpc.horizon import Problem, Trajectory, solve
@@ -26,9 +27,13 @@ class Course:
     clock: float
     """GHz."""
     rate: float
-    """Rows a second of the next step, with those that are caught up on."""
+    """Rows a second that are to come in the next step."""
+    behind: float
+    """Rows a second that are to be caught up on besides."""
     utilisation: float
     """Busy share of the replicas in the next step, above 1 where they cannot keep up."""
+    useful: float
+    """Replicas that can be busy at once: fewer than there are where one key is the bottleneck."""
     response_time: float | None
     """Mean seconds from arrival to result, for strategies that look at it."""
     trajectory: Trajectory
@@ -89,10 +94,18 @@ class Pilot:
             return "arrival rate unknown"
         if not self._known.has_service_time:
             return "service time unknown"
-        if not np.isfinite(self.forecaster.forecast(self.horizon)).all():
+        with np.errstate(over="ignore"):
+            rates = self._rates()
+        if not np.isfinite(rates).all():
             return "no forecast yet"
         return None
 
+    @property
+    def caveat(self) -> str | None:
+        """What is to be known of the forecast, in words; None while it is taken as it is."""
+        return self.forecaster.caveat if isinstance(self.forecaster, Trusted) else None
+
+    @np.errstate(over="ignore", invalid="ignore")  # a load beyond all numbers is an endless cost
     def course(
         self, *, degree: int, clock: float | None, clocks: Iterable[float], heaviest: float = 0.0
     ) -> Course:
@@ -114,11 +127,10 @@ class Pilot:
         return self._course(options, outlook, self.optimiser(problem))
 
     def _outlook(self, options: Options, heaviest: float) -> Outlook:
-        rates = np.maximum(self.forecaster.forecast(self.horizon), 0.0) + self._behind
         return Outlook(
-            rates=rates,
+            rates=self._rates(),
             service_times=self._known.service_times(options),
-            parallel=np.minimum(options.replicas, 1.0 / heaviest if heaviest else np.inf),
+            parallel=np.minimum(options.replicas, _useful(heaviest)),
             arrival_cv=self._known.arrival_cv,
             service_cv=self._known.variability,
             correction=self._known.correction.factor,
@@ -131,12 +143,21 @@ class Pilot:
         return Course(
             replicas=options.degree(first),
             clock=options.clock(first),
-            rate=float(outlook.rates[0]),
+            rate=float(self._coming()[0]),
+            behind=float(self._behind[0]),
             utilisation=float(outlook.utilisation[0, first]),
+            useful=float(outlook.parallel[first]),
             response_time=None if responds is None else float(responds),
             trajectory=best,
             options=options,
         )
+
+    def _coming(self) -> NDArray[np.float64]:
+        return np.maximum(self.forecaster.forecast(self.horizon), 0.0)
+
+    def _rates(self) -> NDArray[np.float64]:
+        """Rows a second to be served, by step."""
+        return self._coming() + self._behind
 
     def _backlog(self, rows: float | None, step: float) -> NDArray[np.float64]:
         """Rows that wait, spread over the steps in which they are to be worked off."""
@@ -144,3 +165,8 @@ class Pilot:
             return np.zeros(self.horizon)
         begins = step * np.arange(self.horizon)
         return np.where(begins < self.catch_up, rows / self.catch_up, 0.0)
+
+
+def _useful(heaviest: float) -> float:
+    """Replicas that can be busy at once if one key brings this share of the work."""
+    return 1.0 / heaviest if heaviest else np.inf

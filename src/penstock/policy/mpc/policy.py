@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from types import MappingProxyType
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Module
+from penstock.core.graph import FlowGraph
 from penstock.core.roles import Forecaster
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
@@ -18,16 +18,17 @@ from penstock.policy.mpc.branch_and_bound import branch_and_bound
 from penstock.policy.mpc.costs import Prices
 from penstock.policy.mpc.fleet import Fleet, check_clocks
 from penstock.policy.mpc.horizon import Trajectory, solve
+from penstock.policy.mpc.limits import check_effort, check_horizon
 from penstock.policy.mpc.pilot import Course, Optimiser, Pilot
 from penstock.policy.mpc.rebalance import Rebalancer
-from penstock.policy.mpc.sentence import OVERLOAD, change, effect, foreseen
+from penstock.policy.mpc.sentence import OVERLOAD, change, effect, foreseen, hot_key
 from penstock.policy.mpc.verdict import Verdict, conclude, held, judged
 
 OPTIMISERS: Final[Mapping[str, Optimiser]] = MappingProxyType(
     {"dynamic-programming": solve, "branch-and-bound": branch_and_bound}
 )
-_MOST_OPTIONS: Final = 3000
-"""Configurations of a module up to which the table of switching costs fits into memory."""
+_EVEN: Final = 0.9
+"""Share of the replicas that can be busy at once under which it is told that one key is why."""
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Mpc:
     strategy: str = "th-node"
     """th-node, th-power, lat-node or lat-power: what is weighed (mpc, Tab. 6)."""
     horizon: int = 2
-    """Steps to come that are weighed."""
+    """Steps to come that are weighed, up to a thousand."""
     switching: bool = True
     """Whether changes cost."""
     alpha: float | None = None
@@ -76,7 +77,7 @@ class Mpc:
     """Whether a forecaster must prove itself, and the last rate is taken while it has not."""
     frequencies: tuple[float, ...] = ()
     """GHz to choose from; all of the voltage table unless given."""
-    voltages: Mapping[str, float] | None = None
+    voltages: Mapping[str, float | None] | None = None
     """Volts by GHz."""
     module: str | None = None
     """The one module to steer; every module unless given."""
@@ -115,7 +116,12 @@ class Mpc:
         clocks = every if prices.kind.power else every[-1:]
         steered = names if self.module is None else (self.module,)
         for name in steered:
-            _check_size(self.graph[name], len(clocks))
+            check_effort(
+                self.graph[name],
+                clocks=len(clocks),
+                horizon=self.horizon,
+                tree=OPTIMISERS[self.optimiser] is branch_and_bound,
+            )
         pilots = {name: self._pilot(name, prices) for name in steered}
         self._fleet = Fleet(pilots, clocks, self.warm_up)
 
@@ -135,18 +141,15 @@ class Mpc:
     def _verdict(self, name: str, degree: int, course: Course, clock: float | None) -> Verdict:
         pilot = self._fleet.pilots[name]
         next_clock = None if clock is None else course.clock
-        most, now = pilot.module.max_replicas, pilot.rate or 0.0
-        would = (
-            OVERLOAD
-            if 0 in course.trajectory.hopeless
-            else effect(course.replicas, most, next_clock, course.utilisation, course.response_time)
-        )
+        coming = foreseen(course.rate, pilot.rate or 0.0, course.behind)
+        would = _effect(course, pilot.module.max_replicas, next_clock)
         asked = change(degree, course.replicas, clock, next_clock)
         return Verdict(
             module=name,
             before=degree,
             after=course.replicas,
-            why=f"{name}: {foreseen(course.rate, now)}, {would}: {asked}",
+            why=f"{name}: {coming}, {would}: {asked}",
+            caveat=pilot.caveat,
             expects=_expected(course),
         )
 
@@ -179,11 +182,9 @@ class Mpc:
         )
 
     def _check_numbers(self) -> None:
-        for name, least in (("horizon", 1), ("warm_up", 0)):
-            if not getattr(self, name) >= least:
-                raise SettingError(
-                    f"{name} of policy mpc must be {least} or more, got {getattr(self, name)}"
-                )
+        check_horizon(self.horizon)
+        if not self.warm_up >= 0:
+            raise SettingError(f"warm_up of policy mpc must be 0 or more, got {self.warm_up}")
         if not 0 <= self.arrival_cv < inf:
             raise SettingError(
                 f"arrival_cv of policy mpc must be 0 or more and finite, got {self.arrival_cv:g}"
@@ -214,13 +215,13 @@ def build_forecaster(given: str | Mapping[str, object], *, trust: bool) -> Forec
     return Trusted(made) if trust and not isinstance(made, Trusted) else made
 
 
-def _check_size(module: Module, clocks: int) -> None:
-    size = (module.max_replicas - module.min_replicas + 1) * clocks
-    if size > _MOST_OPTIONS:
-        raise SettingError(
-            f"policy mpc would weigh {size:,} configurations of module {module.name}, at most "
-            f"{_MOST_OPTIONS:,} are possible; lower its max_replicas or name fewer frequencies"
-        )
+def _effect(course: Course, most: int, clock: float | None) -> str:
+    if 0 in course.trajectory.hopeless:
+        return OVERLOAD
+    busy, responds = course.utilisation, course.response_time
+    if course.useful < _EVEN * course.replicas:
+        return hot_key(ceil(round(course.useful, 6)), clock, busy, responds)
+    return effect(course.replicas, most, clock, busy, responds)
 
 
 def _expected(course: Course) -> dict[str, float]:

@@ -18,6 +18,11 @@ from penstock.model.keyed import ReplicaLoads, replica_loads
 _WORTH_IT: Final = 0.95
 """Share of the busiest replica's load that a new table may leave it, to be worth the moves."""
 
+_NEGLIGIBLE: Final = 1e-6
+"""Share of all work up to which a key that no longer comes can be forgotten."""
+_ROOM: Final = 5000
+"""Keys that are remembered whether they come or not."""
+
 
 def lpt(loads: Mapping[str, float], replicas: int) -> Routing:
     """A table by longest processing time first: each key, the heaviest first, to the least busy.
@@ -61,7 +66,9 @@ class Rebalancer:
     changes in this step or changed in the last, a replica is overloaded or replicas are uneven, and
     the new table takes at least a twentieth off the busiest: where all are overloaded alike, or one
     key alone is too heavy, moving keys would not help. Keys that were never seen stay where their
-    checksum sends them.
+    checksum sends them. Where there are more than 5,000, those that no longer come are forgotten
+    once they are a millionth of all work: the table in force still names them, and the next one,
+    whenever that is made, does not.
 
     >>> rebalancer = Rebalancer()
     >>> keys = KeyLoads(rates={"A": 30.0, "B": 10.0, "C": 20.0}, service_times={})
@@ -115,6 +122,15 @@ class Rebalancer:
         for key, load in newest.items():
             past = self._loads.get(key, load)
             self._loads[key] = past + self.smoothing * (load - past)
+        self._forget(newest)
+
+    def _forget(self, came: Mapping[str, float]) -> None:
+        """Drop keys that stay away, so that keys which come once do not add up without end."""
+        if len(self._loads) <= _ROOM:
+            return
+        least = _NEGLIGIBLE * sum(self._loads.values())
+        for key in [k for k, load in self._loads.items() if load <= least and k not in came]:
+            del self._loads[key]
 
     def _recomputed(self, reading: ModuleReading, degree: int, after: int) -> Move:
         before = reading.routing or Routing(replicas=degree)
@@ -136,8 +152,9 @@ class Rebalancer:
         return replica_loads(self._loads, {}, table, default_time=1.0)
 
     def _move(self, before: Routing, after: Routing, uneven: float | None = None) -> Move:
-        moved = before.moved(after, self._loads)
-        return Move(routing=after, share=len(moved) / len(self._loads), uneven=uneven)
+        keys = self._loads.keys() | before.owners.keys()  # some of these may be forgotten
+        moved = before.moved(after, keys)
+        return Move(routing=after, share=len(moved) / len(keys), uneven=uneven)
 
 
 def _loads(keys: KeyLoads, typical: float | None) -> dict[str, float]:

@@ -27,6 +27,8 @@ class Verdict:
     why: str
     before: int | None = None
     after: int | None = None
+    caveat: str | None = None
+    """What else is to be known of it, in words."""
     expects: Mapping[str, float] = field(default_factory=dict)
     """By measure; the module's name is added."""
 
@@ -56,16 +58,26 @@ def moved(name: str, before: int, after: int, why: str) -> Verdict:
     )
 
 
-def left_alone(name: str) -> Verdict:
-    """A module without a degree to keep."""
-    return Verdict(module=name, why=f"{name} is left alone, its executors are unknown")
+def left_alone(name: str, reading: ModuleReading) -> Verdict:
+    """A module without a degree to keep.
+
+    >>> left_alone("counter", ModuleReading(running=0)).why
+    'counter is left alone, no executor of it runs'
+    """
+    known = (reading.requested, reading.wanted, reading.running)
+    asked, running = next((n for n in known if n is not None), None), reading.running
+    if asked == 0:
+        why = "no executor of it is asked for" if running else "no executor of it runs"
+    else:
+        why = "its executors are unknown"
+    return Verdict(module=name, why=f"{name} is left alone, {why}")
 
 
 def judged(seen: Observation, judge: Judge) -> list[Verdict]:
     """A verdict on each module that was seen."""
     known = in_force(seen)
     return [
-        judge(name, reading, known[name]) if name in known else left_alone(name)
+        judge(name, reading, known[name]) if name in known else left_alone(name, reading)
         for name, reading in seen.modules.items()
     ]
 
@@ -111,10 +123,14 @@ def _move(
 
 
 def _clause(verdict: Verdict, move: Move | None) -> str:
-    if move is None:
-        return verdict.why
-    uneven = "" if move.uneven is None else f"{_uneven(move.uneven)}, "
-    return f"{verdict.why}; {uneven}{100 * move.share:.0f} % of the keys move"
+    moving = "" if move is None else f", {_moving(move)}"
+    caveat = "" if verdict.caveat is None else f"; {verdict.caveat}"
+    return f"{verdict.why}{moving}{caveat}"
+
+
+def _moving(move: Move) -> str:
+    because = "" if move.uneven is None else f", as {_uneven(move.uneven)}"
+    return f"moving {100 * move.share:.0f} % of the keys{because}"
 
 
 def _uneven(ratio: float) -> str:

@@ -19,8 +19,10 @@ class Acquisition:
     backing: Backing
     work: KeyedWork
     wanted: Mapping[str, Entry]
+    moved: Collection[str] = ()
+    """Those that have just changed hands."""
     delay: float = 0.0
-    """Further seconds that a key takes, as from a store that is far away."""
+    """Further seconds that each of these takes, as from far away."""
     _arrived: dict[str, Rows] = field(default_factory=dict)
     _failure: BaseException | None = None
     _news: threading.Condition = field(default_factory=threading.Condition, repr=False)
@@ -45,7 +47,7 @@ class Acquisition:
     def _fetch(self) -> None:
         try:
             for key, entry in self.wanted.items():
-                if self.delay:
+                if self.delay and key in self.moved:
                     time.sleep(self.delay)
                 self._tell(key, self._read(key, entry))
         except BaseException as error:  # for the one who waits; a thread has nobody to tell

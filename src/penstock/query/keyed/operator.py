@@ -131,7 +131,7 @@ class KeyedOperator:
         else is taken in before they are handed out, too."""
         held, rest = self.engine.part(batch, moved, self.work.key)
         first, told_first = self._run(rest, step, frozenset())
-        second, told_second = self._run(held, step, frozenset())
+        second, told_second = self._run(held, step, moved)
         self._commit(step, pa.concat_tables([first, second]), told_first + told_second)
 
     def _run(self, batch: Any, step: int, moved: frozenset[str]) -> tuple[pa.Table, list[Told]]:

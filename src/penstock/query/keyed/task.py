@@ -52,7 +52,7 @@ class Setting:
     """Seconds that a replica which is done with the rest still gives to the state of keys that
     have just changed hands, before it leaves their rows for the next step."""
     fetch_delay: float = 0.0
-    """Further seconds that fetching the state of a key takes."""
+    """Further seconds that the state of a key that changes hands takes, as from far away."""
 
 
 @dataclass(slots=True)
@@ -191,6 +191,7 @@ class _Run:
             self._backing,
             self._work,
             {key: self._entry(key) for key in missing},
+            self._task.moved,
             self._task.setting.fetch_delay,
         ).begin()
         if self._task.setting.protocol == "r-blk" and self._gets_keys():
@@ -205,8 +206,9 @@ class _Run:
 
     def _may_wait(self, key: str) -> bool:
         """Whether its rows may be left for the next step: once, where it has just changed hands."""
-        entry = self._entry(key)
-        return key in self._task.moved and entry.count > 0 and not entry.pending
+        entry, task = self._entry(key), self._task
+        moving = task.setting.protocol == "mp" and key in task.moved
+        return moving and entry.count > 0 and not entry.pending
 
     def _gets_keys(self) -> bool:
         return any(key in self._task.moved for key in self._fresh)
