@@ -120,14 +120,14 @@ def test_the_clock_is_only_decided_where_there_is_one() -> None:
     assert slow.configuration.frequency is not None
     assert slow.configuration.frequency < 2.0
     assert "2 -> " in slow.why
-    node = last(mpc(), step, frequency=1.2)
-    assert node.configuration.frequency == 2.0
 
 
 def test_service_times_are_told_for_the_clock_they_were_measured_at() -> None:
     step = {"arrival_rate": 300.0, "running": 5, "service_time": 0.02}
-    decided = last(mpc(), step, frequency=1.0)
-    assert decided.configuration.degrees == {"count": 4}  # 0.01 s at 2 GHz
+    faster = last(mpc(strategy="th-power", frequencies=(2.0,)), step, frequency=1.0)
+    assert faster.configuration.degrees == {"count": 4}  # 0.01 s at 2 GHz
+    as_it_is = last(mpc(), step, frequency=1.0)
+    assert as_it_is.configuration.degrees == {"count": 7}
 
 
 def test_a_declared_service_time_is_one_at_the_clock_of_the_first_step() -> None:
@@ -313,3 +313,15 @@ def test_rows_routed_by_key_wait_before_their_own_replica(keys: int, own: bool) 
 
     assert chosen(True) > chosen(False)
     assert chosen(None) == chosen(own)
+
+
+@pytest.mark.parametrize(("strategy", "decides"), [("th-node", False), ("th-power", True)])
+def test_only_power_strategies_touch_the_clock(strategy: str, decides: bool) -> None:
+    """A machine of 3.4 GHz is not slowed down by a policy that counts replicas."""
+    module = Module(name="trade", service_time=0.01, max_replicas=8)
+    graph = FlowGraph(source="trade", modules=(module,))
+    policy = Mpc(graph, strategy=strategy, warm_up=0)
+    reading = {"arrival_rate": 300.0, "running": 4, "service_time": 0.01}
+    decided = policy(replace(seen(trade=reading), frequency=3.4 if not decides else 2.0))
+    assert (decided.configuration.frequency is not None) == decides
+    assert decided.configuration.degrees["trade"] >= 4 - decides

@@ -26,6 +26,8 @@ class Fleet:
     pilots: Mapping[str, Pilot]
     clocks: tuple[float, ...]
     """GHz to choose from, the slowest first."""
+    sets_clock: bool = True
+    """Whether the clock is theirs to choose; otherwise it is taken as it is."""
     warm_up: int = 2
     """Steps in which nothing is decided."""
     _steps: int = field(default=0, init=False)
@@ -63,13 +65,18 @@ class Fleet:
                 heaviest=heaviest(name),
             )
 
-        free = self.clocks if seen.frequency is not None else self.clocks[-1:]
-        alone = {name: course(name, free) for name in degrees}
-        if not alone or seen.frequency is None:
+        alone = {name: course(name, self._free(seen.frequency)) for name in degrees}
+        if not alone or seen.frequency is None or not self.sets_clock:
             return alone, None
         waiting = any(name in self.pilots and name not in degrees for name in seen.modules)
         clock = self._agreed(alone.values(), seen.frequency, waiting=waiting)
         return {n: c if c.clock == clock else course(n, (clock,)) for n, c in alone.items()}, clock
+
+    def _free(self, now: float | None) -> tuple[float, ...]:
+        """The clocks that a module may choose from."""
+        if now is None:
+            return self.clocks[-1:]
+        return self.clocks if self.sets_clock else (now,)
 
     def _agreed(self, courses: Iterable[Course], now: float, *, waiting: bool) -> float:
         wanted = max(course.clock for course in courses)

@@ -123,7 +123,7 @@ class Mpc:
                 tree=OPTIMISERS[self.optimiser] is branch_and_bound,
             )
         pilots = {name: self._pilot(name, prices) for name in steered}
-        self._fleet = Fleet(pilots, clocks, self.warm_up)
+        self._fleet = Fleet(pilots, clocks, prices.kind.power, self.warm_up)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn from a step, and decide for the next."""
