@@ -185,7 +185,7 @@ class _Run:
         """Work, write, tell."""
         at_hand = {k: HERE.get(self._task.identity, k, self._entry(k)) for k in self._fresh}
         ready = {key: rows for key, rows in at_hand.items() if rows is not None}
-        missing = sorted(self._fresh.keys() - ready.keys(), key=self._may_wait)
+        missing = sorted(self._fresh.keys() - ready.keys(), key=lambda k: (self._may_wait(k), k))
         fetching = Acquisition(
             self._task.identity,
             self._backing,
@@ -236,8 +236,9 @@ class _Run:
         if not histories:
             return
         began, clock = time.time(), time.perf_counter()
-        fresh = Groups.of({k: self._fresh.pop(k) for k in histories}, self._work.dtype)
-        past = Groups.of(histories, self._work.dtype)
+        keys = sorted(histories)  # so that results come in the same order every time
+        fresh = Groups.of({key: self._fresh.pop(key) for key in keys}, self._work.dtype)
+        past = Groups.of({key: histories[key] for key in keys}, self._work.dtype)
         counts = np.array([self._entry(key).count for key in fresh.keys], np.int64)
         worked = self._work(past, counts, fresh)
         spend(self._task.setting.spend, self._task.setting.service_time * len(fresh.rows))
