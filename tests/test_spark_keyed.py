@@ -49,8 +49,11 @@ class Run:
     tables: set[int] = field(default_factory=set)
     """Numbers of replicas that tables had."""
     moves: int = 0
-    waited: int = 0
-    """Steps after which rows waited for the state of their key."""
+
+    @property
+    def waited(self) -> int:
+        """How often rows were left for the next step, because the state of their key was late."""
+        return sum(filed["accepted"] < 0 for told in self.told for filed in told.entries.values())
 
     def sink(self, results: pa.Table, _step: int) -> None:
         self.results += results.to_pylist()
@@ -76,7 +79,6 @@ def wander(operator: KeyedOperator, run: Run, until: threading.Event) -> None:
         operator.reroute(Routing(replicas=replicas, owners=owners))
         run.tables.add(replicas)
         run.moves += 1
-        run.waited += bool(operator.pending)
 
 
 def drained(operator: KeyedOperator, run: Run, rows: int) -> bool:
@@ -113,7 +115,7 @@ def _stream(spark: SparkSession, feed: source.Feed, folder: Path, run: Run) -> N
         store=str(folder / "store"),
         sink=run.sink,
         table=Routing(replicas=EXECUTORS),
-        setting=Setting(service_time=1e-4, spend="wait", fetch_delay=1e-3, grace=0.01),
+        setting=Setting(service_time=1e-5, spend="wait", fetch_delay=5e-3, grace=0.01),
         on_told=run.told.extend,
     )
     spark.dataSource.register(source.WorkloadSource)

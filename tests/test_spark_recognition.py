@@ -16,7 +16,7 @@ from penstock.pipeline.launch import open_spark
 from penstock.plant.spark.plant import SparkPlant
 from tests.test_spark_run import executor_pids
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SETTINGS = (
     "policy={name: incentive, rounding: up}",
