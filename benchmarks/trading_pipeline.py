@@ -17,7 +17,8 @@ from penstock.core.routing import Routing
 from penstock.pipeline.trading import Algotrader
 from penstock.query.keyed import KeyedOperator
 from penstock.query.keyed.engine import splitter
-from penstock.query.keyed.task import ARRIVAL, REPLICA, Told
+from penstock.query.keyed.splitter import ARRIVAL, REPLICA
+from penstock.query.keyed.told import Told
 from penstock.workload.keys import names
 
 ROWS, EXECUTORS, WARM, BATCHES = 200_000, 2, 6, 12

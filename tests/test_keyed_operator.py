@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,17 +13,29 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
-from penstock.query.keyed import PROTOCOLS, KeyedOperator, Setting
+from penstock.query.keyed import PROTOCOLS, Groups, KeyedOperator, Setting, Worked
 from penstock.query.keyed.engine import InProcess
 from penstock.query.keyed.history import HERE
-from penstock.query.keyed.task import Told
+from penstock.query.keyed.told import Told
 from penstock.query.keyed.work import recent
 from tests.keyed_work import Row, Sums, reference, table
 
 KEYS = "ABCDE"
+
+
+@dataclass(frozen=True)
+class Witness(Sums):
+    """Notes which keys are worked on together."""
+
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+
+    def __call__(self, past: Groups, counts: NDArray[np.int64], fresh: Groups) -> Worked:
+        self.calls.append(fresh.keys)
+        return super().__call__(past, counts, fresh)
 
 
 class Bench:
@@ -139,15 +152,19 @@ def test_blocking_protocols_leave_nothing_for_the_next_step(tmp_path: Path, prot
 
 
 def test_a_blocked_replica_works_on_nothing_before_it_has_all_keys(tmp_path: Path) -> None:
-    """R-BLK lacks what MP has: key A stays where it is, and waits for B all the same."""
-    waits = {}
+    """R-BLK lacks what MP has: A stays where it is and its state is at hand, and it waits for B."""
+    calls: dict[str, list[tuple[str, ...]]] = {}
     for protocol in ("mp", "r-blk"):
         bench = Bench(tmp_path / protocol, protocol=protocol, fetch_delay=0.2)
-        moving(bench)
-        done = bench.operator._backing.results(2).to_pylist()
-        began = min(row["done"] for row in done if row["key"] == "A")
-        waits[protocol] = [row["key"] for row in done if row["done"] >= began]
-    assert waits == {"mp": ["A"], "r-blk": ["A", "B"]}
+        operator, calls[protocol] = bench.operator, []
+        bench.step(0, [("A", 0, 1), ("B", 1, 2)], Routing(replicas=2, owners={"A": 0, "B": 1}))
+        HERE.clear()
+        store = operator._backing
+        HERE.acquire(store.identity(), store, "A", operator._index["A"], operator.work)
+        operator.work = Witness(calls=calls[protocol])
+        operator.reroute(Routing(replicas=2, owners={"A": 0, "B": 0}))
+        operator.take(table([("A", 2, 3), ("B", 3, 4)]), 1)
+    assert calls == {"mp": [("A",)], "r-blk": [("A", "B")]}
 
 
 def test_a_table_for_more_replicas_waits_until_there_is_room(bench: Bench) -> None:

@@ -26,7 +26,7 @@ from penstock.plant.spark import source
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.plant.spark.java import find_java, usable_home
 from penstock.query.keyed import KeyedOperator, Setting
-from penstock.query.keyed.task import Told
+from penstock.query.keyed.told import Told
 from penstock.workload import Constant
 from penstock.workload.keys import names
 from tests.market_reference import Trader, ordered

@@ -18,7 +18,7 @@ from penstock.plant.spark.durable import DurableStream
 from penstock.plant.spark.source import parallelism
 from penstock.query.keyed import KeyedOperator, Setting
 from penstock.query.keyed.operator import Sink
-from penstock.query.keyed.task import Told
+from penstock.query.keyed.told import Told
 
 
 @dataclass(slots=True)

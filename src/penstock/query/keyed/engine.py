@@ -16,7 +16,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.core.routing import Routing
-from penstock.query.keyed.task import ARRIVAL, REPLICA, ReplicaTask, named, route
+from penstock.query.keyed.splitter import ARRIVAL, REPLICA, named, route
+from penstock.query.keyed.task import ReplicaTask
 
 
 class Engine(Protocol):

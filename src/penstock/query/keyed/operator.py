@@ -16,7 +16,8 @@ from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
 from penstock.query.keyed.backing import Backing, Entry, Piece, files_of
 from penstock.query.keyed.engine import Engine, OnSpark
-from penstock.query.keyed.task import DONE, PROTOCOLS, TOLD, ReplicaTask, Setting, Told
+from penstock.query.keyed.task import DONE, PROTOCOLS, TOLD, ReplicaTask, Setting
+from penstock.query.keyed.told import Told
 from penstock.query.keyed.work import KeyedWork
 
 Sink = Callable[[pa.Table, int], None]

@@ -6,35 +6,29 @@ soon after the rest is done, is left for the next step: its rows are kept beside
 order, and nobody waits for it. Under `r-blk` a replica works on nothing before it has all state.
 """
 
-import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark import TaskContext
 
 from penstock.core.routing import Routing
 from penstock.plant.spark.serve import spend
 from penstock.query.keyed.acquire import Acquisition
 from penstock.query.keyed.backing import LONGEST_CHAIN, Backing, Entry, Piece
 from penstock.query.keyed.history import HERE
+from penstock.query.keyed.splitter import ARRIVAL, named, partition
+from penstock.query.keyed.told import Told
 from penstock.query.keyed.work import Groups, KeyedWork, Rows, joined, recent, structured
 
 PROTOCOLS: Final = ("mp", "r-blk", "s-blk")
 """How the state of keys changes hands."""
 DONE: Final = "done"
 """The column of results that holds the moment at which a replica had each."""
-REPLICA: Final = "_replica"
-ARRIVAL: Final = "_arrival"
-"""The columns that the splitter adds, called as no column of a user's is."""
-_PART_BITS: Final = 40
-"""Rows that a part of a batch may have, as a power of two."""
 TOLD: Final = "told"
 """The column by which a task tells the driver what it did."""
 
@@ -53,30 +47,6 @@ class Setting:
     have just changed hands, before it leaves their rows for the next step."""
     fetch_delay: float = 0.0
     """Further seconds that the state of a key that changes hands takes, as from far away."""
-
-
-@dataclass(slots=True)
-class Told:
-    """What a task tells the driver."""
-
-    replica: int
-    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By key: how many rows were accepted, the piece that holds them, whether it is the whole
-    state; with -1 for accepted the piece holds rows that wait."""
-    files: list[str] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-    """By key, rows worked on, refused ones included."""
-    service: float = 0.0
-    """Seconds that work took."""
-    took: float = 0.0
-    """Seconds of the whole task, from the first row on."""
-    waited: float = 0.0
-    """Seconds that all rows waited, from their moment of creation until work on them began."""
-    refused: dict[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """As a text, to be read by `Told(**json.loads(text))`."""
-        return json.dumps({f.name: getattr(self, f.name) for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,51 +73,12 @@ class ReplicaTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The results of this replica, and what it has to tell."""
-        replica = _partition() if self.replica is None else self.replica
+        replica = partition() if self.replica is None else self.replica
         first = next(batches, None)  # until then it waits for the splitter
         began = time.perf_counter()
         rows = batches if first is None else chain([first], batches)
         fresh = {} if self.settling else _grouped(rows, self.work)
         yield from _Run(self, replica, fresh, began).results()
-
-
-def route(
-    batches: Iterable[pa.RecordBatch], *, key: str, table: Routing
-) -> Iterator[pa.RecordBatch]:
-    """Rows with the replica that has their key, and their place: what the splitter does.
-
-    The parts of a batch are in the order of the stream, and so are the rows of a part; on their way
-    to a replica they are not.
-    """
-    known = pa.array(list(table.owners), pa.string())
-    owners = pa.array(list(table.owners.values()), pa.int32())
-    place = _partition() << _PART_BITS
-    for batch in batches:
-        keys = named(batch.column(key))
-        index = pc.index_in(keys, value_set=known)
-        owner = owners.take(index) if len(owners) else pa.nulls(len(keys), pa.int32())
-        if owner.null_count:
-            owner = pc.coalesce(owner, _by_checksum(keys, table))
-        arrival = pa.array(np.arange(place, place + len(keys)))
-        place += len(keys)
-        yield batch.append_column(REPLICA, owner).append_column(ARRIVAL, arrival)
-
-
-def named(keys: pa.Array) -> pa.Array:
-    """Keys as texts; a row without one has the empty text."""
-    texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
-    return texts.fill_null("")
-
-
-def _partition() -> int:
-    context = TaskContext.get()
-    return context.partitionId() if context is not None else 0
-
-
-def _by_checksum(keys: pa.Array, table: Routing) -> pa.Array:
-    distinct = keys.unique()
-    owners = pa.array([table.owner(key) for key in distinct.to_pylist()], pa.int32())
-    return owners.take(pc.index_in(keys, value_set=distinct))
 
 
 def _grouped(batches: Iterator[pa.RecordBatch], work: KeyedWork) -> dict[str, Rows]:
