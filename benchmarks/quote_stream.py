@@ -28,11 +28,12 @@ def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
         scratch.mkdir()
         with session_on(load("trading"), None, scratch, usable_home(find_java(), scratch)) as made:
             made.spark.dataSource.register(source.WorkloadSource)
-            _await(Backend(made.spark), executors)
+            await_executors(Backend(made.spark), executors)
             yield made.spark, Path(folder)
 
 
-def _await(backend: Backend, count: int) -> None:
+def await_executors(backend: Backend, count: int) -> None:
+    """Ask for executors of the default profile, and wait until they are there."""
     backend.request({DEFAULT_PROFILE: count})
     give_up = time.monotonic() + 120
     while sum(executor.active for executor in backend.executors()) < count:

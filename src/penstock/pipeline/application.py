@@ -36,6 +36,10 @@ class Operator:
     operator of its module, which then has nothing else to say than what consumes the results."""
     shuffles: bool = False
     """Whether rows change places between executors; such operators usually hold state."""
+    updates: bool = False
+    """Whether a result may take the place of an earlier one."""
+    state_parts: int | None = None
+    """Parts that its state is kept in; as many as executors can use, unless given."""
 
 
 class Consumer(Protocol):

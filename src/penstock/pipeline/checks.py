@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path as FilePath
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
@@ -10,6 +11,7 @@ from penstock.core.settings import near, option_names, seconds
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.model.flow_graph import unpriced
+from penstock.pipeline.asked import Asked
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import APPLICATIONS, Part
@@ -147,6 +149,20 @@ def read_application(draft: Draft, graph: FlowGraph | None) -> str | None:
     elif graph is not None:
         _check_operators(draft, graph, name)
     return str(name)
+
+
+def read_query(draft: Draft, application: str | None, folder: FilePath) -> Asked | None:
+    """`query`: what a pipeline of preference queries is asked."""
+    path = ("query",)
+    if application != "preference":
+        if draft.at(path) is not None:
+            draft.note(path, "only the pipeline preference takes a query; leave it out")
+        return None
+    given = mapping(draft, path, of="query", like="{kind: skyline, window: 1s, slide: 200ms}")
+    if isinstance(given.get("tuples"), str):
+        base = folder if draft.place((*path, "tuples")).line else FilePath()
+        given["tuples"] = str(base.absolute() / given["tuples"])
+    return assemble(draft, path, given, Asked, of="query")
 
 
 def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:

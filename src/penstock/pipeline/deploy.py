@@ -140,7 +140,7 @@ class Deployment:
 
     def _write(self, name: str, table: DataFrame) -> StreamingQuery:
         stage = self.stages[name]
-        writer = self._writer(name, table, mode="update" if stage.shuffles else "append")
+        writer = self._writer(name, table, mode="update" if stage.updates else "append")
         if not self.file.graph.outputs(name):
             return writer.foreachBatch(self._ending_batches(name, self.consumer)).start()
         paths = {key: self._stream_path(name, to) for key, to in stage.targets.items()}

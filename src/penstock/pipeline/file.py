@@ -43,6 +43,7 @@ SECTIONS: Final = (
     "step",
     "duration",
     "seed",
+    "query",
     "workload",
     "slo",
     "policy",
@@ -164,6 +165,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     checks.check_sizes(draft, graph)
     folder = Path(text.origin).parent
     workload = feed.read_workload(draft, source, timing.seed, folder)
+    query = checks.read_query(draft, application, folder)
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
     names = graph.names() if graph else ()
@@ -183,6 +185,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
         guards=guards,
         slo=slo,
         cluster=cluster,
+        query=query,
         origin=text.origin,
         text=text.content,
         resolved={},

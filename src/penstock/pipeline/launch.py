@@ -15,6 +15,7 @@ from penstock.core.settings import near
 from penstock.pipeline.application import Application
 from penstock.pipeline.deploy import Session, deploy
 from penstock.pipeline.layout import lay_out
+from penstock.pipeline.preference import preference
 from penstock.pipeline.recognition import RECOGNITION
 from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
@@ -26,10 +27,11 @@ from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
 
-APPLICATIONS: Final[Mapping[str, Application]] = {
-    "recognition": RECOGNITION,
-    "trading": TRADING,
-    "wordcount": WORDCOUNT,
+APPLICATIONS: Final[Mapping[str, Callable[[PipelineFile], Application]]] = {
+    "preference": preference,
+    "recognition": lambda file: RECOGNITION,  # noqa: ARG005
+    "trading": lambda file: TRADING,  # noqa: ARG005
+    "wordcount": lambda file: WORDCOUNT,  # noqa: ARG005
 }
 
 
@@ -55,7 +57,7 @@ def open_spark(
         deploy(
             session,
             file,
-            APPLICATIONS[file.name],
+            APPLICATIONS[file.name](file),
             workspace=workspace,
             results=folder,
             duration=duration,
@@ -69,7 +71,7 @@ def check_start(file: PipelineFile, master: str | None) -> None:
     """Refuse what cannot start, before anything is started or written."""
     if file.name not in APPLICATIONS:
         raise SettingError(f"there is no pipeline {file.name!r}{near(file.name, APPLICATIONS)}")
-    lay_out(file.graph, SHAPES[file.name], APPLICATIONS[file.name])
+    lay_out(file.graph, SHAPES[file.name], APPLICATIONS[file.name](file))
     find_java()
     if file.cluster.ui_port is not None:
         check_port_free(file.cluster.ui_port, "cluster.ui_port")

@@ -38,6 +38,19 @@ class Stage:
         return any(operator.shuffles or operator.keyed for operator in self.operators)
 
     @property
+    def updates(self) -> bool:
+        """Whether one of its operators replaces earlier results."""
+        return any(operator.updates for operator in self.operators)
+
+    @property
+    def state_parts(self) -> int:
+        """Parts of its state: fixed for good, so as many as executors can ever use, unless its
+        operators know better."""
+        return max((o.state_parts for o in self.operators if o.state_parts), default=0) or (
+            self.module.max_replicas
+        )
+
+    @property
     def keyed(self) -> KeyedWork | None:
         """Its work by key, where it has any."""
         return self.operators[0].keyed
@@ -99,5 +112,5 @@ def _between_batches(spark: SparkSession, name: str) -> bool:
 
 
 def state_partitions(stages: dict[str, Stage]) -> int:
-    """Parts that the state is kept in: fixed for good, so as many as executors can ever use."""
-    return max((s.module.max_replicas for s in stages.values() if s.shuffles), default=1)
+    """Parts that the state is kept in."""
+    return max((stage.state_parts for stage in stages.values() if stage.shuffles), default=1)

@@ -20,6 +20,7 @@ def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
         "duration": _seconds(file.duration),
         "seed": file.seed,
         **feeds,
+        **({} if file.query is None else {"query": _settings(file.query)}),
         "slo": _settings(file.slo),
         "policy": {"name": file.policy.name, **plain(file.policy.settings)},
         "guards": [_guard(part) for part in file.guards],

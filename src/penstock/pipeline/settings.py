@@ -9,6 +9,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.roles import Workload
 from penstock.core.settings import seconds
+from penstock.pipeline.asked import Asked
 from penstock.pipeline.flow import Source
 from penstock.pipeline.shape import Shape, chain
 
@@ -25,6 +26,7 @@ APPLICATIONS: Final[Mapping[str, Shape]] = {
         ),
     ),
     "trading": chain("algotrader", "consumer", keyed=("algotrader",)),
+    "preference": chain("plq", "wlq", "consumer"),
 }
 """Applications that run on Spark, how rows cross their operators, and which work by key."""
 
@@ -172,6 +174,8 @@ class PipelineFile:
     """Innermost first; the clamp to each module's bounds comes on top of them."""
     slo: Slo
     cluster: ClusterSettings
+    query: Asked | None = None
+    """What a pipeline of preference queries is asked; None for others."""
     origin: str
     """The file's path as it was given, or the name of a built-in one."""
     text: str

@@ -95,7 +95,10 @@ WORDCOUNT: Final = Application(
         "splitter": Operator(apply=split, schema="ts timestamp, word string"),
         "filter": Operator(apply=drop_short, schema="ts timestamp, word string"),
         "counter": Operator(
-            apply=count, schema="ts timestamp, word string, count long", shuffles=True
+            apply=count,
+            schema="ts timestamp, word string, count long",
+            shuffles=True,
+            updates=True,
         ),
         "consumer": Operator(apply=keep, schema="ts timestamp, word string, count long"),
     },

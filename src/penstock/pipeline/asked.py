@@ -1,0 +1,73 @@
+"""What a pipeline of preference queries is asked: the `query` of its file."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import near, seconds
+from penstock.core.units import format_duration
+
+KINDS: Final = ("skyline", "top-delta")
+DATA: Final = ("uniform", "correlated", "anti-correlated")
+_MOST_DIMENSIONS: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The best tuples of sliding windows.
+
+    >>> Asked(slide=2.0)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: slide of query must not be longer than its window of 1 s, \
+got 2 s
+    """
+
+    kind: str = "skyline"
+    """`skyline`: the tuples that no other dominates; `top-delta`: those least dominated."""
+    window: float = seconds(1.0)
+    slide: float = seconds(0.2)
+    """Seconds between two windows."""
+    delta: int = 100
+    """Tuples in an answer of top-delta."""
+    dimensions: int = 8
+    """Coordinates of a generated tuple."""
+    data: str = "uniform"
+    """How coordinates of a generated tuple belong together: `uniform`, `correlated` or
+    `anti-correlated`."""
+    tuples: str | None = None
+    """A file of recorded tuples, CSV or Parquet; its columns of numbers are the coordinates."""
+    slack: float = seconds(0.0)
+    """How late tuples may come before anything is known of the stream."""
+    max_slack: float = seconds(60.0)
+    """The longest that late tuples are waited for."""
+    drop_rate: float | None = None
+    """Share of the tuples that may be dropped as late in order to wait less."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no query could be."""
+        for name, known in (("kind", KINDS), ("data", DATA)):
+            given = getattr(self, name)
+            if given not in known:
+                raise SettingError(f"there is no {name} {given!r} of query{near(given, known)}")
+        for name in ("window", "slide"):
+            if not getattr(self, name) >= 1e-6:
+                raise SettingError(f"{name} of query must be above 0, got {getattr(self, name):g}s")
+        if self.slide > self.window:
+            raise SettingError(
+                "slide of query must not be longer than its window of "
+                f"{format_duration(self.window)}, got {format_duration(self.slide)}"
+            )
+        if self.delta < 1:
+            raise SettingError(f"delta of query must be at least 1, got {self.delta}")
+        if not 1 <= self.dimensions <= _MOST_DIMENSIONS:
+            raise SettingError(
+                f"dimensions of query must be 1 to {_MOST_DIMENSIONS}, got {self.dimensions}"
+            )
+        if not 0 <= self.slack <= self.max_slack:
+            raise SettingError(
+                f"slack of query must be 0 up to its max_slack of "
+                f"{format_duration(self.max_slack)}, got {format_duration(self.slack)}"
+            )
+        if self.drop_rate is not None and not 0 <= self.drop_rate < 1:
+            raise SettingError(f"drop_rate of query must be in [0, 1), got {self.drop_rate:g}")

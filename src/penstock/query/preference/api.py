@@ -1,0 +1,185 @@
+"""The best tuples of sliding windows, as a table that Spark goes on with."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TypedDict, Unpack
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from penstock.core.errors import SettingError
+from penstock.query.preference.checks import columns_of
+from penstock.query.preference.criterion import (
+    Criterion,
+    Dominates,
+    Merge,
+    Preference,
+    Skyline,
+    TopDelta,
+)
+from penstock.query.preference.emitter import Slack
+from penstock.query.preference.panes import Panes, microseconds
+from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
+from penstock.query.preference.splitting import Splitting
+from penstock.query.preference.stages import (
+    WINDOW,
+    Query,
+    find_all_windows,
+    find_panes,
+    find_windows,
+)
+from penstock.query.preference.windowstage import Work
+
+Length = str | timedelta
+"""A length of time: "200 milliseconds", "1s", or a timedelta."""
+
+
+class Settings(TypedDict, total=False):
+    """What else can be set of a query."""
+
+    slack: Length
+    """How late rows may come before anything is known of the stream; "0 seconds"."""
+    max_slack: Length
+    """The longest that late rows are waited for; "1 minute"."""
+    drop_rate: float
+    """The share of rows that may be lost to lateness in order to wait less, such as 0.05; without
+    it, windows wait for as long as the latest row so far was late."""
+    splitting: Splitting
+    """How heavy panes are split over workers, changed from outside while the query runs; without
+    it, the rows of a pane in one partition of the source are one part of it."""
+    slots: int
+    """Tasks that the window stage is spread over; 1."""
+    name: str
+    """What the measures are called in the progress of the query; "preference"."""
+
+
+def skyline(
+    rows: DataFrame,
+    on: Sequence[str],
+    window: Length,
+    slide: Length | None = None,
+    time: str = "ts",
+    maximise: Sequence[str] = (),
+    by: Sequence[str] = (),
+    **settings: Unpack[Settings],
+) -> DataFrame:
+    """The rows of each window that no other row of it dominates.
+
+    A row dominates another if it is no worse in any column of `on` and better in one; less is
+    better but for the columns in `maximise`. Equal rows are all kept. With `by`, rows are compared
+    with those of the same key only.
+
+        best = skyline(hotels, on=["price", "stars"], window="1 hour", slide="5 minutes",
+                       time="seen", maximise=["stars"], by=["city"])
+
+    Results are the rows with all their columns, behind a column `window` (start and end). `rows`
+    may be a stream or a table; `Settings` has what else can be set.
+    """
+    return _run(rows, Skyline(), on, window, slide, time, maximise, by, settings)
+
+
+def top_delta(
+    rows: DataFrame,
+    on: Sequence[str],
+    window: Length,
+    slide: Length | None = None,
+    time: str = "ts",
+    maximise: Sequence[str] = (),
+    by: Sequence[str] = (),
+    *,
+    delta: int = 100,
+    **settings: Unpack[Settings],
+) -> DataFrame:
+    """The `delta` rows of each window that are dominated in the fewest columns.
+
+    A row k-dominates another if it is no worse in at least k columns of `on` and better in one of
+    those. The column `dominance_factor` tells the largest such k over all other rows of the
+    window; rows with the lowest are the answer. Ties go to the better value in the first column
+    of `on`, then the second, and so on, then to the earlier row.
+    """
+    return _run(rows, TopDelta(delta), on, window, slide, time, maximise, by, settings)
+
+
+def prefer(
+    rows: DataFrame,
+    on: Sequence[str],
+    window: Length,
+    slide: Length | None = None,
+    time: str = "ts",
+    maximise: Sequence[str] = (),
+    by: Sequence[str] = (),
+    *,
+    dominates: Dominates,
+    merge: Merge | None = None,
+    **settings: Unpack[Settings],
+) -> DataFrame:
+    """The rows of each window that no other is better than, by a preference of your own.
+
+    `dominates(p, q)` says whether tuple p is better than q, given the values of `on`, negated where
+    they are in `maximise`; it must be transitive. `merge(left, right)` takes two results as arrays
+    and returns which rows of both are the best, counted through the first and then the second; by
+    default it compares them all by `dominates`.
+    """
+    mine = Preference(dominates, merge)
+    return _run(rows, mine, on, window, slide, time, maximise, by, settings)
+
+
+def _run(
+    rows: DataFrame,
+    criterion: Criterion,
+    on: Sequence[str],
+    window: Length,
+    slide: Length | None,
+    time: str,
+    maximise: Sequence[str],
+    by: Sequence[str],
+    settings: Settings,
+) -> DataFrame:
+    query = plan(
+        rows.schema,
+        criterion,
+        on=on,
+        panes=Panes.parse(window, window if slide is None else slide),
+        time=time,
+        maximise=maximise,
+        by=by,
+        **settings,
+    )
+    parts = find_panes(rows, query)
+    return find_windows(parts, query) if rows.isStreaming else find_all_windows(parts, query)
+
+
+def plan(
+    rows: StructType,
+    criterion: Criterion,
+    *,
+    on: Sequence[str],
+    panes: Panes,
+    time: str,
+    maximise: Sequence[str] = (),
+    by: Sequence[str] = (),
+    slack: Length = "0s",
+    max_slack: Length = "1 minute",
+    drop_rate: float | None = None,
+    splitting: Splitting | None = None,
+    slots: int = 1,
+    name: str = "preference",
+) -> Query:
+    """A query on rows with these columns, if it can be one."""
+    made = (WINDOW,) if criterion.score is None else (WINDOW, criterion.score)
+    columns = columns_of(rows, on=on, maximise=maximise, by=by, time=time, made=made)
+    if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
+        raise SettingError(f"slots must be a whole number of at least 1, got {slots!r}")
+    return Query(
+        work=Work(columns=columns, panes=panes, criterion=criterion),
+        rows=rows,
+        slack=_slack(slack, max_slack, drop_rate),
+        splitting=splitting,
+        slots=slots,
+        name=name,
+    )
+
+
+def _slack(slack: Length, most: Length, drop_rate: float | None) -> Slack:
+    plain = KSlack(slack=microseconds(slack, "slack"), max_slack=microseconds(most, "max_slack"))
+    return plain if drop_rate is None else AdaptiveKSlack(kslack=plain, target=drop_rate)

@@ -1,0 +1,216 @@
+"""What makes a tuple one of the best: not dominated, among the least dominated, or as you say."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from penstock.core.errors import SettingError
+from penstock.query.kernels import dominance_factors_of_groups, skyline_of_groups
+from penstock.query.preference.tuples import Floats, Ints
+
+Dominates = Callable[[Floats, Floats], bool]
+"""Whether the first tuple is better than the second."""
+Merge = Callable[[Floats, Floats], Ints]
+"""Which rows of two results are the best of both: places in the first followed by the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The rows of an answer, with what each of them scored where rows are scored."""
+
+    rows: Ints
+    scores: Ints | None = None
+
+
+class Criterion(Protocol):
+    """Chooses the best of groups of points; `starts` says where groups begin and the last ends."""
+
+    @property
+    def score(self) -> str | None:
+        """The column that tells what a row of the answer scored."""
+        ...
+
+    @property
+    def limit(self) -> int | None:
+        """Most rows of a group in an answer; ties beyond it are cut off in the order of the rows'
+        values."""
+        ...
+
+    @property
+    def merge(self) -> Merge | None:
+        """How two results become one; None where choosing from both together is the way."""
+        ...
+
+    def keep(self, points: Floats, starts: Ints) -> Ints:
+        """The points of a part that may be in an answer, or change one."""
+        ...
+
+    def answer(self, points: Floats, starts: Ints) -> Chosen:
+        """The best of all that was kept; more than `limit` only where they score the same. Not
+        asked where there is a way to merge."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Skyline:
+    """The tuples that no other dominates; equal ones are all among them.
+
+    >>> Skyline().keep(np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 3.0]]), np.array([0, 3]))
+    array([0, 1])
+    """
+
+    score: str | None = None
+    limit: int | None = None
+    merge: Merge | None = None
+
+    def keep(self, points: Floats, starts: Ints) -> Ints:
+        """A dominated tuple is dominated for good, and so is whatever it dominates."""
+        return skyline_of_groups(points, starts)
+
+    def answer(self, points: Floats, starts: Ints) -> Chosen:
+        """The same again."""
+        return Chosen(self.keep(points, starts))
+
+
+@dataclass(frozen=True, slots=True)
+class TopDelta:
+    """The `delta` tuples that are dominated in the fewest dimensions.
+
+    The factor of a tuple is the largest k for which another tuple is no worse in k dimensions and
+    better in one of those. Ties go to the better value in the first column, then the second, and
+    so on.
+
+    >>> TopDelta(delta=0)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: delta must be at least 1, got 0
+    """
+
+    delta: int = 100
+    score: str | None = "dominance_factor"
+    merge: Merge | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that would always be empty."""
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int):
+            raise SettingError(f"delta must be a whole number, got {self.delta!r}")
+        if self.delta < 1:
+            raise SettingError(f"delta must be at least 1, got {self.delta}")
+
+    @property
+    def limit(self) -> int | None:
+        """As many as were asked for."""
+        return self.delta
+
+    def keep(self, points: Floats, starts: Ints) -> Ints:
+        """The skyline, and of the dominated tuples as many as could ever fill an answer up.
+
+        Whatever a dominated tuple dominates in k dimensions, its dominator does as well, so the
+        factors of others do not change when it goes.
+        """
+        best = skyline_of_groups(points, starts)
+        rest = np.ones(len(points), np.bool_)
+        rest[best] = False
+        small = np.repeat(np.diff(starts) <= self.delta, np.diff(starts))
+        fill = [
+            self._first(points, begin + np.flatnonzero(rest[begin:end]))
+            for begin, end in _longer(starts, self.delta)
+        ]
+        kept = [best, np.flatnonzero(rest & small), *fill]
+        return np.sort(np.concatenate(kept)).astype(np.int64)
+
+    def _first(self, points: Floats, rows: Ints) -> Ints:
+        """The first so many of these rows in the order of their values, and their equals."""
+        if len(rows) <= self.delta:
+            return rows
+        edge = np.partition(points[rows, 0], self.delta - 1)[self.delta - 1]
+        rows = rows[points[rows, 0] <= edge]
+        ordered = rows[np.lexsort(points[rows].T[::-1])]
+        same = (points[ordered[self.delta :]] == points[ordered[self.delta - 1]]).all(axis=1)
+        return ordered[: self.delta + int(same.sum())]
+
+    def answer(self, points: Floats, starts: Ints) -> Chosen:
+        """The rows of the lowest factors, with all that tie for the last place."""
+        factors = dominance_factors_of_groups(points, starts).astype(np.int64)
+        chosen = np.ones(len(points), np.bool_)
+        for begin, end in _longer(starts, self.delta):
+            scored = factors[begin:end]
+            chosen[begin:end] = scored <= np.partition(scored, self.delta - 1)[self.delta - 1]
+        rows = np.flatnonzero(chosen)
+        return Chosen(rows, factors[rows])
+
+
+def _longer(starts: Ints, size: int) -> list[tuple[int, int]]:
+    """Begin and end of the groups with more rows than that."""
+    large = np.flatnonzero(np.diff(starts) > size)
+    return list(zip(starts[large].tolist(), starts[large + 1].tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A preference of your own: when one tuple is better than another, and how results merge.
+
+    `dominates` must be transitive, or answers depend on the order of rows. A function that numba
+    has compiled is called from compiled code.
+
+    >>> closer = Preference(dominates=lambda p, q: abs(p[0] - 5) < abs(q[0] - 5))
+    >>> closer.keep(np.array([[9.0], [4.0], [6.0]]), np.array([0, 3]))
+    array([1, 2])
+    """
+
+    dominates: Dominates
+    merge: Merge | None = None
+    score: str | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called, before a query starts."""
+        for name in ("dominates", "merge"):
+            given = getattr(self, name)
+            if not callable(given) and not (name == "merge" and given is None):
+                raise SettingError(f"{name} must be a function of two tuples, got {given!r}")
+
+    def keep(self, points: Floats, starts: Ints) -> Ints:
+        """Tuple by tuple against the best so far."""
+        loop = _compiled_loop() if hasattr(self.dominates, "py_func") else _nested_loop
+        kept = [
+            begin + loop(points[begin:end], self.dominates)
+            for begin, end in pairwise(starts.tolist())
+        ]
+        return np.concatenate([np.empty(0, np.int64), *kept]).astype(np.int64)
+
+    def answer(self, points: Floats, starts: Ints) -> Chosen:
+        """The same again."""
+        return Chosen(self.keep(points, starts))
+
+
+def _nested_loop(points: Floats, dominates: Any) -> Ints:
+    """Places of the tuples that no other dominates, in their order."""
+    best = np.empty(len(points), np.int64)
+    count = 0
+    for row in range(len(points)):
+        kept, beaten = 0, False
+        for place in range(count):
+            if dominates(points[best[place]], points[row]):
+                beaten = True
+                break
+        if beaten:
+            continue
+        for place in range(count):
+            if not dominates(points[row], points[best[place]]):
+                best[kept] = best[place]
+                kept += 1
+        best[kept] = row
+        count = kept + 1
+    return best[:count]
+
+
+@cache
+def _compiled_loop() -> Any:
+    from numba import njit
+
+    return njit(_nested_loop)

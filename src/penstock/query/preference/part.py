@@ -1,0 +1,125 @@
+"""The best tuples of a part of a pane, as one row that travels between stages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.query.preference.criterion import Criterion, Merge
+from penstock.query.preference.tuples import Floats, Groups, Ints, codes_of, combine, points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Which columns are compared, and which rows with which."""
+
+    on: tuple[str, ...]
+    maximise: frozenset[str] = frozenset()
+    by: tuple[str, ...] = ()
+    time: str = "ts"
+
+    def points(self, table: pa.Table) -> Floats:
+        """The rows as points."""
+        return points(table, self.on, self.maximise)
+
+    def order(self, schema: pa.Schema) -> list[tuple[str, str]]:
+        """How rows of an answer are sorted: by key, best values first, then by whatever is left,
+        so that the same rows always stand in the same order."""
+        own = [(name, "descending" if name in self.maximise else "ascending") for name in self.on]
+        named = {*self.by, *self.on}
+        rest = [f.name for f in schema if f.name not in named and _sortable(f.type)]
+        rest.sort(key=lambda name: name != self.time)
+        return [*((n, "ascending") for n in self.by), *own, *((n, "ascending") for n in rest)]
+
+
+def _sortable(kind: pa.DataType) -> bool:
+    return not pa.types.is_nested(kind)
+
+
+def reduce(table: pa.Table, panes: Ints, columns: Columns, criterion: Criterion) -> Ints:
+    """Places of the rows that are among the best of their pane and key, in their order."""
+    codes = panes if not columns.by else combine(panes, codes_of(table, columns.by))
+    groups = Groups.of(codes)
+    kept = criterion.keep(columns.points(table)[groups.order], groups.starts)
+    return np.sort(groups.order[kept])
+
+
+def merge(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
+    """The best of several parts of a pane, or of several panes."""
+    if criterion.merge is None:
+        return _union(tables, columns, criterion)
+    merged = tables[0]
+    for table in tables[1:]:
+        merged = _merged(merged, table, columns, criterion.merge)
+    return merged
+
+
+def _union(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
+    if len(tables) == 1:
+        return tables[0]
+    table = pa.concat_tables(tables).combine_chunks()
+    return table.take(reduce(table, np.zeros(table.num_rows, np.int64), columns, criterion))
+
+
+def _merged(left: pa.Table, right: pa.Table, columns: Columns, function: Merge) -> pa.Table:
+    """Both by a function of the user's, key by key."""
+    table = pa.concat_tables([left, right]).combine_chunks()
+    values, groups = columns.points(table), Groups.of(codes_of(table, columns.by))
+    kept = []
+    for begin, end in zip(groups.starts[:-1], groups.starts[1:], strict=True):
+        rows = groups.order[begin:end]
+        cut = int((rows < left.num_rows).sum())
+        chosen = np.asarray(function(values[rows[:cut]], values[rows[cut:]]), np.int64)
+        kept.append(rows[chosen])
+    return table.take(np.sort(np.concatenate([np.empty(0, np.int64), *kept])))
+
+
+def answer(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
+    """What a window's result is, given the best of its panes: rows in a fixed order."""
+    made, scores = _best(tables, columns, criterion)
+    order = columns.order(made.schema)
+    if criterion.score is not None:
+        made = made.append_column(criterion.score, pa.array(scores, pa.int32()))
+        order.insert(len(columns.by), (criterion.score, "ascending"))
+    made = made.sort_by(order)
+    return made if criterion.limit is None else _limited(made, columns.by, criterion.limit)
+
+
+def _best(
+    tables: Sequence[pa.Table], columns: Columns, criterion: Criterion
+) -> tuple[pa.Table, Ints | None]:
+    """The rows of an answer, and their scores."""
+    if criterion.merge is not None:
+        return merge(tables, columns, criterion), None
+    table = pa.concat_tables(tables).combine_chunks()
+    groups = Groups.of(codes_of(table, columns.by))
+    chosen = criterion.answer(columns.points(table)[groups.order], groups.starts)
+    return table.take(groups.order[chosen.rows]), chosen.scores
+
+
+def _limited(table: pa.Table, by: Sequence[str], limit: int) -> pa.Table:
+    """The first so many rows of each key of a table sorted by key."""
+    groups = Groups.of(codes_of(table, by))
+    first = np.repeat(groups.starts[:-1], np.diff(groups.starts))
+    ranks = np.empty(table.num_rows, np.int64)
+    ranks[groups.order] = np.arange(table.num_rows) - first
+    return table.filter(pa.array(ranks < limit))
+
+
+def encode(table: pa.Table) -> bytes:
+    """A table as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    made: bytes = sink.getvalue().to_pybytes()
+    return made
+
+
+def decode(payload: bytes) -> pa.Table:
+    """The table that `encode` wrote.
+
+    >>> decode(encode(pa.table({"x": [1, 2]})))["x"].to_pylist()
+    [1, 2]
+    """
+    return pa.ipc.open_stream(pa.py_buffer(payload)).read_all()

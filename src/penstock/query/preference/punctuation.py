@@ -1,0 +1,250 @@
+"""How far the stream is complete, when rows come out of order: K-slack (ppq, Section 3.1).
+
+A punctuation is a time before which no row will be taken any more. It follows the newest row at
+the distance K, the slack. Times and slacks are microseconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from math import exp
+from typing import Any, Final
+
+from penstock.core.errors import SettingError
+from penstock.policy.pid import Pid, PidMemory
+from penstock.query.preference.arrivals import Arrivals
+
+SAMPLE: Final = 100_000
+"""Stream time between two corrections of the adaptive K-slack."""
+LEAST_ALPHA: Final = 1e-4
+"""Factors are multiplied step by step: from zero there would be no way back."""
+PAPER_TARGET: Final = 0.05
+"""The drop rate for which the paper chose its gains."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KSlack:
+    """Waits as long as the longest delay that was seen; settings and state in one value.
+
+    A row's delay is by how much it is older than the newest row of batches before; it counts once
+    a row newer than all before has come (ppq, Alg. 1, line 3, row by row).
+
+    >>> kslack = KSlack().advance(Arrivals(count=50, oldest=90, newest=130))
+    >>> kslack.punctuation  # of a first batch nothing is complete: rows may be late by any time
+    90
+    >>> kslack = kslack.advance(Arrivals(count=50, oldest=110, newest=180))
+    >>> kslack.slack, kslack.punctuation
+    (20, 160)
+
+    The punctuation is that of the end of a batch, and never goes back.
+    """
+
+    slack: int = 0
+    """K: the one to begin with, then the one in force. With 0 to begin with nothing is known, and
+    the first batch completes nothing."""
+    max_slack: int | None = None
+    """K grows no further, so that a clock which falls back by hours does not hold up the query."""
+    newest: int | None = None
+    """The largest time seen; None before the first row."""
+    punctuation: int | None = None
+    """Rows before it are late; None before the first row."""
+    pending: int = 0
+    """The largest delay since the newest row, which does not count yet."""
+    rows: int = 0
+    dropped: int = 0
+    """Those of the rows that were late."""
+
+    def __post_init__(self) -> None:
+        """Refuse a slack that would run ahead of the stream."""
+        if self.slack < 0:
+            raise SettingError(f"slack must be 0 or more, got {self.slack} us; choose 0 or more")
+        if self.max_slack is not None and self.max_slack < self.slack:
+            raise SettingError(
+                f"max_slack must be at least slack, got {self.max_slack} us below {self.slack} us; "
+                "raise max_slack or lower slack"
+            )
+
+    @property
+    def lag(self) -> int:
+        """How far the punctuation is behind the newest row."""
+        if self.newest is None or self.punctuation is None:
+            return 0
+        return self.newest - self.punctuation
+
+    def drops(self, time: int) -> bool:
+        """Whether a single row of this time would be late now."""
+        return self.punctuation is not None and time < self.punctuation
+
+    def advance(self, arrivals: Arrivals, late: int = 0) -> "KSlack":
+        """As it is after a batch of rows, so many of which were late."""
+        if not arrivals.count:
+            return self
+        heard = self.heard(arrivals, late)
+        return heard.punctuated(heard.slack, arrivals)
+
+    def heard(self, arrivals: Arrivals, late: int) -> "KSlack":
+        """Everything that a batch of rows tells, but no new punctuation yet."""
+        counted = replace(self, rows=self.rows + arrivals.count, dropped=self.dropped + int(late))
+        if self.newest is None:
+            return replace(counted, newest=arrivals.newest)
+        delay = max(self.pending, self.newest - arrivals.oldest)
+        if arrivals.newest <= self.newest:
+            return replace(counted, pending=delay)
+        most = delay if self.max_slack is None else min(delay, self.max_slack)
+        return replace(counted, slack=max(self.slack, most), newest=arrivals.newest, pending=0)
+
+    def punctuated(self, slack: int, arrivals: Arrivals) -> "KSlack":
+        """With a punctuation at this distance from the newest row, unless it was further on."""
+        assert self.newest is not None  # noqa: S101  # rows have come
+        reached = self.newest - slack
+        if self.punctuation is None:
+            return replace(self, punctuation=reached if self.slack else arrivals.oldest)
+        return replace(self, punctuation=max(self.punctuation, reached))
+
+    def plain(self) -> dict[str, Any]:
+        """Settings and state as values that JSON knows.
+
+        >>> KSlack.from_plain(KSlack(slack=5).plain())
+        KSlack(slack=5, max_slack=None, newest=None, punctuation=None, pending=0, rows=0, dropped=0)
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "KSlack":
+        """The one that told these values."""
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Where the counts stood at the last correction."""
+
+    at: int
+    """Stream time: the newest row."""
+    rows: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptiveKSlack:
+    """Waits for a share of K, as short as a wanted rate of late rows allows.
+
+    A few rows that are very late make K long for ever. Here a factor in (0, 1] shortens it while
+    fewer rows than the target are dropped, and lengthens it while more are. With a target of 0 it
+    is plain K-slack.
+
+    >>> adaptive = AdaptiveKSlack(target=0.05, kslack=KSlack(slack=2_000_000))
+    >>> for time in range(0, 1_000_000, 100_000):
+    ...     adaptive = adaptive.advance(Arrivals(count=50, oldest=time, newest=time))
+    >>> round(adaptive.alpha, 2), adaptive.slack < 200_000  # nothing was late: it dares more
+    (0.07, True)
+    """
+
+    target: float = PAPER_TARGET
+    """Wanted share of the rows that are dropped, in [0, 1)."""
+    kp: float = 6.0
+    ki: float = 0.6
+    kd: float = 0.2
+    kslack: KSlack = field(default_factory=KSlack)
+    """Knows K, the newest row and the counts."""
+    alpha: float = 1.0
+    """The share of K that is waited for."""
+    memory: PidMemory = field(default_factory=PidMemory)
+    sample: Sample | None = None
+    """None before the first row."""
+
+    def __post_init__(self) -> None:
+        """Refuse a target that is no rate, and gains that are no numbers."""
+        if not 0 <= self.target < 1:
+            raise SettingError(
+                f"target drop rate must be in [0, 1), got {self.target:g}; write 5 % as 0.05"
+            )
+        self.pid()
+
+    @property
+    def slack(self) -> int:
+        """The slack in force."""
+        return int(self.alpha * self.kslack.slack)
+
+    @property
+    def newest(self) -> int | None:
+        """The largest time seen; None before the first row."""
+        return self.kslack.newest
+
+    @property
+    def punctuation(self) -> int | None:
+        """Rows before it are late; None before the first row."""
+        return self.kslack.punctuation
+
+    @property
+    def rows(self) -> int:
+        """All rows heard of."""
+        return self.kslack.rows
+
+    @property
+    def dropped(self) -> int:
+        """Those of the rows that were late."""
+        return self.kslack.dropped
+
+    @property
+    def lag(self) -> int:
+        """How far the punctuation is behind the newest row."""
+        return self.kslack.lag
+
+    def drops(self, time: int) -> bool:
+        """Whether a single row of this time would be late now."""
+        return self.kslack.drops(time)
+
+    def advance(self, arrivals: Arrivals, late: int = 0) -> "AdaptiveKSlack":
+        """As it is after a batch of rows, so many of which were late."""
+        if not arrivals.count:
+            return self
+        heard = replace(self, kslack=self.kslack.heard(arrivals, late))._corrected()
+        return replace(heard, kslack=heard.kslack.punctuated(heard.slack, arrivals))
+
+    def pid(self) -> Pid:
+        """The regulator of the logarithm of alpha.
+
+        Its bounds are uneven because the measurement is: a rate of late rows can be many times
+        above the target, and cut off there it would settle above it; it cannot be as far below.
+        """
+        return Pid(
+            setpoint=PAPER_TARGET,
+            kp=self.kp,
+            ki=self.ki,
+            kd=self.kd,
+            low=-0.3,
+            high=1.0,
+            reverse=True,
+        )
+
+    def _corrected(self) -> "AdaptiveKSlack":
+        """With another alpha if enough of the stream has passed since the last correction."""
+        now = Sample(at=self.newest or 0, rows=self.rows, dropped=self.dropped)
+        if self.sample is None:
+            return replace(self, sample=now)
+        if now.at - self.sample.at < SAMPLE or self.target == 0:
+            return self
+        rate = (now.dropped - self.sample.dropped) / (now.rows - self.sample.rows)
+        # Measured in targets: a rate of twice the target is as bad at 0.1 % as it is at 5 %.
+        seen = min(rate / self.target * PAPER_TARGET, 1.0)
+        memory, step = self.pid().step(self.memory, seen)
+        alpha = min(max(self.alpha * exp(step), LEAST_ALPHA), 1.0)
+        return replace(self, alpha=alpha, memory=memory, sample=now)
+
+    def plain(self) -> dict[str, Any]:
+        """Settings and state as values that JSON knows."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "AdaptiveKSlack":
+        """The one that told these values.
+
+        >>> AdaptiveKSlack.from_plain(AdaptiveKSlack(target=0.1).plain()).target
+        0.1
+        """
+        parts = {
+            "kslack": KSlack.from_plain(values["kslack"]),
+            "memory": PidMemory(**values["memory"]),
+            "sample": values["sample"] and Sample(**values["sample"]),
+        }
+        return cls(**{**values, **parts})

@@ -1,0 +1,185 @@
+"""Heavy panes split over the workers of the pane stage (ppq, Algorithm 1).
+
+The first tuple of a pane makes the least loaded worker its owner; after as many tuples as the
+threshold says, the least loaded worker becomes the next owner. Threshold and workers are said in a
+file that is read anew for every batch, so that a controller can change them while the query runs.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+from penstock.query.preference.arrivals import Arrivals
+from penstock.query.preference.panes import Panes
+from penstock.query.preference.part import Columns
+from penstock.query.preference.place import where
+from penstock.query.preference.tuples import Ints, times, usable
+
+WORKER: Final = "pane_worker"
+TASK: Final = "pane_task"
+ARRIVALS: Final = "pane_arrivals"
+SET_ASIDE: Final = "pane_set_aside"
+DDL: Final = f"{WORKER} int, {TASK} int, {ARRIVALS} array<long>, {SET_ASIDE} long"
+FIELDS: Final = [
+    pa.field(WORKER, pa.int32()),
+    pa.field(TASK, pa.int32()),
+    pa.field(ARRIVALS, pa.list_(pa.int64())),
+    pa.field(SET_ASIDE, pa.int64()),
+]
+COLUMNS: Final = tuple(column.name for column in FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What is in force for a batch."""
+
+    workers: int
+    threshold: int | None = None
+    """Tuples of a pane that a partition of the source sends to one worker before another takes
+    over; None where panes stay whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitting:
+    """How panes are split, said in a file that every machine of the cluster sees.
+
+    >>> import tempfile
+    >>> splitting = Splitting(path=Path(tempfile.mkdtemp()) / "splitting.json", workers=4)
+    >>> splitting.read()
+    Split(workers=4, threshold=None)
+    >>> splitting.write(threshold=500, workers=2)
+    >>> splitting.read()
+    Split(workers=2, threshold=500)
+    """
+
+    path: Path
+    workers: int
+    """The most there may ever be."""
+
+    def __post_init__(self) -> None:
+        """Refuse a stage without workers."""
+        if self.workers < 1:
+            raise SettingError(f"workers of splitting must be at least 1, got {self.workers}")
+
+    def write(self, *, threshold: int | None = None, workers: int | None = None) -> None:
+        """Have it so from the next batch on."""
+        if threshold is not None and threshold < 1:
+            raise SettingError(f"threshold of splitting must be at least 1, got {threshold}")
+        draft = self.path.with_name(f".{self.path.name}")
+        draft.write_text(json.dumps({"threshold": threshold, "workers": workers or self.workers}))
+        draft.replace(self.path)
+
+    def read(self) -> Split:
+        """What the file says; panes stay whole while there is none."""
+        try:
+            told = json.loads(self.path.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return Split(self.workers)
+        workers = min(max(int(told["workers"]), 1), self.workers)
+        return Split(workers, told["threshold"])
+
+
+@dataclass(slots=True)
+class Owners:
+    """Who gets the next tuple of a pane."""
+
+    split: Split
+    first: int = 0
+    """The worker that comes first where several are idle, so that emitters differ."""
+    loads: Ints = field(init=False)
+    _owner: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By pane, its owner and how many tuples more it gets."""
+
+    def __post_init__(self) -> None:
+        """Nobody has anything yet."""
+        self.loads = np.zeros(self.split.workers, np.int64)
+
+    def assign(self, panes: Ints) -> NDArray[np.int32]:
+        """The worker of each tuple, given its pane.
+
+        >>> Owners(Split(workers=3, threshold=2)).assign(np.array([7, 7, 7, 8, 7, 7]))
+        array([0, 0, 1, 2, 1, 2], dtype=int32)
+        """
+        workers = np.empty(len(panes), np.int32)
+        for pane in dict.fromkeys(panes.tolist()):
+            rows = np.flatnonzero(panes == pane)
+            while len(rows):
+                owner, left = self._owner.get(pane) or self._next()
+                taken = rows if self.split.threshold is None else rows[:left]
+                workers[taken], rows = owner, rows[len(taken) :]
+                self.loads[owner] += len(taken)
+                self._keep(pane, owner, left - len(taken))
+        return workers
+
+    def _keep(self, pane: int, owner: int, left: int) -> None:
+        if left > 0 or self.split.threshold is None:
+            self._owner[pane] = (owner, left)
+        else:
+            self._owner.pop(pane, None)
+
+    def _next(self) -> tuple[int, int]:
+        """The least loaded worker, and how many tuples it gets."""
+        turned = np.roll(self.loads, -self.first)
+        owner = (int(turned.argmin()) + self.first) % len(self.loads)
+        return owner, self.split.threshold or 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """For `mapInArrow`: rows with the worker that each goes to, and at the end how they came."""
+
+    columns: Columns
+    panes: Panes
+    splitting: Splitting
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task: an emitter."""
+        here = where()
+        split = self.splitting.read()
+        owners = Owners(split, here.task % split.workers)
+        arrivals, set_aside, schema = Arrivals(), 0, None
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            schema = schema or pa.schema([*batch.schema, *FIELDS])
+            good = table.filter(usable(table, self.columns.on, self.columns.time))
+            set_aside += table.num_rows - good.num_rows
+            moments = times(good, self.columns.time)
+            arrivals = arrivals.also(Arrivals.of(moments))
+            workers = owners.assign(self.panes.of(moments))
+            yield from _routed(good, workers, here.task, schema)
+        if schema is not None:
+            yield _last(schema, owners, here.task, arrivals, set_aside)
+
+
+def _routed(
+    table: pa.Table, workers: NDArray[np.int32], task: int, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    rows = table.num_rows
+    extra = [pa.array(workers), pa.array(np.full(rows, task, np.int32))]
+    nothing = [pa.nulls(rows, column.type) for column in FIELDS[2:]]
+    yield from (
+        pa.Table.from_arrays([*table.columns, *extra, *nothing], schema=schema)
+        .combine_chunks()
+        .to_batches()
+    )
+
+
+def _last(
+    schema: pa.Schema, owners: Owners, task: int, arrivals: Arrivals, set_aside: int
+) -> pa.RecordBatch:
+    """A row without values that says how the others came."""
+    told: dict[str, Any] = {
+        WORKER: task % owners.split.workers,
+        TASK: task,
+        ARRIVALS: list(arrivals.plain()),
+        SET_ASIDE: set_aside,
+    }
+    nullable = pa.schema([column.with_nullable(True) for column in schema])
+    return pa.RecordBatch.from_pylist([told], schema=nullable)

@@ -1,0 +1,128 @@
+"""Both stages of a preference query as steps of a Spark plan: `windows(panes(rows))`."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.resource import ResourceProfile
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.state import GroupStateTimeout
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from penstock.query.preference import panestage, splitting, told, windowstage
+from penstock.query.preference.emitter import Slack
+from penstock.query.preference.panestage import PaneStage
+from penstock.query.preference.splitting import Splitting, Spread
+from penstock.query.preference.windowstage import (
+    Answer,
+    Emit,
+    MergeParts,
+    Work,
+    answering,
+    merging_panes,
+)
+
+WINDOW: Final = "window"
+_ALL: Final = "emitter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A preference query, checked against the columns of its rows."""
+
+    work: Work
+    rows: StructType
+    """The columns of the rows."""
+    slack: Slack
+    splitting: Splitting | None
+    """How heavy panes are split; None where each partition of the source is a part."""
+    slots: int
+    """Tasks that the window stage is spread over."""
+    name: str
+    """What its measures are called in the progress of a streaming query."""
+
+    @property
+    def results(self) -> StructType:
+        """The columns of a result: the window, those of the rows, and the score if there is one."""
+        time = self.rows[self.work.columns.time].dataType
+        edges = StructType([StructField("start", time), StructField("end", time)])
+        score = self.work.criterion.score
+        scored = [] if score is None else [StructField(score, IntegerType())]
+        return StructType([StructField(WINDOW, edges), *_nullable(self.rows), *scored])
+
+    @property
+    def arrow_results(self) -> pa.Schema:
+        """The same, as Arrow has it."""
+        return to_arrow_schema(self.results, timezone="UTC")
+
+
+def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = None) -> DataFrame:
+    """The pane stage: the best tuples of each pane in each partition, and how rows came."""
+    work, split = query.work, query.splitting
+    if split is not None:
+        emitter = Spread(columns=work.columns, panes=work.panes, splitting=split)
+        routed = rows.mapInArrow(emitter, _routed_schema(query.rows), profile=profile)
+        rows = routed.repartitionById(split.workers, sql.col(splitting.WORKER))
+    stage = PaneStage(
+        columns=work.columns,
+        panes=work.panes,
+        criterion=work.criterion,
+        spread=split is not None,
+    )
+    parts = rows.mapInArrow(stage, panestage.SCHEMA, profile=profile)
+    return parts.observe(f"{query.name}_panes", *panestage.measures())
+
+
+def find_windows(parts: DataFrame, query: Query) -> DataFrame:
+    """The window stage of a streaming query: the best tuples of each window that is complete."""
+    tasks = (
+        parts.withColumn(_ALL, sql.lit(0))
+        .groupBy(_ALL)
+        .applyInPandasWithState(
+            Emit(work=query.work, slack=query.slack, slots=query.slots),
+            windowstage.TASKS,
+            windowstage.STATE,
+            "append",
+            GroupStateTimeout.NoTimeout,
+        )
+    )
+    merged = _spread(tasks, query).mapInArrow(MergeParts(work=query.work), windowstage.MERGED)
+    results = _told_schema(query.results)
+    answers = _spread(merged, query).mapInArrow(
+        Answer(work=query.work, results=query.arrow_results), results
+    )
+    return told.heard(answers, f"{query.name}_windows")
+
+
+def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
+    """The window stage of a table that is all there: every window that has rows."""
+    panes = parts.where(sql.col("pane").isNotNull()).select("pane", "payload")
+    merged = panes.groupBy("pane").applyInArrow(merging_panes(query.work), windowstage.WAITING)
+    return merged.groupBy(WINDOW).applyInArrow(
+        answering(query.work, query.arrow_results), query.results
+    )
+
+
+def _spread(tasks: DataFrame, query: Query) -> DataFrame:
+    """Rows on the slot that they name; a single slot is where they are."""
+    if query.slots == 1:
+        return tasks
+    # The stateful stage hands on rows that a shuffle does not take, unless they are computed anew.
+    placed = tasks.withColumn("slot", sql.pmod("slot", sql.lit(query.slots)))
+    return placed.repartitionById(query.slots, sql.col("slot"))
+
+
+def _routed_schema(rows: StructType) -> StructType:
+    extra = StructType.fromDDL(splitting.DDL)
+    assert isinstance(extra, StructType)  # noqa: S101  # a list of columns is nothing else
+    return StructType([*_nullable(rows), *extra])
+
+
+def _nullable(rows: StructType) -> list[StructField]:
+    return [StructField(field.name, field.dataType) for field in rows.fields]
+
+
+def _told_schema(results: StructType) -> StructType:
+    return StructType([*results, told.SPARK_FIELD])
