@@ -33,7 +33,7 @@ def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "spark"
         scratch.mkdir()
-        file = load("preference", conf=__import__("os").environ.get("CONF","").split())
+        file = load("preference")
         with session_on(file, None, scratch, usable_home(find_java(), scratch)) as made:
             made.spark.dataSource.register(source.WorkloadSource)
             made.spark.conf.set("spark.sql.shuffle.partitions", 1)

@@ -152,7 +152,7 @@ class Best:
             "windows": self.windows,
             "best_tuples": self.tuples,
             "digest": self._digest.hexdigest()[:16],
-            "window_latency": None if late is None else {"p50": late[0], "p99": late[1]},
+            "window_latency_seconds": None if late is None else {"p50": late[0], "p99": late[1]},
             "newest_window": self._newest,
         }
 

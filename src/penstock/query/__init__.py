@@ -6,6 +6,7 @@
 | `top_delta` | the rows of each window that are dominated in the fewest columns |
 | `prefer` | the same by a preference of your own |
 | `Splitting` | heavy panes split over workers, by a threshold that changes while a query runs |
+| `Measures` | what a batch of a running query tells of both stages |
 | `keyed` | state by key behind a routing table that changes while the query runs |
 | `kernels` | skyline and dominance factors of plain arrays; needs no Spark |
 """
@@ -14,9 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from penstock.query.preference import Splitting, prefer, skyline, top_delta
+    from penstock.query.preference import Measures, Splitting, prefer, skyline, top_delta
 
-__all__ = ["Splitting", "prefer", "skyline", "top_delta"]
+__all__ = ["Measures", "Splitting", "prefer", "skyline", "top_delta"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ from penstock.query.preference.stages import (
     find_panes,
     find_windows,
 )
-from penstock.query.preference.windowstage import Work
+from penstock.query.preference.work import Work
 
 Length = str | timedelta
 """A length of time: "200 milliseconds", "1s", or a timedelta."""

@@ -65,25 +65,31 @@ class Splitting:
 
     def __post_init__(self) -> None:
         """Refuse a stage without workers."""
-        if self.workers < 1:
-            raise SettingError(f"workers of splitting must be at least 1, got {self.workers}")
+        _check("workers", self.workers)
 
     def write(self, *, threshold: int | None = None, workers: int | None = None) -> None:
         """Have it so from the next batch on."""
-        if threshold is not None and threshold < 1:
-            raise SettingError(f"threshold of splitting must be at least 1, got {threshold}")
+        given = {"threshold": threshold, "workers": self.workers if workers is None else workers}
+        for name, value in given.items():
+            _check(name, value)
         draft = self.path.with_name(f".{self.path.name}")
-        draft.write_text(json.dumps({"threshold": threshold, "workers": workers or self.workers}))
+        draft.write_text(json.dumps(given))
         draft.replace(self.path)
 
     def read(self) -> Split:
-        """What the file says; panes stay whole while there is none."""
+        """What the file says; panes stay whole while there is none, or none that can be read."""
         try:
             told = json.loads(self.path.read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
+            threshold, workers = told["threshold"], int(told["workers"])
+            _check("threshold", threshold)
+        except (OSError, ValueError, KeyError, TypeError, SettingError):
             return Split(self.workers)
-        workers = min(max(int(told["workers"]), 1), self.workers)
-        return Split(workers, told["threshold"])
+        return Split(min(max(workers, 1), self.workers), threshold)
+
+
+def _check(name: str, value: int | None) -> None:
+    if value is not None and value < 1:
+        raise SettingError(f"{name} of splitting must be at least 1, got {value}")
 
 
 @dataclass(slots=True)

@@ -11,18 +11,19 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from penstock.query.preference import panestage, splitting, told, windowstage
+from penstock.query.preference import emit, panestage, splitting, tasks, told
+from penstock.query.preference.emit import Emit
 from penstock.query.preference.emitter import Slack
 from penstock.query.preference.panestage import PaneStage
 from penstock.query.preference.splitting import Splitting, Spread
-from penstock.query.preference.windowstage import (
+from penstock.query.preference.tasks import (
     Answer,
-    Emit,
     MergeParts,
-    Work,
+    OneSlot,
     answering,
     merging_panes,
 )
+from penstock.query.preference.work import Work
 
 WINDOW: Final = "window"
 _ALL: Final = "emitter"
@@ -77,41 +78,36 @@ def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = 
 
 def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a streaming query: the best tuples of each window that is complete."""
-    tasks = (
-        parts.withColumn(_ALL, sql.lit(0))
-        .groupBy(_ALL)
-        .applyInPandasWithState(
-            Emit(work=query.work, slack=query.slack, slots=query.slots),
-            windowstage.TASKS,
-            windowstage.STATE,
-            "append",
-            GroupStateTimeout.NoTimeout,
-        )
+    emitter = Emit(work=query.work, slack=query.slack, slots=query.slots)
+    together = parts.withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
+    sent = together.applyInPandasWithState(
+        emitter, emit.SCHEMA, emit.STATE, "append", GroupStateTimeout.NoTimeout
     )
-    merged = _spread(tasks, query).mapInArrow(MergeParts(work=query.work), windowstage.MERGED)
-    results = _told_schema(query.results)
-    answers = _spread(merged, query).mapInArrow(
-        Answer(work=query.work, results=query.arrow_results), results
-    )
+    merge = MergeParts(work=query.work)
+    answer = Answer(work=query.work, results=query.arrow_results)
+    schema = StructType([*query.results, told.SPARK_FIELD])
+    if query.slots == 1:
+        answers = sent.mapInArrow(OneSlot(merge=merge, answer=answer), schema)
+    else:
+        merged = _spread(sent, query.slots).mapInArrow(merge, tasks.SCHEMA)
+        answers = _spread(merged, query.slots).mapInArrow(answer, schema)
     return told.heard(answers, f"{query.name}_windows")
 
 
 def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a table that is all there: every window that has rows."""
     panes = parts.where(sql.col("pane").isNotNull()).select("pane", "payload")
-    merged = panes.groupBy("pane").applyInArrow(merging_panes(query.work), windowstage.WAITING)
+    merged = panes.groupBy("pane").applyInArrow(merging_panes(query.work), tasks.WAITING)
     return merged.groupBy(WINDOW).applyInArrow(
         answering(query.work, query.arrow_results), query.results
     )
 
 
-def _spread(tasks: DataFrame, query: Query) -> DataFrame:
-    """Rows on the slot that they name; a single slot is where they are."""
-    if query.slots == 1:
-        return tasks
+def _spread(rows: DataFrame, slots: int) -> DataFrame:
+    """Rows on the slots that they name."""
     # The stateful stage hands on rows that a shuffle does not take, unless they are computed anew.
-    placed = tasks.withColumn("slot", sql.pmod("slot", sql.lit(query.slots)))
-    return placed.repartitionById(query.slots, sql.col("slot"))
+    placed = rows.withColumn("slot", sql.pmod("slot", sql.lit(slots)))
+    return placed.repartitionById(slots, sql.col("slot"))
 
 
 def _routed_schema(rows: StructType) -> StructType:
@@ -122,7 +118,3 @@ def _routed_schema(rows: StructType) -> StructType:
 
 def _nullable(rows: StructType) -> list[StructField]:
     return [StructField(field.name, field.dataType) for field in rows.fields]
-
-
-def _told_schema(results: StructType) -> StructType:
-    return StructType([*results, told.SPARK_FIELD])

@@ -1,0 +1,133 @@
+"""The emitter on Spark: its state in Spark's store, and tasks for the windows that are complete."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.state import GroupState
+
+from penstock.query.preference import told
+from penstock.query.preference.arrivals import Arrivals
+from penstock.query.preference.emitter import Complete, Emitter, Part, Slack
+from penstock.query.preference.part import decode, encode
+from penstock.query.preference.schedule import Schedule, schedule
+from penstock.query.preference.told import telling
+from penstock.query.preference.work import Work
+
+SCHEMA: Final = (
+    f"slot int, task int, windows array<long>, slots array<int>, payload binary, {told.DDL}"
+)
+"""A row for each part of a merge task, with the windows that wait for it and their slots."""
+STATE: Final = "kept binary"
+_NAMES: Final = ("slot", "task", "windows", "slots", "payload", told.COLUMN)
+_MANY: Final = 16
+"""Parts of a pane that are merged before they become more."""
+_MICROS: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emit:
+    """For `applyInPandasWithState`: parts come in, tasks for windows that are complete go out."""
+
+    work: Work
+    slack: Slack
+    """At the very start."""
+    slots: int
+
+    def __call__(
+        self, _key: Any, frames: Iterator[pd.DataFrame], state: GroupState
+    ) -> Iterator[pd.DataFrame]:
+        """One batch."""
+        began = time.perf_counter()
+        rows = pd.concat(list(frames)).sort_values(["batch", "task", "pane"], kind="stable")
+        emitter = self._recall(state.get[0]) if state.exists else self._start()
+        emitter, complete = emitter.step(_parts(rows), _arrivals(rows))
+        emitter = self._compacted(emitter)
+        state.update((_keep(emitter),))
+        tasks = list(_tasks(schedule(complete.windows, self.slots)))
+        tasks.append(_told(emitter, complete, time.perf_counter() - began))
+        yield pd.DataFrame(tasks, columns=list(_NAMES))
+
+    def _start(self) -> Emitter:
+        return Emitter(panes=self.work.panes, slack=self.slack)
+
+    def _recall(self, kept: bytes) -> Emitter:
+        table = decode(kept)
+        held: dict[int, tuple[Part, ...]] = {}
+        for row in table.to_pylist():
+            held[row["pane"]] = (*held.get(row["pane"], ()), Part(**row))
+        known = json.loads(table.schema.metadata[b"slack"])
+        return replace(self._start(), slack=self.slack.from_plain(known), open=held)
+
+    def _compacted(self, emitter: Emitter) -> Emitter:
+        """Panes that last for many batches do not keep a part of each."""
+        held = {
+            pane: parts if len(parts) <= _MANY else (self._one(parts),)
+            for pane, parts in emitter.open.items()
+        }
+        return replace(emitter, open=held)
+
+    def _one(self, parts: Sequence[Part]) -> Part:
+        payload = self.work.merge([part.payload for part in parts])
+        rows = sum(part.rows for part in parts)
+        return Part(parts[0].pane, rows, decode(payload).num_rows, payload)
+
+
+def _parts(rows: pd.DataFrame) -> list[Part]:
+    held = rows[rows["pane"].notna()]
+    values = zip(held["pane"], held["rows"], held["best"], held["payload"], strict=True)
+    return [Part(int(pane), int(n), int(best), bytes(load)) for pane, n, best, load in values]
+
+
+def _arrivals(rows: pd.DataFrame) -> Arrivals:
+    """When the rows of all tasks were created."""
+    arrivals = Arrivals()
+    for plain in rows["arrivals"]:
+        if plain is not None:
+            arrivals = arrivals.also(Arrivals.from_plain(plain))
+    return arrivals
+
+
+def _keep(emitter: Emitter) -> bytes:
+    parts = [part for pane in sorted(emitter.open) for part in emitter.open[pane]]
+    table = pa.table(
+        {
+            "pane": pa.array([part.pane for part in parts], pa.int64()),
+            "rows": pa.array([part.rows for part in parts], pa.int64()),
+            "best": pa.array([part.best for part in parts], pa.int64()),
+            "payload": pa.array([part.payload for part in parts], pa.binary()),
+        }
+    )
+    return encode(table.replace_schema_metadata({"slack": json.dumps(emitter.slack.plain())}))
+
+
+def _tasks(made: Schedule) -> Iterator[dict[str, Any]]:
+    for number, task in enumerate(made.merges):
+        windows, slots = list(task.windows), [made.slots[window] for window in task.windows]
+        for part in task.parts:
+            yield {
+                "slot": task.slot,
+                "task": number,
+                "windows": windows,
+                "slots": slots,
+                "payload": part.payload,
+                told.COLUMN: [],
+            }
+
+
+def _told(emitter: Emitter, complete: Complete, busy: float) -> dict[str, Any]:
+    slack = emitter.slack
+    values = telling(
+        late=complete.late,
+        empty=complete.empty,
+        panes=complete.panes,
+        busy=busy,
+        slack=slack.lag / _MICROS,
+        punctuation=(slack.punctuation or 0) / _MICROS,
+    )
+    # Never a column without any value: pandas would complain where Spark puts frames together.
+    return {"slot": 0, "task": -1, "windows": [], "slots": [], "payload": b"", **values}

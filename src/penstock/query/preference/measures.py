@@ -1,0 +1,108 @@
+"""What a running query tells of its stages, for whoever controls them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Progress(Protocol):
+    """Of a batch of a streaming query, as Spark tells it."""
+
+    @property
+    def observedMetrics(self) -> Mapping[str, Any]:  # noqa: N802  # Spark's name
+        """What was observed, by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneLoad:
+    """The pane stage in one batch.
+
+    >>> load = PaneLoad(rows=900, busy=0.9, tasks=2, rows_squared=450_000, parts=6, panes=4)
+    >>> load.splitting, load.utilisation(period=1.0)
+    (1.5, 0.5)
+    """
+
+    rows: int = 0
+    set_aside: int = 0
+    """Rows that could not be compared, for want of a value or a time."""
+    busy: float = 0.0
+    """Seconds of work, of all workers."""
+    tasks: int = 0
+    """Workers that had any."""
+    rows_squared: float = 0.0
+    """The sum of the squares of the workers' rows."""
+    parts: int = 0
+    panes: int = 0
+
+    @property
+    def splitting(self) -> float | None:
+        """Parts of a pane on average; None without panes."""
+        return self.parts / self.panes if self.panes else None
+
+    def utilisation(self, period: float) -> float | None:
+        """How busy workers were in a period, weighted by the rows that each had; None without rows.
+
+        Of a worker with n rows it is n times the mean service time by the period (ppq, Section
+        3.1); above 1, rows come faster than they are served.
+        """
+        if not self.rows or period <= 0:
+            return None
+        return self.rows_squared / self.rows * (self.busy / self.rows) / period
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowLoad:
+    """The window stage in one batch."""
+
+    late: int = 0
+    """Rows that were dropped: their pane was closed before they came."""
+    windows: int = 0
+    empty: int = 0
+    """Windows that were complete without any row."""
+    panes: int = 0
+    merges: int = 0
+    tasks: int = 0
+    """Merges, and windows that were answered."""
+    busy: float = 0.0
+    """Seconds of work, of all slots."""
+    slack: float = 0.0
+    """Seconds by which the punctuation was behind the newest row."""
+    punctuation: float = 0.0
+    """Seconds since 1970."""
+
+    def utilisation(self, period: float, slots: int = 1) -> float | None:
+        """How busy the slots were in a period.
+
+        >>> WindowLoad(busy=0.9).utilisation(period=1.0, slots=2)
+        0.45
+        """
+        return self.busy / (period * slots) if period > 0 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """Both stages in one batch."""
+
+    panes: PaneLoad
+    windows: WindowLoad
+
+    @classmethod
+    def of(cls, progress: Progress, name: str = "preference") -> "Measures | None":
+        """What a batch told of the query of this name; None where it had no rows."""
+        told = progress.observedMetrics
+        panes, windows = told.get(f"{name}_panes"), told.get(f"{name}_windows")
+        if panes is None or windows is None:
+            return None
+        return cls(panes=PaneLoad(**_known(panes)), windows=WindowLoad(**_known(windows)))
+
+
+def _known(row: Any) -> dict[str, Any]:
+    """The values of a row that has them; counts are whole."""
+    values = row.asDict() if hasattr(row, "asDict") else dict(row)
+    exact = ("busy", "slack", "punctuation", "rows_squared")
+    return {
+        name: value if name in exact else int(value)
+        for name, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,137 @@
+"""The tasks of the window stage (WLQ): merging parts, and answering windows. They hold no state."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from penstock.query.preference import told
+from penstock.query.preference.told import telling
+from penstock.query.preference.work import Work
+
+Batches = Iterator[pa.RecordBatch]
+Row = dict[str, Any]
+
+SCHEMA: Final = f"slot int, windows array<long>, payload binary, {told.DDL}"
+"""A row for each merged part, with the windows of the slot that have use for it."""
+_MERGED: Final = pa.schema(
+    [
+        ("slot", pa.int32()),
+        ("windows", pa.list_(pa.int64())),
+        ("payload", pa.binary()),
+        told.FIELD,
+    ]
+)
+WAITING: Final = "window long, payload binary"
+_WAITING: Final = pa.schema([("window", pa.int64()), ("payload", pa.binary())])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeParts:
+    """For `mapInArrow`: the merge tasks of a slot."""
+
+    work: Work
+
+    def __call__(self, batches: Batches) -> Batches:
+        """The parts of each task as one, for every slot with windows that wait for it."""
+        rows, said = _heard(batches)
+        began, merges, made = time.perf_counter(), 0, []
+        for task in _tasks(rows):
+            merges += len(task) > 1
+            payload = self.work.merge([row["payload"] for row in task])
+            made += [{**place, "payload": payload} for place in _places(task[0])]
+        if merges:
+            busy = time.perf_counter() - began
+            said.append(telling(merges=merges, busy=busy, tasks=merges))
+        if made or said:
+            told_on = [{"slot": 0, "windows": [], "payload": b"", **values} for values in said]
+            yield pa.RecordBatch.from_pylist([*made, *told_on], _MERGED)
+
+
+def _tasks(rows: Sequence[Row]) -> list[list[Row]]:
+    tasks: dict[int, list[Row]] = {}
+    for row in rows:
+        tasks.setdefault(row["task"], []).append(row)
+    return list(tasks.values())
+
+
+def _places(row: Row) -> list[Row]:
+    """The slots that wait for a task, each with its windows."""
+    windows: dict[int, list[int]] = {}
+    for window, slot in zip(row["windows"], row["slots"], strict=True):
+        windows.setdefault(slot, []).append(window)
+    return [{"slot": slot, "windows": those} for slot, those in windows.items()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """For `mapInArrow`: the results of a slot's windows, in their order."""
+
+    work: Work
+    results: pa.Schema
+    """The columns of a result, the window first."""
+
+    def __call__(self, batches: Batches) -> Batches:
+        """The best of each window."""
+        rows, said = _heard(batches)
+        schema = pa.schema([*self.results, told.FIELD])
+        windows: dict[int, list[bytes]] = {}
+        for row in rows:
+            for number in row["windows"]:
+                windows.setdefault(number, []).append(row["payload"])
+        busy = 0.0
+        for number in sorted(windows):
+            began = time.perf_counter()
+            made = self.work.answer(number, windows[number], self.results.field(0))
+            busy += time.perf_counter() - began
+            yield from _padded(made, schema)
+        said.append(telling(windows=len(windows), busy=busy, tasks=len(windows)))
+        yield pa.RecordBatch.from_pylist(said, schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSlot:
+    """For `mapInArrow`: both kinds of tasks, where there is but one slot for them."""
+
+    merge: MergeParts
+    answer: Answer
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Parts go from one to the other without leaving the process."""
+        return self.answer(self.merge(batches))
+
+
+def _heard(batches: Batches) -> tuple[list[Row], list[dict[str, list[float]]]]:
+    """The rows with parts, and what the others told."""
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    said = [{told.COLUMN: row[told.COLUMN]} for row in rows if not row["payload"]]
+    return [row for row in rows if row["payload"]], said
+
+
+def _padded(table: pa.Table, schema: pa.Schema) -> Batches:
+    """A table of results, which tell nothing else."""
+    nothing = pa.nulls(table.num_rows, told.FIELD.type)
+    yield from table.append_column(told.FIELD, nothing).cast(schema).to_batches()
+
+
+def merging_panes(work: Work) -> Callable[[pa.Table], pa.Table]:
+    """For `applyInArrow`: the parts of a pane as one, for every window that has the pane."""
+
+    def merge_pane(parts: pa.Table) -> pa.Table:
+        payload = work.merge(parts["payload"].to_pylist())
+        windows = list(work.panes.windows_of(parts["pane"][0].as_py()))
+        return pa.table({"window": windows, "payload": [payload] * len(windows)}, schema=_WAITING)
+
+    return merge_pane
+
+
+def answering(work: Work, results: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    """For `applyInArrow`: the result of a window, given its panes."""
+
+    def answer_window(panes: pa.Table) -> pa.Table:
+        number, payloads = panes["window"][0].as_py(), panes["payload"].to_pylist()
+        return work.answer(number, payloads, results.field(0)).cast(results)
+
+    return answer_window

@@ -1,0 +1,44 @@
+"""What every task of a preference query knows: what is compared, and how parts become answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.query.preference.criterion import Criterion
+from penstock.query.preference.panes import Panes
+from penstock.query.preference.part import Columns, answer, decode, encode, merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is compared with what, and how the best are chosen."""
+
+    columns: Columns
+    panes: Panes
+    criterion: Criterion
+
+    def merge(self, payloads: Sequence[bytes]) -> bytes:
+        """Several parts as one."""
+        if len(payloads) == 1:
+            return payloads[0]
+        return encode(merge(_decoded(payloads), self.columns, self.criterion))
+
+    def answer(self, window: int, payloads: Sequence[bytes], field: pa.Field) -> pa.Table:
+        """The result of a window, which stands in a column of its own before the others."""
+        made = answer(_decoded(payloads), self.columns, self.criterion)
+        return made.add_column(0, field, self._edges(window, made.num_rows, field.type))
+
+    def _edges(self, window: int, rows: int, kind: pa.StructType) -> pa.StructArray:
+        """When the window begins and ends, as often as it has rows."""
+        edges = (self.panes.start(window), self.panes.end(window))
+        sides = [
+            pa.array(np.full(rows, edge)).cast(side.type)
+            for edge, side in zip(edges, kind, strict=True)
+        ]
+        return pa.StructArray.from_arrays(sides, fields=list(kind))
+
+
+def _decoded(payloads: Sequence[bytes]) -> list[pa.Table]:
+    return [decode(payload) for payload in payloads]

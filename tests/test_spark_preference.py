@@ -1,0 +1,269 @@
+"""Preference queries on Spark give what a plain loop over the rows gives."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numba import njit
+from pyspark.sql import SparkSession
+
+from penstock.query.preference import Splitting, prefer, skyline, top_delta
+from tests.preference_cases import (
+    SECOND,
+    Outcome,
+    Question,
+    Row,
+    ask,
+    by_window,
+    expected,
+    local_spark,
+    plain,
+    stream_of,
+    write_batches,
+)
+
+pytestmark = pytest.mark.spark
+
+OFFERS = pa.schema(
+    [
+        ("ts", pa.timestamp("us")),
+        ("id", pa.int64()),
+        ("city", pa.string()),
+        ("kind", pa.int32()),
+        ("price", pa.decimal128(38, 10)),
+        ("far", pa.int64()),
+        ("stars", pa.float64()),
+        ("name", pa.string()),
+        ("day", pa.date32()),
+        ("open", pa.bool_()),
+        ("at", pa.struct([("x", pa.int32()), ("y", pa.string())])),
+        ("tags", pa.list_(pa.string())),
+        ("more", pa.map_(pa.string(), pa.int32())),
+    ]
+)
+BEST_OFFERS = Question(
+    on=("price", "far", "stars"),
+    maximise=("far", "stars"),
+    by=("city", "kind"),
+    window=10 * SECOND,
+    slide=4 * SECOND,
+)
+WIDE = [f"a{place}" for place in range(32)]
+TOP = Question(
+    on=WIDE, maximise=WIDE[::5], by=("k",), window=2 * SECOND, slide=2 * SECOND, delta=7
+)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with local_spark(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+def offers(seed: int, batches: int, rows: int) -> list[pa.Table]:
+    """Around 1970, out of order, with values that only exact numbers tell apart."""
+    random = np.random.default_rng(seed)
+    made = []
+    for batch in range(batches):
+        begin = (batch - 2) * 8 * SECOND
+        times = random.integers(begin, begin + 10 * SECOND, rows)
+        times[:20] -= times[:20] % SECOND  # edges of panes and windows among them
+        made.append([_offer(random, batch * rows + n, int(t)) for n, t in enumerate(times)])
+    return [pa.Table.from_pylist(rows, schema=OFFERS) for rows in made]
+
+
+def _offer(random: np.random.Generator, number: int, time: int) -> Row:
+    return {
+        "ts": time,
+        "id": number,
+        "city": [None, "Graz", "Linz"][random.integers(3)],
+        "kind": [None, 1][random.integers(2)],
+        "price": Decimal(10**27 + int(random.integers(6))).scaleb(-10),
+        "far": 2**60 + int(random.integers(6)),
+        "stars": float(random.integers(5)),
+        "name": None if number % 3 else f"n{number}",
+        "day": date(2020, 1, 1) + timedelta(days=number),
+        "open": number % 2 == 0,
+        "at": {"x": number, "y": None} if number % 4 else None,
+        "tags": ["a", None][: number % 3],
+        "more": [("a", number)],
+    }
+
+
+@pytest.fixture(scope="module")
+def offered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Outcome]:
+    """A stream on three slots, whose panes are split otherwise in every batch."""
+    folder = tmp_path_factory.mktemp("offers")
+    source = write_batches(folder / "in", offers(seed=1, batches=5, rows=120))
+    splitting = Splitting(path=folder / "splitting.json", workers=3)
+    changes: list[dict[str, int]] = [{"threshold": 10}, {"threshold": 1}, {"workers": 2}]
+
+    def change(batch: int) -> None:
+        if batch < len(changes):
+            splitting.write(**changes[batch])
+
+    results = skyline(
+        stream_of(spark, source),
+        on=BEST_OFFERS.on,
+        window="10 seconds",
+        slide="4s",
+        maximise=BEST_OFFERS.maximise,
+        by=BEST_OFFERS.by,
+        slack="3 seconds",
+        splitting=splitting,
+        slots=3,
+    )
+    return source, ask(results, folder / "checkpoint", change)
+
+
+def test_windows_of_a_stream_come_in_order_once_and_with_the_rows_no_other_dominates(
+    offered: tuple[str, Outcome],
+) -> None:
+    _, outcome = offered
+    batches = [plain(table) for table in offers(seed=1, batches=5, rows=120)]
+    found = outcome.results()
+    assert found == expected(BEST_OFFERS, 2 * SECOND, batches, outcome.punctuations)
+    assert all(a[1] < b[1] for a, b in pairwise(found))
+    assert found[0][1] < 0 < found[-1][1]
+    assert sum(told["late"] for told in outcome.windows) == 0
+
+
+def test_a_table_gives_the_same_as_a_loop_over_its_rows(
+    spark: SparkSession, offered: tuple[str, Outcome]
+) -> None:
+    results = skyline(
+        spark.read.parquet(offered[0]),
+        on=BEST_OFFERS.on,
+        window=timedelta(seconds=10),
+        slide="4 seconds",
+        maximise=BEST_OFFERS.maximise,
+        by=BEST_OFFERS.by,
+    )
+    table = results.toArrow()
+    rows = [row for one in offers(seed=1, batches=5, rows=120) for row in plain(one)]
+    assert dict(by_window(table)) == BEST_OFFERS.answer(rows)
+    assert table.schema.names == ["window", *OFFERS.names]
+    assert table.drop_columns(["window"]).schema.types == OFFERS.types
+
+
+def test_the_threshold_of_splitting_changes_the_parts_of_panes_and_nothing_else(
+    offered: tuple[str, Outcome],
+) -> None:
+    told = offered[1].panes
+    assert told[0]["parts"] == told[0]["panes"]
+    assert told[0]["panes"] < told[1]["parts"] < told[2]["parts"] <= 3 * told[2]["panes"]
+    assert told[2]["parts"] > 2 * told[2]["panes"]  # threshold 1: nearly every pane on all three
+    assert told[3]["parts"] == told[3]["panes"]  # whole again, on two workers
+    assert [batch["tasks"] for batch in told] == [3, 3, 3, 2, 2]
+
+
+def test_what_stages_tell_of_their_work_adds_up(offered: tuple[str, Outcome]) -> None:
+    outcome = offered[1]
+    for panes, windows in zip(outcome.panes, outcome.windows, strict=True):
+        assert (panes["rows"], panes["set_aside"]) == (120, 0)
+        assert 120**2 / panes["tasks"] <= panes["rows_squared"] <= 120**2
+        assert 0 < panes["busy"] < 60
+        assert windows["panes"] == panes["panes"]
+        assert windows["tasks"] == windows["windows"] + windows["merges"]
+        assert 0 < windows["busy"] < 60
+    counted = [len({start for start, _ in by_window(t)}) for t in outcome.tables]
+    assert [told["windows"] for told in outcome.windows] == counted
+    assert sum(told["merges"] for told in outcome.windows) > 0
+
+
+def wide(seed: int, rows: int, begin: int) -> pa.Table:
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 12, (rows, len(WIDE))).astype(float)
+    values[rows // 2 :] = values[: rows - rows // 2]  # all tie with another
+    values[:5] += 6  # some are dominated
+    times = begin + random.permutation(rows) * (4 * SECOND // rows)
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "id": np.arange(rows) + 1000 * seed,
+            "k": pa.array([None if n % 3 else 1.5 for n in range(rows)], pa.float64()),
+            **dict(zip(WIDE, values.T, strict=True)),
+        }
+    )
+
+
+def test_top_delta_takes_the_rows_dominated_in_the_fewest_of_32_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = [wide(seed, rows=60, begin=seed * 4 * SECOND - 30) for seed in range(3)]
+    source = write_batches(tmp_path / "in", tables)
+    asked: dict[str, Any] = {"on": WIDE, "window": "2s", "maximise": WIDE[::5], "by": ["k"]}
+    outcome = ask(
+        top_delta(stream_of(spark, source), delta=7, slack="2 seconds", **asked), tmp_path / "c"
+    )
+    batches = [plain(table) for table in tables]
+    assert outcome.results() == expected(TOP, 2 * SECOND, batches, outcome.punctuations)
+    assert len(outcome.results()) >= 4
+    table = top_delta(spark.read.parquet(source), delta=7, **asked).toArrow()
+    assert dict(by_window(table)) == TOP.answer([row for rows in batches for row in rows])
+    assert len(set(table["dominance_factor"].to_pylist())) > 3
+
+
+def test_one_column_has_its_smallest_values_as_skyline_with_all_equals(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(
+        [(0, 3), (1, 2), (2, 2), (9, 1)], "s long, x int"
+    ).selectExpr("timestamp_seconds(s) AS seen", "x")
+    results = skyline(rows, on=["x"], window="3 seconds", time="seen").toArrow()
+    assert [(start // SECOND, [row["x"] for row in best]) for start, best in _seen(results)] == [
+        (0, [2, 2]),
+        (9, [1]),
+    ]
+    assert skyline(rows.where("x < 0"), on=["x"], window="1s", time="seen").toArrow().num_rows == 0
+
+
+def _seen(table: pa.Table) -> list[tuple[int, list[Row]]]:
+    return by_window(table.rename_columns(["window", "ts", "x"]))
+
+
+def nearer(p: Any, q: Any) -> bool:
+    """Nearer to 50 by more than the other is larger in the second."""
+    return bool(abs(p[0] - 50) < abs(q[0] - 50) and p[1] <= q[1])
+
+
+def union(left: Any, right: Any) -> Any:
+    """What is left of two results by `nearer`."""
+    both = np.concatenate([left, right])
+    return [n for n, q in enumerate(both) if not any(nearer(p, q) for p in both)]
+
+
+def test_a_preference_of_ones_own_is_asked_of_every_pair(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(4)
+    tables = [
+        pa.table(
+            {
+                "ts": pa.array(begin * SECOND + random.integers(0, 4 * SECOND, 80)).cast(
+                    pa.timestamp("us", "UTC")
+                ),
+                "id": np.arange(80) + 100 * begin,
+                "x": random.integers(0, 100, 80),
+                "y": random.uniform(0, 9, 80),
+            }
+        )
+        for begin in (0, 4, 8)
+    ]
+    source = write_batches(tmp_path / "in", tables)
+    asked: dict[str, Any] = {"on": ["x", "y"], "window": "4 seconds", "slide": "2 seconds"}
+    asked["maximise"] = ["y"]
+    rows = [row for table in tables for row in plain(table)]
+    truth = _preferred(rows)
+    stored, stream = spark.read.parquet(source), stream_of(spark, source)
+    assert _ids(prefer(stored, dominates=_nearer_maximising, **asked).toArrow()) == truth
+    assert _ids(prefer(stored, dominates=njit(_nearer_maximising), **asked).toArrow()) == truth
+    merged = prefer(stream, dominates=_nearer_maximising, merge=union, slack="4s", **asked)
+    outcome = ask(merged, tmp_path / "checkpoint")
+    found = {start: {row["id"] for row in rows} for _, start, rows in outcome.results()}
+    assert len(found) >= 4
+    assert found == {start: truth[start] for start in found}
