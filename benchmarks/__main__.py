@@ -6,6 +6,7 @@ import sys
 ALL = (
     *("twin", "back_pressure", "game_decision", "mpc_optimiser", "mpc_model"),
     *("trading_kernel", "trading_pipeline", "migration"),
+    *("preference_kernel", "preference_pipeline", "preference_memory"),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling"),
 )
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.quote_stream import await_executors
+from penstock.core.roles import Workload
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import session_on
 from penstock.pipeline.preference import compile_kernels
@@ -18,7 +19,6 @@ from penstock.pipeline.tuples import Tuples
 from penstock.plant.spark import source
 from penstock.plant.spark.backend import Backend
 from penstock.plant.spark.java import find_java, usable_home
-from penstock.workload import Constant
 
 DIMENSIONS = 8
 NAMES = [f"a{place + 1}" for place in range(DIMENSIONS)]
@@ -41,19 +41,16 @@ def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
             yield made.spark, Path(folder)
 
 
-def tuples(
-    spark: SparkSession, folder: Path, *, rate: float, parts: int, max_rows: int | None = None
-) -> DataFrame:
+def tuples(spark: SparkSession, folder: Path, *, workload: Workload, parts: int) -> DataFrame:
     """Uniform tuples of eight coordinates, up to 0.4 s late, from now on."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "hint").write_text(str(parts))
     feed = source.Feed(
-        workload=Constant(rate),
+        workload=workload,
         rows=Tuples(seed=1, dimensions=DIMENSIONS),
         gate=folder / "start",
         total=10**10,
         disorder=DISORDER,
-        max_rows=max_rows,
         hint=folder / "hint",
     )
     feed.open(time.time())

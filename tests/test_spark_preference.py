@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from numba import njit
 from pyspark.sql import SparkSession
 
+from penstock.core.errors import SettingError
 from penstock.query.preference import Splitting, prefer, skyline, top_delta
 from tests.preference_cases import (
     SECOND,
@@ -55,9 +56,7 @@ BEST_OFFERS = Question(
     slide=4 * SECOND,
 )
 WIDE = [f"a{place}" for place in range(32)]
-TOP = Question(
-    on=WIDE, maximise=WIDE[::5], by=("k",), window=2 * SECOND, slide=2 * SECOND, delta=7
-)
+TOP = Question(on=WIDE, maximise=WIDE[::5], by=("k",), window=2 * SECOND, slide=2 * SECOND, delta=7)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +127,8 @@ def test_windows_of_a_stream_come_in_order_once_and_with_the_rows_no_other_domin
     _, outcome = offered
     batches = [plain(table) for table in offers(seed=1, batches=5, rows=120)]
     found = outcome.results()
-    assert found == expected(BEST_OFFERS, 2 * SECOND, batches, outcome.punctuations)
+    newest = accumulate((max(row["ts"] for row in rows) for rows in batches), max)
+    assert found == expected(BEST_OFFERS, 2 * SECOND, batches, [t - 3 * SECOND for t in newest])
     assert all(a[1] < b[1] for a, b in pairwise(found))
     assert found[0][1] < 0 < found[-1][1]
     assert sum(told["late"] for told in outcome.windows) == 0
@@ -211,9 +211,9 @@ def test_top_delta_takes_the_rows_dominated_in_the_fewest_of_32_columns(
 
 
 def test_one_column_has_its_smallest_values_as_skyline_with_all_equals(spark: SparkSession) -> None:
-    rows = spark.createDataFrame(
-        [(0, 3), (1, 2), (2, 2), (9, 1)], "s long, x int"
-    ).selectExpr("timestamp_seconds(s) AS seen", "x")
+    rows = spark.createDataFrame([(0, 3), (1, 2), (2, 2), (9, 1)], "s long, x int").selectExpr(
+        "timestamp_seconds(s) AS seen", "x"
+    )
     results = skyline(rows, on=["x"], window="3 seconds", time="seen").toArrow()
     assert [(start // SECOND, [row["x"] for row in best]) for start, best in _seen(results)] == [
         (0, [2, 2]),
@@ -226,44 +226,194 @@ def _seen(table: pa.Table) -> list[tuple[int, list[Row]]]:
     return by_window(table.rename_columns(["window", "ts", "x"]))
 
 
-def nearer(p: Any, q: Any) -> bool:
-    """Nearer to 50 by more than the other is larger in the second."""
-    return bool(abs(p[0] - 50) < abs(q[0] - 50) and p[1] <= q[1])
-
-
-def union(left: Any, right: Any) -> Any:
-    """What is left of two results by `nearer`."""
-    both = np.concatenate([left, right])
-    return [n for n, q in enumerate(both) if not any(nearer(p, q) for p in both)]
-
-
 def test_a_preference_of_ones_own_is_asked_of_every_pair(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    random = np.random.default_rng(4)
-    tables = [
-        pa.table(
-            {
-                "ts": pa.array(begin * SECOND + random.integers(0, 4 * SECOND, 80)).cast(
-                    pa.timestamp("us", "UTC")
-                ),
-                "id": np.arange(80) + 100 * begin,
-                "x": random.integers(0, 100, 80),
-                "y": random.uniform(0, 9, 80),
-            }
-        )
-        for begin in (0, 4, 8)
-    ]
+    def nearer(p: Any, q: Any) -> bool:  # a function of a test is sent to workers as it is
+        return abs(p[0] - 50) < abs(q[0] - 50) and p[1] <= q[1]
+
+    def union(left: Any, right: Any) -> Any:
+        both = [*left.tolist(), *right.tolist()]
+        return [n for n, q in enumerate(both) if not any(nearer(p, q) for p in both)]
+
+    tables = [_pairs(seed) for seed in range(3)]
     source = write_batches(tmp_path / "in", tables)
-    asked: dict[str, Any] = {"on": ["x", "y"], "window": "4 seconds", "slide": "2 seconds"}
-    asked["maximise"] = ["y"]
-    rows = [row for table in tables for row in plain(table)]
-    truth = _preferred(rows)
+    asked: dict[str, Any] = {"on": ["x", "y"], "window": "4s", "slide": "2s", "maximise": ["y"]}
+    truth = {
+        start: {r["id"] for r in rows if not any(nearer(_point(o), _point(r)) for o in rows)}
+        for start, rows in _covering(tables, window=4 * SECOND, slide=2 * SECOND).items()
+    }
     stored, stream = spark.read.parquet(source), stream_of(spark, source)
-    assert _ids(prefer(stored, dominates=_nearer_maximising, **asked).toArrow()) == truth
-    assert _ids(prefer(stored, dominates=njit(_nearer_maximising), **asked).toArrow()) == truth
-    merged = prefer(stream, dominates=_nearer_maximising, merge=union, slack="4s", **asked)
-    outcome = ask(merged, tmp_path / "checkpoint")
-    found = {start: {row["id"] for row in rows} for _, start, rows in outcome.results()}
+    assert _ids(prefer(stored, dominates=nearer, **asked).toArrow()) == truth
+    assert _ids(prefer(stored, dominates=njit(nearer), **asked).toArrow()) == truth
+    merging = prefer(stream, dominates=nearer, merge=union, slack="4s", **asked)
+    found = _ids(pa.concat_tables(ask(merging, tmp_path / "checkpoint").tables))
     assert len(found) >= 4
     assert found == {start: truth[start] for start in found}
+
+
+def _pairs(seed: int) -> pa.Table:
+    random = np.random.default_rng(seed)
+    times = seed * 4 * SECOND + random.integers(0, 4 * SECOND, 80)
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "id": np.arange(80) + 100 * seed,
+            "x": random.integers(0, 100, 80),
+            "y": random.uniform(0, 9, 80),
+        }
+    )
+
+
+def _point(row: Row) -> tuple[float, float]:
+    return row["x"], -row["y"]
+
+
+def _covering(tables: list[pa.Table], *, window: int, slide: int) -> dict[int, list[Row]]:
+    """All rows of each window."""
+    everything = Question(on=("zero",), window=window, slide=slide)
+    return everything.answer([{**row, "zero": 0} for table in tables for row in plain(table)])
+
+
+def _ids(table: pa.Table) -> dict[int, set[int]]:
+    return {start: {row["id"] for row in rows} for start, rows in by_window(table)}
+
+
+MONTH = 30 * 86_400
+CENTURY = 36_525 * 86_400
+
+
+@pytest.fixture(scope="module")
+def troubled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """Windows of 2 s that slide by 1 s, on a stream that begins in order and loses it."""
+    folder = tmp_path_factory.mktemp("troubled")
+    batches: list[list[float | None]] = [
+        [1, 2, 3],
+        [4, 5, 6],
+        [None, 7],  # the 7 has no number
+        [],
+        [3, 8],
+        [-7200, -7199],  # a clock that went back
+        [9, 14],
+        [MONTH],
+        [MONTH + 10],
+        [CENTURY],
+        [MONTH + 11, MONTH + 20],
+    ]
+    source = write_batches(folder / "in", [_moments(seconds) for seconds in batches])
+    results = skyline(stream_of(spark, source), ["x"], "2s", "1s", max_slack="5 seconds")
+    return ask(results, folder / "checkpoint")
+
+
+def _moments(seconds: list[float | None]) -> pa.Table:
+    begin = 1_700_000_000
+    times = [None if s is None else int((begin + s) * SECOND) for s in seconds]
+    values = [float("nan") if s == 7 else s or 0.0 for s in seconds]
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "x": pa.array(values, pa.float64()),
+        }
+    )
+
+
+def test_rows_that_cannot_be_compared_are_set_aside_and_counted(troubled: Outcome) -> None:
+    assert [told["set_aside"] or 0 for told in troubled.panes] == [0, 0, 2, *[0] * 8]
+    assert [told["rows"] or 0 for told in troubled.panes] == [3, 3, 0, 0, 2, 2, 2, 1, 1, 1, 2]
+
+
+def test_late_rows_are_dropped_and_counted(troubled: Outcome) -> None:
+    assert [told["late"] for told in troubled.windows] == [0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]
+
+
+def test_the_slack_grows_with_the_delays_seen_and_no_further_than_allowed(
+    troubled: Outcome,
+) -> None:
+    begin = 1_700_000_000
+    told = [p // SECOND - begin for p in troubled.punctuations]
+    assert told == [1, 6, 6, 6, 6, 6, 9, MONTH - 5, MONTH + 5, CENTURY - 5, CENTURY - 5]
+
+
+def test_windows_go_on_after_every_trouble(troubled: Outcome) -> None:
+    begin = 1_700_000_000
+    found = [
+        (b, start // SECOND - begin, [r["x"] for r in rows])
+        for b, start, rows in troubled.results()
+    ]
+    assert found == [
+        (1, 0, [1]), (1, 1, [1]), (1, 2, [2]), (1, 3, [3]), (1, 4, [4]),
+        (6, 5, [5]), (6, 6, [6]), (6, 7, [8]),
+        (7, 8, [8]), (7, 9, [9]), (7, 13, [14]), (7, 14, [14]),
+        (8, MONTH - 1, [MONTH]), (8, MONTH, [MONTH]),
+        (9, MONTH + 9, [MONTH + 10]), (9, MONTH + 10, [MONTH + 10]),
+    ]  # fmt: skip
+
+
+def test_windows_without_rows_are_counted_however_many_they_are(troubled: Outcome) -> None:
+    empty = [int(told["empty"]) for told in troubled.windows]
+    assert empty == [0, 0, 0, 0, 0, 0, 0, MONTH - 5 - 9 - 4, 10 - 2, CENTURY - MONTH - 10 - 2, 0]
+
+
+TYPES = "ts timestamp, x double, y double, name string, at struct<a:int>, day date"
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"on": ["xx"]}, "the rows have no column 'xx'; did you mean 'x'"),
+        ({"on": ["name"]}, "column 'name' of on must be a number, got string; cast it"),
+        ({"on": []}, "on must name 1 to 32 columns to compare, got 0"),
+        ({"on": [f"c{n}" for n in range(33)]}, "on must name 1 to 32 columns to compare, got 33"),
+        ({"on": ["x", "x"]}, "on has 'x' 2 times; name it once"),
+        ({"on": "x"}, "on must be a list of column names, got 'x'"),
+        ({"on": [3]}, "on must be a list of column names, got 3 in it"),
+        ({"maximise": ["y"]}, "maximise has 'y', which on has not; there are x"),
+        ({"by": ["at"]}, "column 'at' of by must be a single value, got struct<a:int>; take a"),
+        ({"by": ["x"]}, "column 'x' is in by and in on; take it out of one"),
+        ({"time": "day"}, "column 'day' of time must be a timestamp, got date; make one of it"),
+        ({"time": "when"}, "the rows have no column 'when'; there are at, day, name, ts, x, y"),
+        ({"slide": "2s"}, "a slide of 2 s leaves out rows between windows of 1 s; choose at most"),
+        ({"window": "0s"}, "window must be longer than 0, got 0 us; write it as"),
+        ({"window": "-1s"}, "window must be longer than 0, got -1 s; write it as"),
+        ({"window": "5"}, "cannot read the window '5'; write it as '1 second'"),
+        ({"window": 5}, "window needs a unit, got 5; write it as"),
+        ({"window": "1 month"}, "window cannot be told in calendar units, got '1 month'"),
+        ({"slots": 0}, "slots must be a whole number of at least 1, got 0"),
+        ({"slots": True}, "slots must be a whole number of at least 1, got True"),
+        ({"drop_rate": 1.5}, r"target drop rate must be in \[0, 1\), got 1.5; write"),
+        ({"slack": "2 minutes"}, "max_slack must be at least slack, got 60000000 us below"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_starts(
+    spark: SparkSession, asked: dict[str, Any], sentence: str
+) -> None:
+    rows = spark.createDataFrame([], TYPES)
+    with pytest.raises(SettingError, match=sentence):
+        skyline(rows, **{"on": ["x"], "window": "1s", **asked})
+
+
+@pytest.mark.parametrize("delta", [0, -1, 2.5, True])
+def test_delta_is_a_count(spark: SparkSession, delta: Any) -> None:
+    rows = spark.createDataFrame([], TYPES)
+    with pytest.raises(SettingError, match=rf"delta must be .*, got {delta}"):
+        top_delta(rows, ["x"], "1s", delta=delta)
+
+
+def test_a_preference_must_be_a_function(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([], TYPES)
+    with pytest.raises(
+        SettingError, match="dominates must be a function of two tuples, got 'less'"
+    ):
+        prefer(rows, ["x"], "1s", dominates="less")  # type: ignore[arg-type]
+
+
+def test_columns_that_results_add_or_that_are_there_twice_must_be_renamed(
+    spark: SparkSession,
+) -> None:
+    rows = spark.createDataFrame([], TYPES)
+    with pytest.raises(SettingError, match="a column 'window', which results have; rename it"):
+        skyline(rows.withColumnRenamed("name", "window"), ["x"], "1s")
+    with pytest.raises(SettingError, match="'dominance_factor', which results have; rename it"):
+        top_delta(rows.withColumnRenamed("name", "dominance_factor"), ["x"], "1s")
+    with pytest.raises(SettingError, match="the rows have 2 columns 'x'; rename one"):
+        skyline(rows.withColumnRenamed("name", "x"), ["y"], "1s")

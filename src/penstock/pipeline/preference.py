@@ -68,7 +68,7 @@ def query_of(asked: Asked, rows: Any, *, slots: int) -> Query:
     """The query on such tuples."""
     criterion: Criterion = Skyline() if asked.kind == "skyline" else TopDelta(asked.delta)
     return plan(
-        _columns(rows.names),
+        columns_of(rows.names),
         criterion,
         on=rows.names,
         panes=Panes.parse(_length(asked.window), _length(asked.slide)),
@@ -80,7 +80,7 @@ def query_of(asked: Asked, rows: Any, *, slots: int) -> Query:
     )
 
 
-def _columns(names: Sequence[str]) -> StructType:
+def columns_of(names: Sequence[str]) -> StructType:
     """The columns of tuples on Spark; there is no session yet that could parse them."""
     first = [StructField("ts", TimestampType()), StructField("number", LongType())]
     return StructType([*first, *(StructField(name, DoubleType()) for name in names)])
