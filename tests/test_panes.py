@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
-from penstock.query.preference.panes import MOST_PANES, Panes
+from penstock.core.panes import MOST_PANES, Panes
 
 TIMES = st.integers(-500, 500)
 SECOND = 1_000_000

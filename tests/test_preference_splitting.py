@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
+from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.part import Columns
 from penstock.query.preference.splitting import ARRIVALS, WORKER, Owners, Split, Splitting, Spread
 

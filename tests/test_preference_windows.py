@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.emitter import Emitter, Part
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
 from penstock.query.preference.schedule import schedule
 

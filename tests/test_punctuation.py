@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
 
 MILLISECOND, SECOND = 1_000, 1_000_000

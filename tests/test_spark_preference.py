@@ -101,7 +101,7 @@ def offered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
     folder = tmp_path_factory.mktemp("offers")
     source = write_batches(folder / "in", offers(seed=1, batches=5, rows=120))
     splitting = Splitting(path=folder / "splitting.json", workers=3)
-    changes: list[dict[str, int]] = [{"threshold": 10}, {"threshold": 1}, {"workers": 2}]
+    changes: list[dict[str, int]] = [{"threshold": 20}, {"threshold": 1}, {"workers": 2}]
 
     def change(batch: int) -> None:
         if batch < len(changes):
@@ -230,7 +230,7 @@ def test_a_preference_of_ones_own_is_asked_of_every_pair(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     def nearer(p: Any, q: Any) -> bool:  # a function of a test is sent to workers as it is
-        return abs(p[0] - 50) < abs(q[0] - 50) and p[1] <= q[1]
+        return bool(abs(p[0] - 50) < abs(q[0] - 50) and p[1] <= q[1])
 
     def union(left: Any, right: Any) -> Any:
         both = [*left.tolist(), *right.tolist()]
@@ -246,7 +246,7 @@ def test_a_preference_of_ones_own_is_asked_of_every_pair(
     stored, stream = spark.read.parquet(source), stream_of(spark, source)
     assert _ids(prefer(stored, dominates=nearer, **asked).toArrow()) == truth
     assert _ids(prefer(stored, dominates=njit(nearer), **asked).toArrow()) == truth
-    merging = prefer(stream, dominates=nearer, merge=union, slack="4s", **asked)
+    merging = prefer(stream, dominates=nearer, merge=union, slack="1s", **asked)
     found = _ids(pa.concat_tables(ask(merging, tmp_path / "checkpoint").tables))
     assert len(found) >= 4
     assert found == {start: truth[start] for start in found}

@@ -17,6 +17,7 @@ examples:
   penstock run wordcount
   penstock run wordcount --workload daily:60/s..420/s,period=2m --duration 5m
   penstock run trading --duration 2m
+  penstock run preference --set query.kind=top-delta
   penstock run wordcount --policy static --set policy.degrees=2 --out runs/static
   penstock run my.yaml --master spark://host:7077
   penstock run my.yaml --master yarn --conf spark.yarn.queue=streams --dry-run

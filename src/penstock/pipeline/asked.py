@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.core.errors import SettingError
+from penstock.core.panes import Panes
 from penstock.core.settings import near, seconds
 from penstock.core.units import format_duration
 
@@ -16,11 +17,10 @@ _MOST_DIMENSIONS: Final = 32
 class Asked:
     """The best tuples of sliding windows.
 
-    >>> Asked(slide=2.0)
+    >>> Asked(delta=0)
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: slide of query must not be longer than its window of 1 s, \
-got 2 s
+    penstock.core.errors.SettingError: delta of query must be at least 1, got 0
     """
 
     kind: str = "skyline"
@@ -44,20 +44,17 @@ got 2 s
     drop_rate: float | None = None
     """Share of the tuples that may be dropped as late in order to wait less."""
 
+    def panes(self) -> Panes:
+        """What windows are made of."""
+        return Panes(window=round(self.window * 1e6), slide=round(self.slide * 1e6))
+
     def __post_init__(self) -> None:
         """Refuse what no query could be."""
         for name, known in (("kind", KINDS), ("data", DATA)):
             given = getattr(self, name)
             if given not in known:
                 raise SettingError(f"there is no {name} {given!r} of query{near(given, known)}")
-        for name in ("window", "slide"):
-            if not getattr(self, name) >= 1e-6:
-                raise SettingError(f"{name} of query must be above 0, got {getattr(self, name):g}s")
-        if self.slide > self.window:
-            raise SettingError(
-                "slide of query must not be longer than its window of "
-                f"{format_duration(self.window)}, got {format_duration(self.slide)}"
-            )
+        self.panes()
         if self.delta < 1:
             raise SettingError(f"delta of query must be at least 1, got {self.delta}")
         if not 1 <= self.dimensions <= _MOST_DIMENSIONS:

@@ -27,7 +27,6 @@ from penstock.query.kernels import dominance_factors, skyline
 from penstock.query.preference import panestage
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Criterion, Skyline, TopDelta
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.stages import Query, find_panes, find_windows
 
 PAGE: Final = "best-tuples.json"
@@ -71,7 +70,7 @@ def query_of(asked: Asked, rows: Any, *, slots: int) -> Query:
         columns_of(rows.names),
         criterion,
         on=rows.names,
-        panes=Panes.parse(_length(asked.window), _length(asked.slide)),
+        panes=asked.panes(),
         time="ts",
         slack=_length(asked.slack),
         max_slack=_length(asked.max_slack),

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from penstock.core.errors import SettingError
+from penstock.core.panes import Panes, microseconds
 from penstock.query.preference.checks import columns_of
 from penstock.query.preference.criterion import (
     Criterion,
@@ -18,7 +19,6 @@ from penstock.query.preference.criterion import (
     TopDelta,
 )
 from penstock.query.preference.emitter import Slack
-from penstock.query.preference.panes import Panes, microseconds
 from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
 from penstock.query.preference.splitting import Splitting
 from penstock.query.preference.stages import (

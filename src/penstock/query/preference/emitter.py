@@ -6,8 +6,8 @@ It knows parts by their panes only and never looks into them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
 
 Slack = KSlack | AdaptiveKSlack

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
+from penstock.core.panes import Panes
 from penstock.query.preference import splitting
 from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.criterion import Criterion
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.part import Columns, encode, reduce
 from penstock.query.preference.place import where
 from penstock.query.preference.tuples import Ints, times, usable

@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.part import Columns
 from penstock.query.preference.place import where
 from penstock.query.preference.tuples import Ints, times, usable

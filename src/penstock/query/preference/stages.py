@@ -1,5 +1,6 @@
 """Both stages of a preference query as steps of a Spark plan: `windows(panes(rows))`."""
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,10 +12,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from penstock.core.panestage import PaneStage
 from penstock.query.preference import emit, panestage, splitting, tasks, told
 from penstock.query.preference.emit import Emit
 from penstock.query.preference.emitter import Slack
-from penstock.query.preference.panestage import PaneStage
 from penstock.query.preference.splitting import Splitting, Spread
 from penstock.query.preference.tasks import (
     Answer,
@@ -27,6 +28,8 @@ from penstock.query.preference.work import Work
 
 WINDOW: Final = "window"
 _ALL: Final = "emitter"
+_MANY_PARTITIONS: Final = 16
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,7 @@ def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = 
 
 def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a streaming query: the best tuples of each window that is complete."""
+    _advise(parts.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     emitter = Emit(work=query.work, slack=query.slack, slots=query.slots)
     together = parts.withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
     sent = together.applyInPandasWithState(
@@ -101,6 +105,17 @@ def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
     return merged.groupBy(WINDOW).applyInArrow(
         answering(query.work, query.arrow_results), query.results
     )
+
+
+def _advise(partitions: str | None) -> None:
+    """Tell users of Spark's default that most of their tasks would have nothing to do."""
+    if partitions is not None and partitions.isdigit() and int(partitions) > _MANY_PARTITIONS:
+        _LOG.warning(
+            "spark.sql.shuffle.partitions is %s, and the state of a preference query is one part; "
+            "set it to 1 before the query starts, or every batch has %d tasks with nothing to do",
+            partitions,
+            int(partitions) - 1,
+        )
 
 
 def _spread(rows: DataFrame, slots: int) -> DataFrame:

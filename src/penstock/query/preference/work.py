@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from penstock.core.panes import Panes
 from penstock.query.preference.criterion import Criterion
-from penstock.query.preference.panes import Panes
 from penstock.query.preference.part import Columns, answer, decode, encode, merge
 
 
