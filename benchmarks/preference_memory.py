@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from penstock.core.panestage import PaneStage
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.tuple_stream import NAMES, WINDOW, cluster, running, tuples
@@ -21,6 +20,7 @@ from penstock.pipeline.preference import columns_of
 from penstock.query import skyline
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Skyline
+from penstock.query.preference.panestage import PaneStage
 from penstock.query.preference.stages import Query
 from penstock.workload import Constant
 

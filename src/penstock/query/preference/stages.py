@@ -12,10 +12,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from penstock.core.panestage import PaneStage
 from penstock.query.preference import emit, panestage, splitting, tasks, told
 from penstock.query.preference.emit import Emit
 from penstock.query.preference.emitter import Slack
+from penstock.query.preference.panestage import PaneStage
 from penstock.query.preference.splitting import Splitting, Spread
 from penstock.query.preference.tasks import (
     Answer,
