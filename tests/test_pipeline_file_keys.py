@@ -31,7 +31,7 @@ def mistakes(file: str | Path, *settings: str) -> list[str]:
 
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_the_shape_names_the_operators_that_are_keyed_on_spark(name: str) -> None:
-    operators = RUNNING[name].operators
+    operators = RUNNING[name](load(name)).operators
     keyed = [operator for operator in APPLICATIONS[name].operators if operators[operator].keyed]
     assert APPLICATIONS[name].keyed == tuple(keyed)
 
