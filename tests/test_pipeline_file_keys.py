@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.pipeline.file import APPLICATIONS, check
+from penstock.pipeline.file import APPLICATIONS, check, load
 from penstock.pipeline.launch import APPLICATIONS as RUNNING
 
 GRAPH = "source: {module: a, rate: 5/s}\nmodules: {a: {keys: 10_000_000}}\n"
