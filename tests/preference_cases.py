@@ -6,10 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -25,6 +28,7 @@ CONF = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than these queries do
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -206,3 +210,52 @@ def expected(
         if end <= punctuations[-1]:
             made.append((next(b for b, p in enumerate(punctuations) if end <= p), start, rows))
     return made
+
+
+OFFERS = pa.schema(
+    [
+        ("ts", pa.timestamp("us")),
+        ("id", pa.int64()),
+        ("city", pa.string()),
+        ("kind", pa.int32()),
+        ("price", pa.decimal128(38, 10)),
+        ("far", pa.int64()),
+        ("stars", pa.float64()),
+        ("name", pa.string()),
+        ("day", pa.date32()),
+        ("open", pa.bool_()),
+        ("at", pa.struct([("x", pa.int32()), ("y", pa.string())])),
+        ("tags", pa.list_(pa.string())),
+        ("more", pa.map_(pa.string(), pa.int32())),
+    ]
+)
+
+
+def offers(seed: int, batches: int, rows: int) -> list[pa.Table]:
+    """Around 1970, out of order, with values that only exact numbers tell apart."""
+    random = np.random.default_rng(seed)
+    made = []
+    for batch in range(batches):
+        begin = (batch - 2) * 8 * SECOND
+        times = random.integers(begin, begin + 10 * SECOND, rows)
+        times[:20] -= times[:20] % SECOND  # edges of panes and windows among them
+        made.append([_offer(random, batch * rows + n, int(t)) for n, t in enumerate(times)])
+    return [pa.Table.from_pylist(rows, schema=OFFERS) for rows in made]
+
+
+def _offer(random: np.random.Generator, number: int, time: int) -> Row:
+    return {
+        "ts": time,
+        "id": number,
+        "city": [None, "Graz", "Linz"][random.integers(3)],
+        "kind": [None, 1][random.integers(2)],
+        "price": Decimal(10**27 + int(random.integers(6))).scaleb(-10),
+        "far": 2**60 + int(random.integers(6)),
+        "stars": float(random.integers(5)),
+        "name": None if number % 3 else f"n{number}",
+        "day": date(2020, 1, 1) + timedelta(days=number),
+        "open": number % 2 == 0,
+        "at": {"x": number, "y": None} if number % 4 else None,
+        "tags": ["a", None][: number % 3],
+        "more": [("a", number)],
+    }

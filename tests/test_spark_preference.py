@@ -1,8 +1,7 @@
 """Preference queries on Spark give what a plain loop over the rows gives."""
 
 from collections.abc import Iterator
-from datetime import date, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.core.errors import SettingError
 from penstock.query.preference import Splitting, prefer, skyline, top_delta
 from tests.preference_cases import (
+    OFFERS,
     SECOND,
     Outcome,
     Question,
@@ -24,6 +24,7 @@ from tests.preference_cases import (
     by_window,
     expected,
     local_spark,
+    offers,
     plain,
     stream_of,
     write_batches,
@@ -31,23 +32,6 @@ from tests.preference_cases import (
 
 pytestmark = pytest.mark.spark
 
-OFFERS = pa.schema(
-    [
-        ("ts", pa.timestamp("us")),
-        ("id", pa.int64()),
-        ("city", pa.string()),
-        ("kind", pa.int32()),
-        ("price", pa.decimal128(38, 10)),
-        ("far", pa.int64()),
-        ("stars", pa.float64()),
-        ("name", pa.string()),
-        ("day", pa.date32()),
-        ("open", pa.bool_()),
-        ("at", pa.struct([("x", pa.int32()), ("y", pa.string())])),
-        ("tags", pa.list_(pa.string())),
-        ("more", pa.map_(pa.string(), pa.int32())),
-    ]
-)
 BEST_OFFERS = Question(
     on=("price", "far", "stars"),
     maximise=("far", "stars"),
@@ -63,36 +47,6 @@ TOP = Question(on=WIDE, maximise=WIDE[::5], by=("k",), window=2 * SECOND, slide=
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with local_spark(tmp_path_factory.mktemp("spark")) as session:
         yield session
-
-
-def offers(seed: int, batches: int, rows: int) -> list[pa.Table]:
-    """Around 1970, out of order, with values that only exact numbers tell apart."""
-    random = np.random.default_rng(seed)
-    made = []
-    for batch in range(batches):
-        begin = (batch - 2) * 8 * SECOND
-        times = random.integers(begin, begin + 10 * SECOND, rows)
-        times[:20] -= times[:20] % SECOND  # edges of panes and windows among them
-        made.append([_offer(random, batch * rows + n, int(t)) for n, t in enumerate(times)])
-    return [pa.Table.from_pylist(rows, schema=OFFERS) for rows in made]
-
-
-def _offer(random: np.random.Generator, number: int, time: int) -> Row:
-    return {
-        "ts": time,
-        "id": number,
-        "city": [None, "Graz", "Linz"][random.integers(3)],
-        "kind": [None, 1][random.integers(2)],
-        "price": Decimal(10**27 + int(random.integers(6))).scaleb(-10),
-        "far": 2**60 + int(random.integers(6)),
-        "stars": float(random.integers(5)),
-        "name": None if number % 3 else f"n{number}",
-        "day": date(2020, 1, 1) + timedelta(days=number),
-        "open": number % 2 == 0,
-        "at": {"x": number, "y": None} if number % 4 else None,
-        "tags": ["a", None][: number % 3],
-        "more": [("a", number)],
-    }
 
 
 @pytest.fixture(scope="module")

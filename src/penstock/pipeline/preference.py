@@ -146,12 +146,12 @@ class Best:
 
     def results(self) -> dict[str, Any]:
         """How many windows came out and how long after their end, and a digest of them all."""
-        late = np.quantile(self._latencies, [0.5, 0.99]).round(3) if self._latencies else None
+        late = np.quantile(self._latencies or [np.nan], [0.5, 0.99]).round(3).tolist()
         return {
             "windows": self.windows,
             "best_tuples": self.tuples,
             "digest": self._digest.hexdigest()[:16],
-            "window_latency_seconds": None if late is None else {"p50": late[0], "p99": late[1]},
+            "window_latency_seconds": {"p50": late[0], "p99": late[1]} if self._latencies else None,
             "newest_window": self._newest,
         }
 

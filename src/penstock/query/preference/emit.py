@@ -10,10 +10,12 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
+from penstock.core.errors import SettingError
 from penstock.query.preference import told
 from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.emitter import Complete, Emitter, Part, Slack
 from penstock.query.preference.part import decode, encode
+from penstock.query.preference.punctuation import resumed
 from penstock.query.preference.schedule import Schedule, schedule
 from penstock.query.preference.told import telling
 from penstock.query.preference.work import Work
@@ -27,6 +29,7 @@ _NAMES: Final = ("slot", "task", "windows", "slots", "payload", told.COLUMN)
 _MANY: Final = 16
 """Parts of a pane that are merged before they become more."""
 _MICROS: Final = 1e6
+_SLACK, _OF = b"slack", b"of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,7 @@ class Emit:
         emitter = self._recall(state.get[0]) if state.exists else self._start()
         emitter, complete = emitter.step(_parts(rows), _arrivals(rows))
         emitter = self._compacted(emitter)
-        state.update((_keep(emitter),))
+        state.update((_keep(emitter, self.work),))
         tasks = list(_tasks(schedule(complete.windows, self.slots)))
         tasks.append(_told(emitter, complete, time.perf_counter() - began))
         yield pd.DataFrame(tasks, columns=list(_NAMES))
@@ -57,11 +60,21 @@ class Emit:
 
     def _recall(self, kept: bytes) -> Emitter:
         table = decode(kept)
+        known = {name: json.loads(text) for name, text in table.schema.metadata.items()}
+        self._check(known[_OF])
         held: dict[int, tuple[Part, ...]] = {}
         for row in table.to_pylist():
             held[row["pane"]] = (*held.get(row["pane"], ()), Part(**row))
-        known = json.loads(table.schema.metadata[b"slack"])
-        return replace(self._start(), slack=self.slack.from_plain(known), open=held)
+        return replace(self._start(), slack=resumed(self.slack, known[_SLACK]), open=held)
+
+    def _check(self, before: dict[str, Any]) -> None:
+        """Refuse the state of another query: its panes would be taken for ours."""
+        for name, asked in self.work.signature().items():
+            if before[name] != asked:
+                raise SettingError(
+                    f"the checkpoint is of a query with {name} {before[name]}, and this one has "
+                    f"{asked}; start it on a new checkpoint"
+                )
 
     def _compacted(self, emitter: Emitter) -> Emitter:
         """Panes that last for many batches do not keep a part of each."""
@@ -92,7 +105,7 @@ def _arrivals(rows: pd.DataFrame) -> Arrivals:
     return arrivals
 
 
-def _keep(emitter: Emitter) -> bytes:
+def _keep(emitter: Emitter, work: Work) -> bytes:
     parts = [part for pane in sorted(emitter.open) for part in emitter.open[pane]]
     table = pa.table(
         {
@@ -102,7 +115,8 @@ def _keep(emitter: Emitter) -> bytes:
             "payload": pa.array([part.payload for part in parts], pa.binary()),
         }
     )
-    return encode(table.replace_schema_metadata({"slack": json.dumps(emitter.slack.plain())}))
+    known = {_SLACK: json.dumps(emitter.slack.plain()), _OF: json.dumps(work.signature())}
+    return encode(table.replace_schema_metadata(known))
 
 
 def _tasks(made: Schedule) -> Iterator[dict[str, Any]]:

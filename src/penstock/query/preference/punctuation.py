@@ -248,3 +248,26 @@ class AdaptiveKSlack:
             "sample": values["sample"] and Sample(**values["sample"]),
         }
         return cls(**{**values, **parts})
+
+
+def resumed(settings: KSlack | AdaptiveKSlack, known: Mapping[str, Any]) -> KSlack | AdaptiveKSlack:
+    """One with these settings that goes on from what another, of either kind, has told.
+
+    >>> before = KSlack().advance(Arrivals(1, 100, 100)).advance(Arrivals(2, 70, 120))
+    >>> after = resumed(AdaptiveKSlack(target=0.1, kslack=KSlack(max_slack=20)), before.plain())
+    >>> after.newest, after.slack, after.target
+    (120, 20, 0.1)
+    """
+    told = known.get("kslack", known)
+    own = settings if isinstance(settings, KSlack) else settings.kslack
+    slack = max(told["slack"], own.slack)
+    slack = slack if own.max_slack is None else min(slack, own.max_slack)
+    plain = KSlack(**{**told, "slack": slack, "max_slack": own.max_slack})
+    if isinstance(settings, KSlack):
+        return plain
+    if "kslack" not in known:
+        return replace(settings, kslack=plain)
+    before = AdaptiveKSlack.from_plain(known)
+    return replace(
+        settings, kslack=plain, alpha=before.alpha, memory=before.memory, sample=before.sample
+    )

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.core.panes import Panes
+from penstock.core.units import format_duration
 from penstock.query.preference.criterion import Criterion
 from penstock.query.preference.part import Columns, answer, decode, encode, merge
 
@@ -18,6 +20,18 @@ class Work:
     columns: Columns
     panes: Panes
     criterion: Criterion
+
+    def signature(self) -> dict[str, Any]:
+        """What must be the same for a query to go on from where another stopped."""
+        return {
+            "window": format_duration(self.panes.window / 1e6),
+            "slide": format_duration(self.panes.slide / 1e6),
+            "on": list(self.columns.on),
+            "maximise": sorted(self.columns.maximise),
+            "by": list(self.columns.by),
+            "time": self.columns.time,
+            "kind": type(self.criterion).__name__,
+        }
 
     def merge(self, payloads: Sequence[bytes]) -> bytes:
         """Several parts as one."""
