@@ -14,11 +14,11 @@ from benchmarks.quote_stream import await_executors
 from penstock.core.roles import Workload
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import session_on
-from penstock.pipeline.preference import compile_kernels
 from penstock.pipeline.tuples import Tuples
 from penstock.plant.spark import source
 from penstock.plant.spark.backend import Backend
 from penstock.plant.spark.java import find_java, usable_home
+from penstock.query import kernels
 
 DIMENSIONS = 8
 NAMES = [f"a{place + 1}" for place in range(DIMENSIONS)]
@@ -29,7 +29,7 @@ DISORDER = 0.4
 @contextmanager
 def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
     """A session with so many executors, and a folder that goes with it."""
-    compile_kernels()
+    kernels.load()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "spark"
         scratch.mkdir()

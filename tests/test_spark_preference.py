@@ -122,10 +122,10 @@ def test_what_stages_tell_of_their_work_adds_up(offered: tuple[str, Outcome]) ->
     for panes, windows in zip(outcome.panes, outcome.windows, strict=True):
         assert (panes["rows"], panes["set_aside"]) == (120, 0)
         assert 120**2 / panes["tasks"] <= panes["rows_squared"] <= 120**2
-        assert 0 < panes["busy"] < 60
+        assert panes["busy"] > 0
         assert windows["panes"] == panes["panes"]
         assert windows["tasks"] == windows["windows"] + windows["merges"]
-        assert 0 < windows["busy"] < 60
+        assert windows["busy"] > 0
     counted = [len({start for start, _ in by_window(t)}) for t in outcome.tables]
     assert [told["windows"] for told in outcome.windows] == counted
     assert sum(told["merges"] for told in outcome.windows) > 0

@@ -64,5 +64,8 @@ class Application:
     """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
     prepare: Callable[[], None] = lambda: None
     """What is best done once before executors do it all at the same time, such as compiling."""
+    preload: tuple[str, ...] = ()
+    """What Python processes of executors load before their first task: `module` to import, or
+    `module:function` to call as well."""
     consumer: Callable[[Any], Consumer]
     """Makes the consumer, given the folder where it publishes."""

@@ -22,6 +22,7 @@ from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.trading import TRADING
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_free
+from penstock.plant.spark.daemon import PRELOAD
 from penstock.plant.spark.home import compiled_home
 from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
@@ -137,7 +138,8 @@ def session_on(
             "SPARK_LOCAL_IP": LOOPBACK,
         }
         memory = {"spark.executor.memory": file.cluster.executor_memory}
-        conf = {**ELASTIC, **EMBEDDED, **_pages(file), **memory, **file.cluster.spark_conf()}
+        own = {**_pages(file), **_preload(file), **memory}
+        conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
             yield Session(spark=spark, check_cluster=cluster.check)
@@ -154,6 +156,12 @@ def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedClu
         memory=settings.memory,
         port=settings.port,
     )
+
+
+def _preload(file: PipelineFile) -> dict[str, str]:
+    """What Python processes of executors load before their first task."""
+    named = ",".join(APPLICATIONS[file.name](file).preload)
+    return {f"spark.executorEnv.{PRELOAD}": named} if named else {}
 
 
 def _pages(file: PipelineFile) -> dict[str, str]:

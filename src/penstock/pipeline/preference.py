@@ -23,7 +23,7 @@ from penstock.pipeline.application import Application, Operator
 from penstock.pipeline.asked import Asked
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.tuples import Recorded, Tuples
-from penstock.query.kernels import dominance_factors, skyline
+from penstock.query.kernels import load as load_kernels
 from penstock.query.preference import panestage
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Criterion, Skyline, TopDelta
@@ -41,7 +41,8 @@ def preference(file: PipelineFile) -> Application:
     query = query_of(asked, rows, slots=_slots(file))
     return Application(
         rows=lambda *_: rows,
-        prepare=compile_kernels,
+        prepare=load_kernels,
+        preload=("penstock.query.preference", "penstock.query.kernels:load"),
         operators={
             "plq": Operator(apply=partial(find_panes, query=query), schema=panestage.SCHEMA),
             "wlq": Operator(
@@ -99,13 +100,6 @@ def _slots(file: PipelineFile) -> int:
 
 def _ddl(schema: StructType) -> str:
     return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema.fields)
-
-
-def compile_kernels() -> None:
-    """Have their machine code on disk, from where every executor takes it."""
-    points = np.random.default_rng(1).uniform(size=(2000, 8))
-    skyline(points)
-    dominance_factors(points)
 
 
 @dataclass(slots=True)

@@ -1,10 +1,15 @@
 """Spark's Python daemon, with the libraries that every worker needs loaded before it forks.
 
 A worker then starts in milliseconds and shares their memory, where it would otherwise import
-them anew: most of the wait for a new executor's first task.
+them anew: most of the wait for a new executor's first task. What an application needs besides is
+named in the environment, as modules and functions to call: `package.module` or
+`package.module:function`, with commas between them.
 """
 
+import os
 import runpy
+from importlib import import_module
+from typing import Final
 
 import numpy  # noqa: F401
 import pandas  # noqa: F401
@@ -16,5 +21,21 @@ import penstock.plant.spark.serve
 import penstock.plant.spark.source
 import penstock.plant.spark.stream  # noqa: F401
 
+PRELOAD: Final = "PENSTOCK_PRELOAD"
+
+
+def preload(named: str) -> None:
+    """Import the modules, and call the functions.
+
+    >>> preload("string, time:time")
+    """
+    for name in filter(None, (word.strip() for word in named.split(","))):
+        module, _, function = name.partition(":")
+        loaded = import_module(module)
+        if function:
+            getattr(loaded, function)()
+
+
 if __name__ == "__main__":
+    preload(os.environ.get(PRELOAD, ""))
     runpy.run_module("pyspark.daemon", run_name="__main__")
