@@ -123,8 +123,9 @@ class Outcome:
     @property
     def punctuations(self) -> list[int]:
         """Of the end of each batch; a batch without rows tells none."""
-        told = [round(batch["punctuation"] * 1e6) for batch in self.windows]
-        return list(accumulate(told, max))
+        told = [batch["punctuation"] for batch in self.windows]
+        known = [-(2**62) if moment is None else round(moment * 1e6) for moment in told]
+        return list(accumulate(known, max))
 
     def results(self) -> list[tuple[int, int, list[Row]]]:
         """Batch, beginning of the window and rows of each result, as they came."""

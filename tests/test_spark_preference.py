@@ -81,10 +81,11 @@ def test_windows_of_a_stream_come_in_order_once_and_with_the_rows_no_other_domin
     _, outcome = offered
     batches = [plain(table) for table in offers(seed=1, batches=5, rows=120)]
     found = outcome.results()
-    newest = accumulate((max(row["ts"] for row in rows) for rows in batches), max)
+    newest = list(accumulate((max(row["ts"] for row in rows) for rows in batches), max))
     assert found == expected(BEST_OFFERS, 2 * SECOND, batches, [t - 3 * SECOND for t in newest])
     assert all(a[1] < b[1] for a, b in pairwise(found))
     assert found[0][1] < 0 < found[-1][1]
+    assert outcome.punctuations == [t - 3 * SECOND for t in newest]
     assert sum(told["late"] for told in outcome.windows) == 0
 
 
@@ -233,8 +234,22 @@ def _ids(table: pa.Table) -> dict[int, set[int]]:
     return {start: {row["id"] for row in rows} for start, rows in by_window(table)}
 
 
+def test_a_preference_is_given_values_however_many_digits_they_have(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.range(3, 6).selectExpr(  # columns that are never null
+        "timestamp_seconds(id) AS ts", "CAST(id AS DECIMAL(38, 10)) AS x"
+    )
+    splitting = Splitting(path=tmp_path / "splitting.json", workers=2)
+    best = prefer(
+        rows, ["x"], "9s", splitting=splitting, dominates=lambda p, q: abs(p[0] - 4) < abs(q[0] - 4)
+    )
+    assert best.toArrow()["x"].to_pylist() == [4]
+
+
 MONTH = 30 * 86_400
-CENTURY = 36_525 * 86_400
+NEVER = 253_402_214_400 - 1_700_000_000
+"""The last day of the year 9999."""
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +266,7 @@ def troubled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> O
         [9, 14],
         [MONTH],
         [MONTH + 10],
-        [CENTURY],
+        [NEVER],
         [MONTH + 11, MONTH + 20],
     ]
     source = write_batches(folder / "in", [_moments(seconds) for seconds in batches])
@@ -285,7 +300,7 @@ def test_the_slack_grows_with_the_delays_seen_and_no_further_than_allowed(
 ) -> None:
     begin = 1_700_000_000
     told = [p // SECOND - begin for p in troubled.punctuations]
-    assert told == [1, 6, 6, 6, 6, 6, 9, MONTH - 5, MONTH + 5, CENTURY - 5, CENTURY - 5]
+    assert told == [1, 6, 6, 6, 6, 6, 9, MONTH - 5, MONTH + 5, NEVER - 5, NEVER - 5]
 
 
 def test_windows_go_on_after_every_trouble(troubled: Outcome) -> None:
@@ -305,7 +320,7 @@ def test_windows_go_on_after_every_trouble(troubled: Outcome) -> None:
 
 def test_windows_without_rows_are_counted_however_many_they_are(troubled: Outcome) -> None:
     empty = [int(told["empty"]) for told in troubled.windows]
-    assert empty == [0, 0, 0, 0, 0, 0, 0, MONTH - 5 - 9 - 4, 10 - 2, CENTURY - MONTH - 10 - 2, 0]
+    assert empty == [0, 0, 0, 0, 0, 0, 0, MONTH - 5 - 9 - 4, 10 - 2, NEVER - MONTH - 10 - 2, 0]
 
 
 TYPES = "ts timestamp, x double, y double, name string, at struct<a:int>, day date"
@@ -367,6 +382,8 @@ def test_columns_that_results_add_or_that_are_there_twice_must_be_renamed(
     rows = spark.createDataFrame([], TYPES)
     with pytest.raises(SettingError, match="a column 'window', which results have; rename it"):
         skyline(rows.withColumnRenamed("name", "window"), ["x"], "1s")
+    with pytest.raises(SettingError, match="a column 'Told', which results have; rename it"):
+        skyline(rows.withColumnRenamed("name", "Told"), ["x"], "1s")
     with pytest.raises(SettingError, match="'dominance_factor', which results have; rename it"):
         top_delta(rows.withColumnRenamed("name", "dominance_factor"), ["x"], "1s")
     with pytest.raises(SettingError, match="the rows have 2 columns 'x'; rename one"):

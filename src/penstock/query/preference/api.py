@@ -1,6 +1,7 @@
 """The best tuples of sliding windows, as a table that Spark goes on with."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypedDict, Unpack
 
@@ -115,10 +116,10 @@ def prefer(
 ) -> DataFrame:
     """The rows of each window that no other is better than, by a preference of your own.
 
-    `dominates(p, q)` says whether tuple p is better than q, given the values of `on`, negated where
-    they are in `maximise`; it must be transitive. `merge(left, right)` takes two results as arrays
-    and returns which rows of both are the best, counted through the first and then the second; by
-    default it compares them all by `dominates`.
+    `dominates(p, q)` says whether tuple p is better than q, given the values of `on` as doubles,
+    negated where they are in `maximise`; it must be transitive. `merge(left, right)` takes two
+    results as arrays and returns which rows of both are the best, counted through the first and
+    then the second; by default it compares them all by `dominates`.
     """
     mine = Preference(dominates, merge)
     return _run(rows, mine, on, window, slide, time, maximise, by, settings)
@@ -170,6 +171,8 @@ def plan(
     columns = columns_of(rows, on=on, maximise=maximise, by=by, time=time, made=made)
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
         raise SettingError(f"slots must be a whole number of at least 1, got {slots!r}")
+    if isinstance(criterion, Preference):
+        columns = replace(columns, ranked=False)  # a function asks for values, not for their order
     return Query(
         work=Work(columns=columns, panes=panes, criterion=criterion),
         rows=rows,

@@ -56,11 +56,11 @@ def _names(given: object, what: str) -> tuple[str, ...]:
 
 
 def _schema(rows: StructType, made: Iterable[str]) -> dict[str, DataType]:
-    names = rows.names
-    for name in names:
-        if names.count(name) > 1:
-            raise SettingError(f"the rows have {names.count(name)} columns {name!r}; rename one")
-        if name in (*made, told.COLUMN, *splitting.COLUMNS):
+    names = [name.lower() for name in rows.names]  # Spark does not tell cases apart
+    for name in rows.names:
+        if (times := names.count(name.lower())) > 1:
+            raise SettingError(f"the rows have {times} columns {name!r}; rename one")
+        if name.lower() in (*made, told.COLUMN, *splitting.COLUMNS):
             raise SettingError(f"the rows have a column {name!r}, which results have; rename it")
     return {field.name: field.dataType for field in rows.fields}
 

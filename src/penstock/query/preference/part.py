@@ -18,10 +18,12 @@ class Columns:
     maximise: frozenset[str] = frozenset()
     by: tuple[str, ...] = ()
     time: str = "ts"
+    ranked: bool = True
+    """Whether ranks may stand for values that doubles cannot tell apart."""
 
     def points(self, table: pa.Table) -> Floats:
         """The rows as points."""
-        return points(table, self.on, self.maximise)
+        return points(table, self.on, self.maximise, ranked=self.ranked)
 
     def order(self, schema: pa.Schema) -> list[tuple[str, str]]:
         """How rows of an answer are sorted: by key, best values first, then by whatever is left,

@@ -153,7 +153,7 @@ class Spread:
         arrivals, set_aside, schema = Arrivals(), 0, None
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            schema = schema or pa.schema([*batch.schema, *FIELDS])
+            schema = schema or _schema(batch.schema)
             good = table.filter(usable(table, self.columns.on, self.columns.time))
             set_aside += table.num_rows - good.num_rows
             moments = times(good, self.columns.time)
@@ -187,5 +187,9 @@ def _last(
         ARRIVALS: list(arrivals.plain()),
         SET_ASIDE: set_aside,
     }
-    nullable = pa.schema([column.with_nullable(True) for column in schema])
-    return pa.RecordBatch.from_pylist([told], schema=nullable)
+    return pa.RecordBatch.from_pylist([told], schema=schema)
+
+
+def _schema(rows: pa.Schema) -> pa.Schema:
+    """Every column may be null: it is in the last row."""
+    return pa.schema([*(column.with_nullable(True) for column in rows), *FIELDS])

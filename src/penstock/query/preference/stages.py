@@ -83,7 +83,8 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a streaming query: the best tuples of each window that is complete."""
     _advise(parts.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     emitter = Emit(work=query.work, slack=query.slack, slots=query.slots)
-    together = parts.withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
+    # pandas has no times beyond 2262, such as the year 9999 that many use for "never".
+    together = parts.drop("ts").withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
     sent = together.applyInPandasWithState(
         emitter, emit.SCHEMA, emit.STATE, "append", GroupStateTimeout.NoTimeout
     )

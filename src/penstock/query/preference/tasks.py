@@ -103,7 +103,7 @@ class OneSlot:
         return self.answer(self.merge(batches))
 
 
-def _heard(batches: Batches) -> tuple[list[Row], list[dict[str, list[float]]]]:
+def _heard(batches: Batches) -> tuple[list[Row], list[dict[str, list[float | None]]]]:
     """The rows with parts, and what the others told."""
     rows = [row for batch in batches for row in batch.to_pylist()]
     said = [{told.COLUMN: row[told.COLUMN]} for row in rows if not row["payload"]]

@@ -19,13 +19,14 @@ SPARK_FIELD: Final = StructField(COLUMN, ArrayType(DoubleType()))
 _NAMES: Final = (*SUMS, *PEAKS)
 
 
-def telling(**values: float) -> dict[str, list[float]]:
+def telling(**values: float) -> dict[str, list[float | None]]:
     """The column of a row that tells something.
 
     >>> telling(late=3, slack=0.4)
-    {'told': [3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, 0.0]}
+    {'told': [3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, None]}
     """
-    return {COLUMN: [float(values.get(name, 0.0)) for name in _NAMES]}
+    sums = [float(values.get(name, 0.0)) for name in SUMS]
+    return {COLUMN: [*sums, *(values.get(name) for name in PEAKS)]}
 
 
 def heard(results: DataFrame, name: str) -> DataFrame:

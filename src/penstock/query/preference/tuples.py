@@ -23,15 +23,18 @@ _EXACT: Final = 2**53
 _EXACT_DIGITS: Final = 15
 
 
-def points(table: pa.Table, on: Sequence[str], maximise: frozenset[str]) -> Floats:
+def points(
+    table: pa.Table, on: Sequence[str], maximise: frozenset[str], *, ranked: bool = True
+) -> Floats:
     """The values of `on`, a row for each row.
 
     Numbers that a double cannot tell apart, as long integers and decimals may be, are replaced by
-    their ranks in the table: comparisons come out the same.
+    their ranks in the table: comparisons come out the same. Where the values themselves are asked
+    for, they are the nearest doubles.
     """
     made = np.empty((table.num_rows, len(on)))
     for place, name in enumerate(on):
-        values = _ordered(table[name])
+        values = _ordered(table[name]) if ranked else _doubles(table[name])
         made[:, place] = -values if name in maximise else values
     return made
 
@@ -39,9 +42,13 @@ def points(table: pa.Table, on: Sequence[str], maximise: frozenset[str]) -> Floa
 def _ordered(column: pa.ChunkedArray) -> Floats:
     """Doubles in the order of the column's values."""
     if _fits(column):
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+        return _doubles(column)
     ranks = pc.rank(column.combine_chunks(), sort_keys="ascending", tiebreaker="dense")
     return np.asarray(ranks.to_numpy(zero_copy_only=False).astype(np.float64))
+
+
+def _doubles(column: pa.ChunkedArray) -> Floats:
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
 
 
 def _fits(column: pa.ChunkedArray) -> bool:
@@ -123,5 +130,7 @@ def combine(left: Ints, right: Ints) -> Ints:
 
 
 def _codes(column: pa.ChunkedArray) -> Ints:
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 is the key 0.0, as in Spark
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False)).astype(np.int64)
