@@ -94,7 +94,7 @@ def test_a_task_without_rows_tells_nothing(tmp_path: Path) -> None:
 def test_a_file_that_is_half_written_or_foreign_leaves_panes_whole(tmp_path: Path) -> None:
     splitting = Splitting(path=tmp_path / "splitting.json", workers=3)
     for text in ("", "{", "[]", '{"workers": "x"}', '{"threshold": 0, "workers": 2}'):
-        splitting.path.write_text(text)
+        Path(splitting.path).write_text(text)
         assert splitting.read().threshold is None
 
 

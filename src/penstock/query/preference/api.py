@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from numbers import Real
 from typing import TypedDict, Unpack
 
 from pyspark.sql import DataFrame
@@ -10,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from penstock.core.errors import SettingError
 from penstock.core.panes import Panes, microseconds
+from penstock.core.settings import near
 from penstock.query.preference.checks import columns_of
 from penstock.query.preference.criterion import (
     Criterion,
@@ -136,6 +138,7 @@ def _run(
     by: Sequence[str],
     settings: Settings,
 ) -> DataFrame:
+    _check(rows, settings)
     query = plan(
         rows.schema,
         criterion,
@@ -148,6 +151,17 @@ def _run(
     )
     parts = find_panes(rows, query)
     return find_windows(parts, query) if rows.isStreaming else find_all_windows(parts, query)
+
+
+def _check(rows: object, settings: Settings) -> None:
+    """Refuse what is no table, and settings that there are not."""
+    if not hasattr(rows, "isStreaming"):
+        raise SettingError(f"rows must be a DataFrame of Spark's, got {type(rows).__name__}")
+    for name in settings:
+        if name not in Settings.__annotations__:
+            raise SettingError(
+                f"there is no setting {name!r} of a query{near(name, Settings.__annotations__)}"
+            )
 
 
 def plan(
@@ -170,7 +184,12 @@ def plan(
     made = (WINDOW,) if criterion.score is None else (WINDOW, criterion.score)
     columns = columns_of(rows, on=on, maximise=maximise, by=by, time=time, made=made)
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
-        raise SettingError(f"slots must be a whole number of at least 1, got {slots!r}")
+        raise SettingError(f"slots must be a whole number of at least 1, got {slots!r}; write 1")
+    if splitting is not None and not isinstance(splitting, Splitting):
+        raise SettingError(
+            f"splitting must be a Splitting, got {splitting!r}; "
+            "write Splitting(path=..., workers=4)"
+        )
     if isinstance(criterion, Preference):
         columns = replace(columns, ranked=False)  # a function asks for values, not for their order
     return Query(
@@ -184,5 +203,16 @@ def plan(
 
 
 def _slack(slack: Length, most: Length, drop_rate: float | None) -> Slack:
-    plain = KSlack(slack=microseconds(slack, "slack"), max_slack=microseconds(most, "max_slack"))
-    return plain if drop_rate is None else AdaptiveKSlack(kslack=plain, target=drop_rate)
+    least, longest = microseconds(slack, "slack"), microseconds(most, "max_slack")
+    if not 0 <= least <= longest:
+        raise SettingError(
+            f"slack must be 0 up to the max_slack of {most}, got {slack}; raise max_slack with it"
+        )
+    plain = KSlack(slack=least, max_slack=longest)
+    if drop_rate is None:
+        return plain
+    if isinstance(drop_rate, bool) or not isinstance(drop_rate, Real) or not 0 <= drop_rate < 1:
+        raise SettingError(
+            f"drop_rate must be a number in [0, 1), got {drop_rate!r}; write 5 % as 0.05"
+        )
+    return AdaptiveKSlack(kslack=plain, target=float(drop_rate))

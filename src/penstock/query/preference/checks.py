@@ -45,7 +45,7 @@ def columns_of(
 
 def _names(given: object, what: str) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise SettingError(f"{what} must be a list of column names, got {given!r}")
+        raise SettingError(f"{what} must be a list of column names, got {given!r}; write [...]")
     names = tuple(given)
     for name in names:
         if not isinstance(name, str):
@@ -60,6 +60,10 @@ def _schema(rows: StructType, made: Iterable[str]) -> dict[str, DataType]:
     for name in rows.names:
         if (times := names.count(name.lower())) > 1:
             raise SettingError(f"the rows have {times} columns {name!r}; rename one")
+        if "." in name:
+            raise SettingError(
+                f"the rows have a column {name!r}, which Python cannot get; rename it"
+            )
         if name.lower() in (*made, told.COLUMN, *splitting.COLUMNS):
             raise SettingError(f"the rows have a column {name!r}, which results have; rename it")
     return {field.name: field.dataType for field in rows.fields}
@@ -73,7 +77,9 @@ def _find(name: str, schema: dict[str, DataType]) -> DataType:
 
 def _check_on(on: tuple[str, ...], schema: dict[str, DataType]) -> None:
     if not 1 <= len(on) <= MOST_DIMENSIONS:
-        raise SettingError(f"on must name 1 to {MOST_DIMENSIONS} columns to compare, got {len(on)}")
+        raise SettingError(
+            f"on must name 1 to {MOST_DIMENSIONS} columns, got {len(on)}; name those to compare"
+        )
     for name in on:
         kind = _find(name, schema)
         if not isinstance(kind, NumericType):

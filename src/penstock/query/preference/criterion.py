@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,7 +88,7 @@ class TopDelta:
     >>> TopDelta(delta=0)
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: delta must be at least 1, got 0
+    penstock.core.errors.SettingError: delta must be at least 1, got 0; write 100
     """
 
     delta: int = 100
@@ -96,15 +97,15 @@ class TopDelta:
 
     def __post_init__(self) -> None:
         """Refuse an answer that would always be empty."""
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int):
-            raise SettingError(f"delta must be a whole number, got {self.delta!r}")
+        if isinstance(self.delta, bool) or not isinstance(self.delta, Integral):
+            raise SettingError(f"delta must be a whole number, got {self.delta!r}; write 100")
         if self.delta < 1:
-            raise SettingError(f"delta must be at least 1, got {self.delta}")
+            raise SettingError(f"delta must be at least 1, got {self.delta}; write 100")
 
     @property
     def limit(self) -> int | None:
         """As many as were asked for."""
-        return self.delta
+        return int(self.delta)
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
         """The skyline, and of the dominated tuples as many as could ever fill an answer up.
@@ -172,7 +173,10 @@ class Preference:
         for name in ("dominates", "merge"):
             given = getattr(self, name)
             if not callable(given) and not (name == "merge" and given is None):
-                raise SettingError(f"{name} must be a function of two tuples, got {given!r}")
+                raise SettingError(
+                    f"{name} must be a function of two tuples, got {given!r}; "
+                    f"write {name}=lambda p, q: ..."
+                )
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
         """Tuple by tuple against the best so far."""

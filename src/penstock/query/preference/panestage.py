@@ -17,7 +17,7 @@ from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.criterion import Criterion
 from penstock.query.preference.part import Columns, encode, reduce
 from penstock.query.preference.place import where
-from penstock.query.preference.tuples import Ints, times, usable
+from penstock.query.preference.tuples import Ints, in_utc, times, usable
 
 SCHEMA: Final = (
     "ts timestamp, batch long, task int, pane long, rows long, best long, payload binary, "
@@ -58,7 +58,7 @@ class PaneStage:
         pile = _Pile(self)
         for batch in batches:
             began = time.perf_counter()
-            table = pa.Table.from_batches([batch])
+            table = in_utc(pa.Table.from_batches([batch]))
             self._take_spread(pile, table) if self.spread else self._take(pile, table)
             pile.busy += time.perf_counter() - began
         began = time.perf_counter()

@@ -59,7 +59,7 @@ class Splitting:
     Split(workers=2, threshold=500)
     """
 
-    path: Path
+    path: Path | str
     workers: int
     """The most there may ever be."""
 
@@ -72,15 +72,17 @@ class Splitting:
         given = {"threshold": threshold, "workers": self.workers if workers is None else workers}
         for name, value in given.items():
             _check(name, value)
-        draft = self.path.with_name(f".{self.path.name}")
+        path = Path(self.path)
+        draft = path.with_name(f".{path.name}")
         draft.write_text(json.dumps(given))
-        draft.replace(self.path)
+        draft.replace(path)
 
     def read(self) -> Split:
         """What the file says; panes stay whole while there is none, or none that can be read."""
         try:
-            told = json.loads(self.path.read_text())
+            told = json.loads(Path(self.path).read_text())
             threshold, workers = told["threshold"], int(told["workers"])
+            threshold = None if threshold is None else int(threshold)
             _check("threshold", threshold)
         except (OSError, ValueError, KeyError, TypeError, SettingError):
             return Split(self.workers)
