@@ -24,6 +24,8 @@ DIMENSIONS = 8
 NAMES = [f"a{place + 1}" for place in range(DIMENSIONS)]
 WINDOW: dict[str, Any] = {"on": NAMES, "window": "1 second", "slide": "200 milliseconds"}
 DISORDER = 0.4
+BOTH_COMPILERS = "spark.executor.extraJavaOptions=-XX:+UseSerialGC"
+"""Java's second compiler starts late and is worth it where rows go by the million."""
 
 
 @contextmanager
@@ -33,7 +35,7 @@ def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "spark"
         scratch.mkdir()
-        file = load("preference")
+        file = load("preference", conf=[BOTH_COMPILERS])
         with session_on(file, None, scratch, usable_home(find_java(), scratch)) as made:
             made.spark.dataSource.register(source.WorkloadSource)
             made.spark.conf.set("spark.sql.shuffle.partitions", 1)

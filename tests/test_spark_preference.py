@@ -1,7 +1,8 @@
 """Preference queries on Spark give what a plain loop over the rows gives."""
 
+import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -388,3 +389,31 @@ def test_columns_that_results_add_or_that_are_there_twice_must_be_renamed(
         top_delta(rows.withColumnRenamed("name", "dominance_factor"), ["x"], "1s")
     with pytest.raises(SettingError, match="the rows have 2 columns 'x'; rename one"):
         skyline(rows.withColumnRenamed("name", "x"), ["y"], "1s")
+
+
+def test_the_query_of_the_readme_runs(spark: SparkSession, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    [block] = re.findall(
+        r"```python\n(from penstock\.query import skyline\n.*?)```", text, re.DOTALL
+    )
+    minute = 60 * SECOND
+    columns = "price long, distance double, stars long, city string, seen timestamp"
+    rows = [(80, 2.0, 3, "Pisa"), (95, 0.5, 3, "Pisa"), (99, 2.5, 3, "Pisa"), (99, 9.0, 1, "Rome")]
+    for batch, at in enumerate((0, 400)):
+        moments = [datetime.fromtimestamp(at * minute // SECOND, UTC)] * len(rows)
+        offered = [(*row, seen) for row, seen in zip(rows, moments, strict=True)]
+        spark.createDataFrame(offered, columns).write.parquet(str(tmp_path / "in" / f"n={batch}"))
+    offers = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1)
+    names = {"offers": offers.parquet(str(tmp_path / "in" / "n=*"))}
+    for folder in ("best", "best-state"):
+        block = block.replace(f'"{folder}"', repr(str(tmp_path / folder)))
+    exec(block, names)  # noqa: S102  # what the README says
+    query: Any = names["query"]
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    found = spark.read.parquet(str(tmp_path / "best")).select("window.start", "price").collect()
+    assert len({row["start"] for row in found}) == 12
+    assert {row["price"] for row in found} == {80, 95, 99}
+    assert len(found) == 12 * 3
