@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.tuple_stream import NAMES, WINDOW, cluster, running, tuples
+from benchmarks.embedded import running
+from benchmarks.tuple_stream import NAMES, WINDOW, cluster, tuples
 from penstock.core.panes import Panes
 from penstock.pipeline.preference import columns_of
 from penstock.query import skyline

@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from benchmarks.tuple_stream import NAMES, WINDOW, cluster, running, tuples
+from benchmarks.embedded import running
+from benchmarks.tuple_stream import NAMES, WINDOW, cluster, tuples
 from penstock.pipeline.tuples import Tuples
 from penstock.query import Measures, skyline, top_delta
 from penstock.workload import Step

@@ -1,6 +1,5 @@
 """A cluster of its own and a stream of quotes on it, for benchmarks of the keyed operator."""
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,13 +8,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from benchmarks import embedded
 from penstock.pipeline.file import load
-from penstock.pipeline.launch import session_on
 from penstock.pipeline.market.quotes import SYMBOLS, Quotes
 from penstock.pipeline.trading import compile_kernel
 from penstock.plant.spark import source
-from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.plant.spark.java import find_java, usable_home
 from penstock.workload import Constant
 
 
@@ -23,23 +20,8 @@ from penstock.workload import Constant
 def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
     """A session with so many executors, and a folder that goes with it."""
     compile_kernel()
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder) / "spark"
-        scratch.mkdir()
-        with session_on(load("trading"), None, scratch, usable_home(find_java(), scratch)) as made:
-            made.spark.dataSource.register(source.WorkloadSource)
-            await_executors(Backend(made.spark), executors)
-            yield made.spark, Path(folder)
-
-
-def await_executors(backend: Backend, count: int) -> None:
-    """Ask for executors of the default profile, and wait until they are there."""
-    backend.request({DEFAULT_PROFILE: count})
-    give_up = time.monotonic() + 120
-    while sum(executor.active for executor in backend.executors()) < count:
-        if time.monotonic() > give_up:
-            raise SystemExit("the executors did not come in two minutes")
-        time.sleep(0.1)
+    with embedded.cluster(load("trading"), executors) as made:
+        yield made
 
 
 @contextmanager
@@ -64,19 +46,9 @@ def stream(
         hint=folder / "hint",
     )
     feed.open(time.time())
-    query = (
-        spark.readStream.format(source.FORMAT)
-        .option("feed", feed.encode())
-        .load()
-        .writeStream.foreachBatch(take)
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(processingTime=f"{round(trigger * 1000)} milliseconds")
-        .start()
-    )
-    try:
+    rows = spark.readStream.format(source.FORMAT).option("feed", feed.encode()).load()
+    with embedded.running(rows, folder, take, trigger=trigger) as query:
         yield query
-    finally:
-        query.stop()
 
 
 def wait_until(done: Callable[[], bool], query: StreamingQuery, patience: float = 600.0) -> None:

@@ -1,23 +1,18 @@
 """A cluster of its own and a stream of tuples on it, for benchmarks of preference queries."""
 
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.quote_stream import await_executors
+from benchmarks import embedded
 from penstock.core.roles import Workload
 from penstock.pipeline.file import load
-from penstock.pipeline.launch import session_on
 from penstock.pipeline.tuples import Tuples
 from penstock.plant.spark import source
-from penstock.plant.spark.backend import Backend
-from penstock.plant.spark.java import find_java, usable_home
 from penstock.query import kernels
 
 DIMENSIONS = 8
@@ -32,15 +27,10 @@ BOTH_COMPILERS = "spark.executor.extraJavaOptions=-XX:+UseSerialGC"
 def cluster(executors: int) -> Iterator[tuple[SparkSession, Path]]:
     """A session with so many executors, and a folder that goes with it."""
     kernels.load()
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder) / "spark"
-        scratch.mkdir()
-        file = load("preference", conf=[BOTH_COMPILERS])
-        with session_on(file, None, scratch, usable_home(find_java(), scratch)) as made:
-            made.spark.dataSource.register(source.WorkloadSource)
-            made.spark.conf.set("spark.sql.shuffle.partitions", 1)
-            await_executors(Backend(made.spark), executors)
-            yield made.spark, Path(folder)
+    file = load("preference", conf=[BOTH_COMPILERS])
+    with embedded.cluster(file, executors) as (spark, folder):
+        spark.conf.set("spark.sql.shuffle.partitions", 1)
+        yield spark, folder
 
 
 def tuples(spark: SparkSession, folder: Path, *, workload: Workload, parts: int) -> DataFrame:
@@ -57,20 +47,3 @@ def tuples(spark: SparkSession, folder: Path, *, workload: Workload, parts: int)
     )
     feed.open(time.time())
     return spark.readStream.format(source.FORMAT).option("feed", feed.encode()).load()
-
-
-@contextmanager
-def running(
-    results: DataFrame, folder: Path, take: Callable[[DataFrame, int], None], *, trigger: float
-) -> Iterator[StreamingQuery]:
-    """The query on its way to `take`."""
-    query = (
-        results.writeStream.foreachBatch(take)
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(processingTime=f"{round(trigger * 1000)} milliseconds")
-        .start()
-    )
-    try:
-        yield query
-    finally:
-        query.stop()

@@ -5,7 +5,6 @@ together, and the consumer publishes the newest window.
 """
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType, Tim
 
 from penstock.pipeline.application import Application, Operator
 from penstock.pipeline.asked import Asked
+from penstock.pipeline.publish import publish
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.tuples import Recorded, Tuples
 from penstock.query.kernels import load as load_kernels
@@ -136,7 +136,7 @@ class Best:
         self._latencies += (self.now() - edges / 1e6).tolist()
         self._digest.update(digest(results).encode())
         self._newest = _page(results.filter(pa.array(ends == edges[-1])))
-        self._publish()
+        publish(self._newest, self.folder / PAGE)
 
     def results(self) -> dict[str, Any]:
         """How many windows came out and how long after their end, and a digest of them all."""
@@ -148,12 +148,6 @@ class Best:
             "window_latency_seconds": {"p50": late[0], "p99": late[1]} if self._latencies else None,
             "newest_window": self._newest,
         }
-
-    def _publish(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / f".{PAGE}"
-        draft.write_text(json.dumps(self._newest, indent=1))
-        draft.replace(self.folder / PAGE)
 
 
 def _micros(results: pa.Table, edge: str) -> Any:

@@ -2,7 +2,6 @@
 foresees its price by a parabola through its last 1,000, and candlesticks are published."""
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +20,7 @@ from penstock.pipeline.market.outcome import SCHEMA, to_batch
 from penstock.pipeline.market.quotes import Quotes
 from penstock.pipeline.market.series import COLUMNS, Series
 from penstock.pipeline.market.window import analyse
+from penstock.pipeline.publish import publish
 from penstock.query.keyed import Groups, Worked
 
 PAGE: Final = "candlesticks.json"
@@ -109,7 +109,7 @@ class Candlesticks:
         self.windows += results.num_rows
         self._digest ^= digest(results)
         self.candles.add(results)
-        self._publish()
+        publish(self.candles.plain(), self.folder / PAGE)
 
     def results(self) -> dict[str, Any]:
         """How many windows were evaluated, a digest of them all, and the candlesticks."""
@@ -118,12 +118,6 @@ class Candlesticks:
             "digest": f"{self._digest:016x}",
             "candlesticks": self.candles.plain(),
         }
-
-    def _publish(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / f".{PAGE}"
-        draft.write_text(json.dumps(self.candles.plain()))
-        draft.replace(self.folder / PAGE)
 
 
 def digest(results: pa.Table) -> int:

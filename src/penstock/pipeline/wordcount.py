@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from penstock.pipeline.application import Application, Operator
+from penstock.pipeline.publish import publish
 from penstock.pipeline.sentences import SHORTEST_KEPT, Sentences
 
 PUBLISHED: Final = 10
@@ -59,7 +60,7 @@ class TopWords:
             changed["word"].to_pylist(), changed["count"].to_pylist(), strict=True
         ):
             self.counts[word] = max(times, self.counts.get(word, 0))
-        self._publish()
+        publish(self.results(), self.folder / PAGE)
 
     def results(self) -> dict[str, Any]:
         """The most frequent words, how many were counted in all, and a digest of every count."""
@@ -72,12 +73,6 @@ class TopWords:
 
     def _top(self) -> list[tuple[str, int]]:
         return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))[:PUBLISHED]
-
-    def _publish(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / f".{PAGE}"
-        draft.write_text(json.dumps(self.results(), indent=1))
-        draft.replace(self.folder / PAGE)
 
 
 def digest(counts: Mapping[str, int]) -> str:

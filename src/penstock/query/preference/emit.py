@@ -91,7 +91,7 @@ class Emit:
 
 
 def _parts(rows: pd.DataFrame) -> list[Part]:
-    held = rows[rows["pane"].notna()]
+    held = rows[rows["payload"].notna()]
     values = zip(held["pane"], held["rows"], held["best"], held["payload"], strict=True)
     return [Part(int(pane), int(n), int(best), bytes(load)) for pane, n, best, load in values]
 

@@ -23,7 +23,7 @@ SCHEMA: Final = (
     "ts timestamp, batch long, task int, pane long, rows long, best long, payload binary, "
     "arrivals array<long>, set_aside long, busy double"
 )
-"""A row for each part of a pane, and rows without a pane that say how rows came to a task and what
+"""A row for each part of a pane, and rows without payload that say how rows came to a task and what
 work they made."""
 _WIRE: Final = pa.schema(
     [
@@ -67,7 +67,8 @@ class PaneStage:
         told = self._told(pile)
         if parts or told:
             here = where()._asdict()
-            yield pa.RecordBatch.from_pylist([{**here, **row} for row in (*parts, *told)], _WIRE)
+            first = {**here, "pane": 0}  # never null, which would make doubles of all in pandas
+            yield pa.RecordBatch.from_pylist([{**first, **row} for row in (*parts, *told)], _WIRE)
 
     def panes_of(self, table: pa.Table) -> Ints:
         """The pane of each row."""
@@ -164,12 +165,13 @@ def measures() -> list[Column]:
     """What Spark tells of the stage, batch by batch: rows and those set aside, seconds of work, the
     tasks that did it and the sum of squares of their rows, parts and panes."""
     rows = sql.when(sql.col("busy").isNotNull(), sql.col("rows"))
+    pane = sql.when(sql.col("payload").isNotNull(), sql.col("pane"))
     return [
         sql.sum(rows).alias("rows"),
         sql.sum("set_aside").alias("set_aside"),
         sql.sum("busy").alias("busy"),
         sql.count("busy").alias("tasks"),
         sql.sum(rows.cast("double") * rows).alias("rows_squared"),
-        sql.count("pane").alias("parts"),
-        sql.approx_count_distinct("pane", 0.01).alias("panes"),
+        sql.count("payload").alias("parts"),
+        sql.approx_count_distinct(pane, 0.01).alias("panes"),
     ]

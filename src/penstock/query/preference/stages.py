@@ -101,7 +101,7 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
 
 def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a table that is all there: every window that has rows."""
-    panes = parts.where(sql.col("pane").isNotNull()).select("pane", "payload")
+    panes = parts.where(sql.col("payload").isNotNull()).select("pane", "payload")
     merged = panes.groupBy("pane").applyInArrow(merging_panes(query.work), tasks.WAITING)
     return merged.groupBy(WINDOW).applyInArrow(
         answering(query.work, query.arrow_results), query.results
