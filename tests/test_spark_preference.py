@@ -332,8 +332,8 @@ TYPES = "ts timestamp, x double, y double, name string, at struct<a:int>, day da
     [
         ({"on": ["xx"]}, "the rows have no column 'xx'; did you mean 'x'"),
         ({"on": ["name"]}, "column 'name' of on must be a number, got string; cast it"),
-        ({"on": []}, "on must name 1 to 32 columns to compare, got 0"),
-        ({"on": [f"c{n}" for n in range(33)]}, "on must name 1 to 32 columns to compare, got 33"),
+        ({"on": []}, "on must name 1 to 32 columns, got 0"),
+        ({"on": [f"c{n}" for n in range(33)]}, "on must name 1 to 32 columns, got 33"),
         ({"on": ["x", "x"]}, "on has 'x' 2 times; name it once"),
         ({"on": "x"}, "on must be a list of column names, got 'x'"),
         ({"on": [3]}, "on must be a list of column names, got 3 in it"),
@@ -350,8 +350,12 @@ TYPES = "ts timestamp, x double, y double, name string, at struct<a:int>, day da
         ({"window": "1 month"}, "window cannot be told in calendar units, got '1 month'"),
         ({"slots": 0}, "slots must be a whole number of at least 1, got 0"),
         ({"slots": True}, "slots must be a whole number of at least 1, got True"),
-        ({"drop_rate": 1.5}, r"target drop rate must be in \[0, 1\), got 1.5; write"),
-        ({"slack": "2 minutes"}, "max_slack must be at least slack, got 60000000 us below"),
+        ({"drop_rate": 1.5}, r"drop_rate must be a number in \[0, 1\), got 1.5; write 5 % as 0.05"),
+        ({"drop_rate": "5%"}, r"drop_rate must be a number in \[0, 1\), got '5%'; write"),
+        ({"max_ahead": timedelta(hours=-1)}, "max_ahead must not be negative, got -1 day, 23:00"),
+        ({"splitting": 3}, "splitting must be a Splitting, got 3; write Splitting"),
+        ({"slot": 3}, "there is no setting 'slot' of a query; did you mean 'slots'?"),
+        ({"slack": "2 minutes"}, "slack must be 0 up to the max_slack of 1 minute, got 2 minutes"),
     ],
 )
 def test_a_mistake_is_told_before_anything_starts(
@@ -417,3 +421,17 @@ def test_the_query_of_the_readme_runs(spark: SparkSession, tmp_path: Path) -> No
     assert len({row["start"] for row in found}) == 12
     assert {row["price"] for row in found} == {80, 95, 99}
     assert len(found) == 12 * 3
+
+
+def test_rows_from_the_far_future_are_set_aside_where_that_is_asked(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batches: list[list[float | None]] = [[1, 2], [3, NEVER], [4, 9]]
+    source = write_batches(tmp_path / "in", [_moments(seconds) for seconds in batches])
+    asked: dict[str, Any] = {"on": ["x"], "window": "2s", "max_ahead": "1 hour"}
+    found = ask(skyline(stream_of(spark, source), **asked), tmp_path / "checkpoint")
+    assert [told["set_aside"] for told in found.panes] == [0, 1, 0]
+    assert [told["late"] for told in found.windows] == [0, 0, 0]
+    assert [row["x"] for _, _, rows in found.results() for row in rows] == [1, 2, 4]
+    table = skyline(spark.read.parquet(source), **asked)
+    assert sorted(row["x"] for row in table.collect()) == [1, 2, 4, 9]

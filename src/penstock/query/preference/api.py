@@ -44,6 +44,9 @@ class Settings(TypedDict, total=False):
     """How late rows may come before anything is known of the stream; "0 seconds"."""
     max_slack: Length
     """The longest that late rows are waited for; "1 minute"."""
+    max_ahead: Length
+    """By how much the time of a row may be ahead of the clock; rows further ahead are set aside and
+    counted. Without it one row from the far future closes every window up to there."""
     drop_rate: float
     """The share of rows that may be lost to lateness in order to wait less, such as 0.05; without
     it, windows wait for as long as the latest row so far was late."""
@@ -175,6 +178,7 @@ def plan(
     by: Sequence[str] = (),
     slack: Length = "0s",
     max_slack: Length = "1 minute",
+    max_ahead: Length | None = None,
     drop_rate: float | None = None,
     splitting: Splitting | None = None,
     slots: int = 1,
@@ -196,10 +200,18 @@ def plan(
         work=Work(columns=columns, panes=panes, criterion=criterion),
         rows=rows,
         slack=_slack(slack, max_slack, drop_rate),
+        max_ahead=None if max_ahead is None else _not_negative(max_ahead, "max_ahead"),
         splitting=splitting,
         slots=slots,
         name=name,
     )
+
+
+def _not_negative(length: Length, name: str) -> int:
+    micros = microseconds(length, name)
+    if micros < 0:
+        raise SettingError(f"{name} must not be negative, got {length}; write 1 hour")
+    return micros
 
 
 def _slack(slack: Length, most: Length, drop_rate: float | None) -> Slack:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import IntegerType, StructField, StructType, TimestampNTZType
 
 from penstock.query.preference import emit, panestage, splitting, tasks, told
 from penstock.query.preference.emit import Emit
@@ -40,6 +40,8 @@ class Query:
     rows: StructType
     """The columns of the rows."""
     slack: Slack
+    max_ahead: int | None
+    """Microseconds by which a row may be ahead of the clock; None where it does not matter."""
     splitting: Splitting | None
     """How heavy panes are split; None where each partition of the source is a part."""
     slots: int
@@ -65,6 +67,8 @@ class Query:
 def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = None) -> DataFrame:
     """The pane stage: the best tuples of each pane in each partition, and how rows came."""
     work, split = query.work, query.splitting
+    if query.max_ahead is not None:
+        rows = _dated(rows, work.columns.time, query.max_ahead)
     if split is not None:
         emitter = Spread(columns=work.columns, panes=work.panes, splitting=split)
         routed = rows.mapInArrow(emitter, _routed_schema(query.rows), profile=profile)
@@ -77,6 +81,18 @@ def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = 
     )
     parts = rows.mapInArrow(stage, panestage.SCHEMA, profile=profile)
     return parts.observe(f"{query.name}_panes", *panestage.measures())
+
+
+def _dated(rows: DataFrame, time: str, ahead: int) -> DataFrame:
+    """Rows from too far in the future have no time: they are set aside like others without one.
+
+    The clock is that of the batch, which is the same when a batch runs again.
+    """
+    now = sql.current_timestamp()
+    if isinstance(rows.schema[time].dataType, TimestampNTZType):
+        now = sql.localtimestamp()
+    latest = now + sql.expr(f"INTERVAL '{ahead / 1e6:.6f}' SECOND")
+    return rows.withColumn(time, sql.when(sql.col(time) <= latest, sql.col(time)))
 
 
 def find_windows(parts: DataFrame, query: Query) -> DataFrame:
