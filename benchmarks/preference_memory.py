@@ -4,6 +4,7 @@ given: `python -m benchmarks.preference_memory 2`). And what a tuple costs at di
 as many of them are best.
 """
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -36,10 +37,12 @@ def main(minutes: float = 10.0) -> None:
     with cluster(EXECUTORS) as (spark, folder):
         samples = _watch(spark, folder, minutes)
     print(f"\n{RATE:,.0f} tuples/s for {minutes:g} minutes, median of each tenth of the run")
-    print(f"{'minutes':>8}{'java, MB':>10}{'python, MB':>12}{'state, kB':>11}{'batch, s':>10}")
+    print(f"{'minutes':>8}{'java, MB':>10}{'python, MB':>12}{'processes':>11}", end="")
+    print(f"{'state, kB':>11}{'batch, s':>10}")
     for tenth in np.array_split(samples, 10):
-        at, java, python, state, batch = np.median(tenth, axis=0)
-        print(f"{at / 60:8.1f}{java:10.0f}{python:12.0f}{state:11.0f}{batch:10.2f}")
+        at, java, python, processes, state, batch = np.median(tenth, axis=0)
+        print(f"{at / 60:8.1f}{java:10.0f}{python:12.0f}{processes:11.0f}", end="")
+        print(f"{state:11.0f}{batch:10.2f}")
 
 
 def _watch(spark: SparkSession, folder: Path, minutes: float) -> NDArray[np.float64]:
@@ -56,7 +59,9 @@ def _watch(spark: SparkSession, folder: Path, minutes: float) -> NDArray[np.floa
                 raise SystemExit(f"the query ended: {query.exception()}")
             at, took = time.monotonic() - begin, last.batchDuration / 1e3
             state = last.stateOperators[0].memoryUsedBytes / 1e3
-            samples.append((at, _resident("java"), _resident("python"), state, took))
+            java, _ = _resident(b"CoarseGrainedExecutorBackend")
+            python, processes = _resident(b"penstock.plant.spark.daemon")
+            samples.append((at, java, python, processes, state, took))
     return np.array(samples)
 
 
@@ -64,20 +69,34 @@ def _nowhere(batch: DataFrame, number: int) -> None:  # noqa: ARG001
     batch.write.format("noop").mode("overwrite").save()
 
 
-def _resident(kind: str) -> float:
-    """Megabytes of the executors, or of the Python processes that they started."""
-    total = 0
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit():
-            continue
+def _resident(mark: bytes) -> tuple[float, int]:
+    """Megabytes of the processes below this one whose command has the mark, pages that several
+    share counted once, and how many processes they are."""
+    sizes = []
+    for process in _descendants():
         try:
-            words = (process / "cmdline").read_bytes()
-            pages = int((process / "statm").read_text().split()[1])
+            if mark in (process / "cmdline").read_bytes():
+                told = (process / "smaps_rollup").read_text()
+                sizes.append(int(told.split("Pss:")[1].split()[0]) / 1e3)
+        except (OSError, IndexError):
+            continue  # it has ended
+    return sum(sizes), len(sizes)
+
+
+def _descendants() -> list[Path]:
+    parents: dict[int, list[Path]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
         except OSError:
             continue
-        marks = {"java": b"CoarseGrainedExecutorBackend", "python": b"penstock.plant.spark.daemon"}
-        total += pages * 4096 if marks[kind] in words else 0
-    return total / 1e6
+        parents.setdefault(parent, []).append(process)
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += [int(child.name) for child in children]
+    return found
 
 
 def _print_costs() -> None:
