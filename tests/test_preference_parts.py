@@ -138,6 +138,27 @@ def test_merging_calls_the_user_s_function_with_both_results() -> None:
     assert made["a"].to_pylist() == [3.0]
 
 
+@pytest.mark.parametrize("told", [[True, True], [0, 0], [-1], [2], [0.9], [[0]], "x"])
+def test_merging_takes_nothing_but_places_of_rows(told: Any) -> None:
+    tables = [pa.table({"a": [value], "ts": [0]}) for value in (3.0, 1.0)]
+    with pytest.raises(SettingError, match="merge must return"):
+        merge(tables, Columns(on=("a",)), Preference(nearer, lambda _p, _q: told))
+
+
+@pytest.mark.parametrize("dominates", [lambda p: True, lambda p, q: 1 / 0, lambda p, q: p < q])
+def test_a_function_that_cannot_be_asked_is_refused(dominates: Any) -> None:
+    with pytest.raises(SettingError, match="dominates failed on two arrays of 3 zeros"):
+        Preference(dominates).try_out(3)
+
+
+@given(st.randoms(use_true_random=False))
+def test_ties_that_differ_in_nested_columns_only_are_cut_the_same_way(random: Any) -> None:
+    order = random.sample(range(8), 8)
+    rows = pa.table({"a": [1] * 8, "ts": [0] * 8, "deep": [[place] for place in order]})
+    found = answer([rows], Columns(on=("a",)), TopDelta(2))
+    assert found["deep"].to_pylist() == [[0], [1]]
+
+
 @pytest.mark.parametrize(
     "values",
     [

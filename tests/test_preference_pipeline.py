@@ -100,8 +100,25 @@ def test_a_file_without_tuples_is_told(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(FileError, match=r"game\.csv"):
         preference(load("preference", [f"query={{tuples: {path}}}"]))
-    with pytest.raises(FileError, match="tuples cannot be read from"):
-        preference(load("preference", [f"query={{tuples: {tmp_path / 'none.csv'}}}"]))
+
+
+def test_a_file_that_is_not_there_is_a_mistake_of_the_pipeline_file(tmp_path: Path) -> None:
+    [mistake] = mistakes(f"query={{tuples: {tmp_path / 'none.csv'}}}")
+    assert mistake == f"there is no file {tmp_path / 'none.csv'} with tuples"
+
+
+@pytest.mark.parametrize(("names", "why"), [("number,x", "a name of ours"), ("x,x", "there twice")])
+def test_names_of_recorded_columns_are_told_apart(tmp_path: Path, names: str, why: str) -> None:
+    (tmp_path / "game.csv").write_text(f"{names}\n1,{2**60}\n")
+    with pytest.raises(FileError, match=why):
+        Recorded(path=str(tmp_path / "game.csv")).columns(np.array([0]))
+
+
+def test_large_numbers_and_odd_names_are_read(tmp_path: Path) -> None:
+    (tmp_path / "game.csv").write_text(f"a`b\n{2**60 + 1}\n")
+    rows = Recorded(path=str(tmp_path / "game.csv"))
+    assert rows.schema == "number long, `a``b` double"
+    assert rows.columns(np.array([0]))["a`b"][0].as_py() == 2.0**60
 
 
 def results(*windows: tuple[int, list[int]]) -> pa.Table:

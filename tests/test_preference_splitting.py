@@ -1,6 +1,7 @@
 """Heavy panes are split just as the threshold says, and never over more workers than there are."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import FileError, SettingError
 from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.part import Columns
@@ -93,7 +94,14 @@ def test_a_task_without_rows_tells_nothing(tmp_path: Path) -> None:
 
 def test_a_file_that_is_half_written_or_foreign_leaves_panes_whole(tmp_path: Path) -> None:
     splitting = Splitting(path=tmp_path / "splitting.json", workers=3)
-    for text in ("", "{", "[]", '{"workers": "x"}', '{"threshold": 0, "workers": 2}'):
+    for text in (
+        "",
+        "{",
+        "[]",
+        '{"threshold": 1e999, "workers": 2}',
+        '{"workers": "x"}',
+        '{"threshold": 0, "workers": 2}',
+    ):
         Path(splitting.path).write_text(text)
         assert splitting.read().threshold is None
 
@@ -107,14 +115,20 @@ def test_there_are_never_more_workers_than_were_planned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"threshold": 0}, "threshold of splitting must be at least 1, got 0"),
-        ({"workers": 0}, "workers of splitting must be at least 1, got 0"),
+        ({"threshold": 0}, "threshold of splitting must be a whole number of at least 1, got 0"),
+        ({"threshold": float("inf")}, "threshold of splitting must be a whole number"),
+        ({"threshold": "5"}, "threshold of splitting must be a whole number"),
+        ({"workers": 0}, "workers of splitting must be a whole number of at least 1, got 0"),
     ],
 )
 def test_refuses_what_cannot_be_split(
-    tmp_path: Path, settings: dict[str, int], message: str
+    tmp_path: Path, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingError, match=message):
         Splitting(path=tmp_path / "splitting.json", workers=3).write(**settings)
-    with pytest.raises(SettingError, match="workers of splitting must be at least 1, got 0"):
-        Splitting(path=tmp_path / "splitting.json", workers=0)
+    workers: Any
+    for workers in (0, "4", 2.5, True, None):
+        with pytest.raises(SettingError, match="workers of splitting must be a whole number"):
+            Splitting(path=tmp_path / "splitting.json", workers=workers)
+    with pytest.raises(FileError, match="splitting cannot be written to"):
+        Splitting(path=tmp_path / "none" / "splitting.json", workers=2).write(threshold=3)

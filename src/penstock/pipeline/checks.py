@@ -162,6 +162,8 @@ def read_query(draft: Draft, application: str | None, folder: FilePath) -> Asked
     if isinstance(given.get("tuples"), str):
         base = folder if draft.place((*path, "tuples")).line else FilePath()
         given["tuples"] = str(base.absolute() / given["tuples"])
+        if not FilePath(given["tuples"]).is_file():
+            draft.note((*path, "tuples"), f"there is no file {given['tuples']} with tuples")
     return assemble(draft, path, given, Asked, of="query")
 
 

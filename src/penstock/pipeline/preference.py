@@ -99,7 +99,9 @@ def _slots(file: PipelineFile) -> int:
 
 
 def _ddl(schema: StructType) -> str:
-    return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema.fields)
+    quoted = (field.name.replace("`", "``") for field in schema.fields)
+    kinds = (field.dataType.simpleString() for field in schema.fields)
+    return ", ".join(f"`{name}` {kind}" for name, kind in zip(quoted, kinds, strict=True))
 
 
 @dataclass(slots=True)

@@ -26,6 +26,8 @@ _SPAN: Final = 1000.0
 _SPREAD: Final = {"correlated": 0.15, "anti-correlated": 0.05}
 """How far tuples lie from the diagonal, and from the plane across it, as a share of the span."""
 _MOST_DIMENSIONS: Final = 32
+_OURS: Final = ("ts", "number", "window", "dominance_factor")
+"""Columns that tuples have besides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,8 @@ class Recorded:
     @property
     def schema(self) -> str:
         """Its number, and its coordinates."""
-        return f"number long, {', '.join(f'`{name}` double' for name in self.names)}"
+        quoted = (f"`{name.replace('`', '``')}` double" for name in self.names)
+        return f"number long, {', '.join(quoted)}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,12 +106,16 @@ def _recorded(path: str) -> Mapping[str, Floats]:
         for field in table.schema
         if pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
     ]
+    for name in table.column_names:
+        if name in _OURS or table.column_names.count(name) > 1:
+            why = "a name of ours" if name in _OURS else "there twice"
+            raise FileError(f"{path} has a column {name!r}, which is {why}; rename it")
     if not table.num_rows or not 1 <= len(numbers) <= _MOST_DIMENSIONS:
         raise FileError(
             f"{path} must have rows and 1 to {_MOST_DIMENSIONS} columns of numbers, "
             f"got {table.num_rows} rows and {len(numbers)}"
         )
-    return {name: table[name].cast(pa.float64()).to_numpy() for name in numbers}
+    return {name: table[name].cast(pa.float64(), safe=False).to_numpy() for name in numbers}
 
 
 def _read(path: Path) -> pa.Table:

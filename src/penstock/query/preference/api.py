@@ -195,9 +195,10 @@ def plan(
             "write Splitting(path=..., workers=4)"
         )
     if isinstance(criterion, Preference):
+        criterion.try_out(len(columns.on))
         columns = replace(columns, ranked=False)  # a function asks for values, not for their order
     return Query(
-        work=Work(columns=columns, panes=panes, criterion=criterion),
+        work=Work(columns=columns, panes=panes, criterion=criterion, schema=rows.simpleString()),
         rows=rows,
         slack=_slack(slack, max_slack, drop_rate),
         max_ahead=None if max_ahead is None else _not_negative(max_ahead, "max_ahead"),
@@ -218,7 +219,8 @@ def _slack(slack: Length, most: Length, drop_rate: float | None) -> Slack:
     least, longest = microseconds(slack, "slack"), microseconds(most, "max_slack")
     if not 0 <= least <= longest:
         raise SettingError(
-            f"slack must be 0 up to the max_slack of {most}, got {slack}; raise max_slack with it"
+            f"slack must be 0 up to the max_slack of {most}, got {slack}; "
+            f"{'write it without the sign' if least < 0 else 'raise max_slack with it'}"
         )
     plain = KSlack(slack=least, max_slack=longest)
     if drop_rate is None:

@@ -178,6 +178,17 @@ class Preference:
                     f"write {name}=lambda p, q: ..."
                 )
 
+    def try_out(self, dimensions: int) -> None:
+        """Refuse functions that cannot be called as they will be."""
+        one = np.zeros(dimensions)
+        try:
+            bool(self.dominates(one, one))
+        except Exception as error:
+            raise SettingError(
+                f"dominates failed on two arrays of {dimensions} zeros ({_first_line(error)}); "
+                "it must take two tuples and return whether the first is better"
+            ) from error
+
     def keep(self, points: Floats, starts: Ints) -> Ints:
         """Tuple by tuple against the best so far."""
         loop = _compiled_loop() if hasattr(self.dominates, "py_func") else _nested_loop
@@ -190,6 +201,10 @@ class Preference:
     def answer(self, points: Floats, starts: Ints) -> Chosen:
         """The same again."""
         return Chosen(self.keep(points, starts))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _nested_loop(points: Floats, dominates: Any) -> Ints:

@@ -88,9 +88,9 @@ class Measures:
     windows: WindowLoad
 
     @classmethod
-    def of(cls, progress: Progress, name: str = "preference") -> "Measures | None":
-        """What a batch told of the query of this name; None where it had no rows."""
-        told = progress.observedMetrics
+    def of(cls, progress: Progress | None, name: str = "preference") -> "Measures | None":
+        """What a batch told of the query of this name; None where there was none, or no rows."""
+        told = {} if progress is None else progress.observedMetrics
         panes, windows = told.get(f"{name}_panes"), told.get(f"{name}_windows")
         if panes is None or windows is None:
             return None

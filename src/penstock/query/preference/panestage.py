@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.criterion import Criterion
 from penstock.query.preference.part import Columns, encode, reduce
 from penstock.query.preference.place import where
-from penstock.query.preference.tuples import Ints, in_utc, times, usable
+from penstock.query.preference.tuples import Groups, Ints, in_utc, times, usable
 
 SCHEMA: Final = (
     "ts timestamp, batch long, task int, pane long, rows long, best long, payload binary, "
@@ -91,12 +92,13 @@ class PaneStage:
         table = pile.reduce()
         if table is None:
             return
+        groups = Groups.of(self.panes_of(table))
+        table = table.take(groups.order)
         panes, moments = self.panes_of(table), times(table, self.columns.time)
-        for pane in np.unique(panes).tolist():
-            here = panes == pane
-            part = table.filter(pa.array(here))
+        for begin, end in pairwise(groups.starts.tolist()):
+            part, pane = table.slice(begin, end - begin), int(panes[begin])
             yield {
-                "ts": int(moments[here].max()),
+                "ts": int(moments[begin:end].max()),
                 "pane": pane,
                 "rows": pile.rows[pane],
                 "best": part.num_rows,

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.core.errors import SettingError
 from penstock.query.preference.criterion import Criterion, Merge
 from penstock.query.preference.tuples import Floats, Groups, Ints, codes_of, combine, points
+
+_TEXTS: Final = "pane_texts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +76,21 @@ def _merged(left: pa.Table, right: pa.Table, columns: Columns, function: Merge) 
     for begin, end in zip(groups.starts[:-1], groups.starts[1:], strict=True):
         rows = groups.order[begin:end]
         cut = int((rows < left.num_rows).sum())
-        chosen = np.asarray(function(values[rows[:cut]], values[rows[cut:]]), np.int64)
+        chosen = _places(function(values[rows[:cut]], values[rows[cut:]]), len(rows))
         kept.append(rows[chosen])
     return table.take(np.sort(np.concatenate([np.empty(0, np.int64), *kept])))
+
+
+def _places(told: Any, rows: int) -> Ints:
+    """What a user's function returned, if these are places of so many rows."""
+    places = np.asarray(told)
+    if places.size == 0:
+        return np.empty(0, np.int64)
+    if places.ndim != 1 or places.dtype.kind not in "iu" or len(set(places.tolist())) < len(places):
+        raise SettingError(f"merge must return different whole numbers, got {told!r}")
+    if places.min() < 0 or places.max() >= rows:
+        raise SettingError(f"merge must return places of the {rows} rows it got, got {told!r}")
+    return places.astype(np.int64)
 
 
 def answer(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
@@ -84,8 +100,18 @@ def answer(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -
     if criterion.score is not None:
         made = made.append_column(criterion.score, pa.array(scores, pa.int32()))
         order.insert(len(columns.by), (criterion.score, "ascending"))
-    made = made.sort_by(order)
+    made = _sorted(made, order)
     return made if criterion.limit is None else _limited(made, columns.by, criterion.limit)
+
+
+def _sorted(table: pa.Table, order: list[tuple[str, str]]) -> pa.Table:
+    """The rows in this order, and where they are equal by what Arrow cannot sort, as texts."""
+    nested = [column.name for column in table.schema if not _sortable(column.type)]
+    if not nested:
+        return table.sort_by(order)
+    texts = pa.array([repr(row) for row in table.select(nested).to_pylist()], pa.string())
+    keyed = table.append_column(_TEXTS, texts)
+    return keyed.sort_by([*order, (_TEXTS, "ascending")]).drop_columns([_TEXTS])
 
 
 def _best(

@@ -8,6 +8,7 @@ file that is read anew for every batch, so that a controller can change them whi
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import FileError, SettingError
 from penstock.core.panes import Panes
 from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.part import Columns
@@ -65,6 +66,8 @@ class Splitting:
 
     def __post_init__(self) -> None:
         """Refuse a stage without workers."""
+        if self.workers is None:
+            raise SettingError("workers of splitting must be a whole number, got None; write 4")
         _check("workers", self.workers)
 
     def write(self, *, threshold: int | None = None, workers: int | None = None) -> None:
@@ -74,8 +77,13 @@ class Splitting:
             _check(name, value)
         path = Path(self.path)
         draft = path.with_name(f".{path.name}")
-        draft.write_text(json.dumps(given))
-        draft.replace(path)
+        try:
+            draft.write_text(json.dumps(given))
+            draft.replace(path)
+        except OSError as error:
+            raise FileError(
+                f"splitting cannot be written to {path} ({error.strerror}); name another file"
+            ) from None
 
     def read(self) -> Split:
         """What the file says; panes stay whole while there is none, or none that can be read."""
@@ -84,14 +92,18 @@ class Splitting:
             threshold, workers = told["threshold"], int(told["workers"])
             threshold = None if threshold is None else int(threshold)
             _check("threshold", threshold)
-        except (OSError, ValueError, KeyError, TypeError, SettingError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, SettingError):
             return Split(self.workers)
         return Split(min(max(workers, 1), self.workers), threshold)
 
 
-def _check(name: str, value: int | None) -> None:
-    if value is not None and value < 1:
-        raise SettingError(f"{name} of splitting must be at least 1, got {value}")
+def _check(name: str, value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise SettingError(
+            f"{name} of splitting must be a whole number of at least 1, got {value!r}"
+        )
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Both stages of a preference query as steps of a Spark plan: `windows(panes(rows))`."""
+"""Both stages of a preference query as steps of a Spark plan: `find_windows(find_panes(rows))`."""
 
 import logging
 from dataclasses import dataclass
@@ -10,20 +10,22 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
-from pyspark.sql.types import IntegerType, StructField, StructType, TimestampNTZType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
 
 from penstock.query.preference import emit, panestage, splitting, tasks, told
 from penstock.query.preference.emit import Emit
 from penstock.query.preference.emitter import Slack
 from penstock.query.preference.panestage import PaneStage
 from penstock.query.preference.splitting import Splitting, Spread
-from penstock.query.preference.tasks import (
-    Answer,
-    MergeParts,
-    OneSlot,
-    answering,
-    merging_panes,
-)
+from penstock.query.preference.tasks import Answer, MergePanes, MergeParts, OneSlot
 from penstock.query.preference.work import Work
 
 WINDOW: Final = "window"
@@ -80,6 +82,8 @@ def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = 
         spread=split is not None,
     )
     parts = rows.mapInArrow(stage, panestage.SCHEMA, profile=profile)
+    if not rows.isStreaming:
+        return parts
     return parts.observe(f"{query.name}_panes", *panestage.measures())
 
 
@@ -118,10 +122,10 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
 def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a table that is all there: every window that has rows."""
     panes = parts.where(sql.col("payload").isNotNull()).select("pane", "payload")
-    merged = panes.groupBy("pane").applyInArrow(merging_panes(query.work), tasks.WAITING)
-    return merged.groupBy(WINDOW).applyInArrow(
-        answering(query.work, query.arrow_results), query.results
-    )
+    merged = panes.repartition("pane").mapInArrow(MergePanes(work=query.work), tasks.SCHEMA)
+    answer = Answer(work=query.work, results=query.arrow_results)
+    schema = StructType([*query.results, told.SPARK_FIELD])
+    return told.ignored(merged.repartition("slot").mapInArrow(answer, schema))
 
 
 def _advise(partitions: str | None) -> None:
@@ -149,4 +153,16 @@ def _routed_schema(rows: StructType) -> StructType:
 
 
 def _nullable(rows: StructType) -> list[StructField]:
-    return [StructField(field.name, field.dataType) for field in rows.fields]
+    """The columns, and whatever is in them, as ones that may be null: Arrow does not know that a
+    field is never null where the struct around it is there."""
+    return [StructField(field.name, _loose(field.dataType)) for field in rows.fields]
+
+
+def _loose(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return StructType(_nullable(kind))
+    if isinstance(kind, ArrayType):
+        return ArrayType(_loose(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(_loose(kind.keyType), _loose(kind.valueType))
+    return kind

@@ -1,7 +1,7 @@
 """The tasks of the window stage (WLQ): merging parts, and answering windows. They hold no state."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,18 +14,16 @@ from penstock.query.preference.work import Work
 Batches = Iterator[pa.RecordBatch]
 Row = dict[str, Any]
 
-SCHEMA: Final = f"slot int, windows array<long>, payload binary, {told.DDL}"
+SCHEMA: Final = f"slot long, windows array<long>, payload binary, {told.DDL}"
 """A row for each merged part, with the windows of the slot that have use for it."""
 _MERGED: Final = pa.schema(
     [
-        ("slot", pa.int32()),
+        ("slot", pa.int64()),
         ("windows", pa.list_(pa.int64())),
         ("payload", pa.binary()),
         told.FIELD,
     ]
 )
-WAITING: Final = "window long, payload binary"
-_WAITING: Final = pa.schema([("window", pa.int64()), ("payload", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +101,29 @@ class OneSlot:
         return self.answer(self.merge(batches))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePanes:
+    """For `mapInArrow` on a table: the parts of each pane as one, for the windows that have it.
+
+    A slot has as many windows in a row as a pane has, so that no pane goes to more than two.
+    """
+
+    work: Work
+
+    def __call__(self, batches: Batches) -> Batches:
+        """All panes of a partition, each with all its parts."""
+        payloads: dict[int, list[bytes]] = {}
+        for batch in batches:
+            for row in batch.to_pylist():
+                payloads.setdefault(row["pane"], []).append(row["payload"])
+        for pane in sorted(payloads):
+            windows = self.work.panes.windows_of(pane)
+            payload, size = self.work.merge(payloads[pane]), len(windows)
+            waiting = {"windows": list(windows), "slots": [w // size for w in windows]}
+            made = [{**place, "payload": payload} for place in _places(waiting)]
+            yield pa.RecordBatch.from_pylist(made, _MERGED)
+
+
 def _heard(batches: Batches) -> tuple[list[Row], list[dict[str, list[float | None]]]]:
     """The rows with parts, and what the others told."""
     rows = [row for batch in batches for row in batch.to_pylist()]
@@ -114,24 +135,3 @@ def _padded(table: pa.Table, schema: pa.Schema) -> Batches:
     """A table of results, which tell nothing else."""
     nothing = pa.nulls(table.num_rows, told.FIELD.type)
     yield from table.append_column(told.FIELD, nothing).cast(schema).to_batches()
-
-
-def merging_panes(work: Work) -> Callable[[pa.Table], pa.Table]:
-    """For `applyInArrow`: the parts of a pane as one, for every window that has the pane."""
-
-    def merge_pane(parts: pa.Table) -> pa.Table:
-        payload = work.merge(parts["payload"].to_pylist())
-        windows = list(work.panes.windows_of(parts["pane"][0].as_py()))
-        return pa.table({"window": windows, "payload": [payload] * len(windows)}, schema=_WAITING)
-
-    return merge_pane
-
-
-def answering(work: Work, results: pa.Schema) -> Callable[[pa.Table], pa.Table]:
-    """For `applyInArrow`: the result of a window, given its panes."""
-
-    def answer_window(panes: pa.Table) -> pa.Table:
-        number, payloads = panes["window"][0].as_py(), panes["payload"].to_pylist()
-        return work.answer(number, payloads, results.field(0)).cast(results)
-
-    return answer_window

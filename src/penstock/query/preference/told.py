@@ -31,8 +31,12 @@ def telling(**values: float) -> dict[str, list[float | None]]:
 
 def heard(results: DataFrame, name: str) -> DataFrame:
     """Only the results; what was told is in the progress of the query, under this name."""
-    told = results.observe(name, *_measures())
-    return told.where(sql.col(COLUMN).isNull()).drop(COLUMN)
+    return ignored(results.observe(name, *_measures()))
+
+
+def ignored(results: DataFrame) -> DataFrame:
+    """Only the results, where nobody hears what was told."""
+    return results.where(sql.col(COLUMN).isNull()).drop(COLUMN)
 
 
 def _measures() -> list[Column]:

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.core.panes import Panes
-from penstock.core.units import format_duration
 from penstock.query.preference.criterion import Criterion
 from penstock.query.preference.part import Columns, answer, decode, encode, merge
 
@@ -20,17 +19,21 @@ class Work:
     columns: Columns
     panes: Panes
     criterion: Criterion
+    schema: str = ""
+    """The columns of the rows, as Spark writes them."""
 
     def signature(self) -> dict[str, Any]:
         """What must be the same for a query to go on from where another stopped."""
         return {
-            "window": format_duration(self.panes.window / 1e6),
-            "slide": format_duration(self.panes.slide / 1e6),
+            "window": f"{self.panes.window} us",
+            "slide": f"{self.panes.slide} us",
             "on": list(self.columns.on),
             "maximise": sorted(self.columns.maximise),
             "by": list(self.columns.by),
             "time": self.columns.time,
             "kind": type(self.criterion).__name__,
+            "delta": self.criterion.limit,
+            "columns": self.schema,
         }
 
     def merge(self, payloads: Sequence[bytes]) -> bytes:
