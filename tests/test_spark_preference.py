@@ -435,3 +435,22 @@ def test_rows_from_the_far_future_are_set_aside_where_that_is_asked(
     assert [row["x"] for _, _, rows in found.results() for row in rows] == [1, 2, 4]
     table = skyline(spark.read.parquet(source), **asked)
     assert sorted(row["x"] for row in table.collect()) == [1, 2, 4, 9]
+
+
+def test_tables_may_be_asked_twice_and_hold_structs_that_are_null(spark: SparkSession) -> None:
+    rows = spark.range(6).selectExpr(
+        "timestamp_seconds(id) AS ts",
+        "id % 3 AS x",
+        "if(id % 2 = 0, named_struct('a', id), null) AS deep",
+    )
+    first, second = (skyline(rows, ["x"], "3s", maximise=most) for most in ([], ["x"]))
+    found = first.union(second).select("x", "deep.a").collect()
+    assert sorted((row["x"], row["a"] or 0) for row in found) == [(0, 0), (0, 0), (2, 0), (2, 2)]
+
+
+def test_a_table_of_many_windows_has_them_all(spark: SparkSession) -> None:
+    rows = spark.range(3000).selectExpr("timestamp_seconds(id) AS ts", "id % 7 AS x")
+    found = skyline(rows, ["x"], "10 seconds", "1 second").groupBy("window").count()
+    counts = {row["window"]["start"].timestamp(): row["count"] for row in found.collect()}
+    assert sorted(counts) == list(range(-9, 3000))
+    assert all(counts[start] in (1, 2) for start in range(3000 - 10))

@@ -142,7 +142,7 @@ def _advise(partitions: str | None) -> None:
 def _spread(rows: DataFrame, slots: int) -> DataFrame:
     """Rows on the slots that they name."""
     # The stateful stage hands on rows that a shuffle does not take, unless they are computed anew.
-    placed = rows.withColumn("slot", sql.pmod("slot", sql.lit(slots)))
+    placed = rows.withColumn("slot", sql.pmod("slot", sql.lit(slots)).cast("int"))
     return placed.repartitionById(slots, sql.col("slot"))
 
 
