@@ -133,14 +133,6 @@ def test_a_clock_that_falls_back_by_hours_does_not_hold_up_the_query() -> None:
         assert slack.slack == lag
 
 
-def test_a_row_before_the_punctuation_is_late() -> None:
-    kslack = KSlack(slack=10)
-    assert not kslack.drops(-FAR)
-    for slack in (kslack, AdaptiveKSlack(kslack=kslack)):
-        after = slack.advance(run_of([100]))
-        assert [after.drops(time) for time in (89, 90, 91)] == [True, False, False]
-
-
 @pytest.mark.parametrize("times", [[], [5], [5, -40, 9, 300_000, 7]])
 def test_settings_and_state_come_back_from_json(times: list[int]) -> None:
     kslack = KSlack(slack=2, max_slack=50).advance(run_of(times), late=len(times))

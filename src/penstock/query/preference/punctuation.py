@@ -70,10 +70,6 @@ class KSlack:
             return 0
         return self.newest - self.punctuation
 
-    def drops(self, time: int) -> bool:
-        """Whether a single row of this time would be late now."""
-        return self.punctuation is not None and time < self.punctuation
-
     def advance(self, arrivals: Arrivals, late: int = 0) -> "KSlack":
         """As it is after a batch of rows, so many of which were late."""
         if not arrivals.count:
@@ -189,10 +185,6 @@ class AdaptiveKSlack:
     def lag(self) -> int:
         """How far the punctuation is behind the newest row."""
         return self.kslack.lag
-
-    def drops(self, time: int) -> bool:
-        """Whether a single row of this time would be late now."""
-        return self.kslack.drops(time)
 
     def advance(self, arrivals: Arrivals, late: int = 0) -> "AdaptiveKSlack":
         """As it is after a batch of rows, so many of which were late."""
