@@ -108,6 +108,23 @@ EXAMPLES = {
         "random-walk:300/s",
         "random-walk:5/s,step=20/s,low=0/s,high=10/s,slot=333ms,seed=9",
     ],
+    "poisson": ["poisson:300/s", "poisson:100k/s,slot=1s,seed=7"],
+    "map": [
+        "map:1000",
+        "map:4000,rate=50/s,slow=0",
+        "map:1000,rate=100k/s,seed=3",
+        "map:1,rate=500/s",
+        "map:30,rate=3k/s,slot=300ms",
+    ],
+    "self-similar": [
+        "self-similar:0.7",
+        "self-similar:0.5,rate=50/s",
+        "self-similar:0.9,rate=100k/s,slot=50ms,seed=4",
+    ],
+    "lognormal-walk": [
+        "lognormal-walk:10k/s",
+        "lognormal-walk:50/s,sigma=1,period=70ms,low=20/s,high=60/s,slot=100ms,seed=2",
+    ],
     "trace": ["trace:{path}", "trace:{path},speed=3,scale=0.7", "trace:{path},repeat=yes,speed=.3"],
 }
 

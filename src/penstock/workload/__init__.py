@@ -6,6 +6,10 @@
 | `step` | `step:100/s,400/s@30s,200/s@1m` | `levels` (also `{0s: 100/s, 30s: 400/s}`) |
 | `daily` | `daily:60/s..420/s` | `low`, `high`, `period`, `noise`, `slot`, `seed` |
 | `random-walk` | `random-walk:300/s` | `start`, `step`, `low`, `high`, `slot`, `seed` |
+| `poisson` | `poisson:300/s` | `rate`, `slot`, `seed` |
+| `map` | `map:1000` | `dispersion`, `rate`, `fast`, `slow`, `slot`, `seed` |
+| `self-similar` | `self-similar:0.7` | `hurst`, `rate`, `slot`, `seed` |
+| `lognormal-walk` | `lognormal-walk:10k/s` | `start`, `sigma`, `period`, `low`, ... |
 | `trace` | `trace:arrivals.txt` | `path`, `speed`, `scale`, `repeat` |
 
 A short form takes further settings after commas: `daily:60/s..420/s,period=2m,noise=0.1`. In a
@@ -16,15 +20,36 @@ Daily(low=60.0, high=420.0, period=120.0, noise=0.0, slot=None, seed=1)
 >>> parse({"kind": "constant", "rate": "300/s"})
 Constant(rate_=300.0)
 
+Those from `poisson` to `trace` say when each row comes, chance included: `drawn` tells. How bursty
+counts are can be measured with `penstock.workload.burstiness`.
+
 Row number `i`, counted from 0, comes when `arrivals` reaches `i + 1`; so by any moment `t`,
 `floor(arrivals(t))` rows have come.
 """
 
 from penstock.workload.constant import Constant
 from penstock.workload.daily import Daily
+from penstock.workload.lognormal_walk import LognormalWalk
+from penstock.workload.markovian import Markovian
 from penstock.workload.parse import WORKLOADS, parse
+from penstock.workload.poisson import Poisson
 from penstock.workload.random_walk import RandomWalk
+from penstock.workload.scatter import drawn
+from penstock.workload.self_similar import SelfSimilar
 from penstock.workload.step import Step
 from penstock.workload.trace import Trace
 
-__all__ = ["WORKLOADS", "Constant", "Daily", "RandomWalk", "Step", "Trace", "parse"]
+__all__ = [
+    "WORKLOADS",
+    "Constant",
+    "Daily",
+    "LognormalWalk",
+    "Markovian",
+    "Poisson",
+    "RandomWalk",
+    "SelfSimilar",
+    "Step",
+    "Trace",
+    "drawn",
+    "parse",
+]

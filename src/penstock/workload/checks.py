@@ -1,8 +1,12 @@
 """What every workload asks of its settings."""
 
 from math import isfinite
+from typing import Final
 
 from penstock.core.errors import SettingError
+
+_MOST_ROWS: Final = 1e15
+"""In one slot; counts beyond lose their last digit in a float soon after."""
 
 
 def not_negative(value: float, what: str) -> None:
@@ -21,3 +25,19 @@ def positive(value: float, what: str) -> None:
     """Refuse a value that is not above zero, infinite or not a number."""
     if not (isfinite(value) and value > 0):
         raise SettingError(f"{what} must be above 0, got {value:g}")
+
+
+def at_least(value: float, least: float, what: str) -> None:
+    """Refuse a value below the least, infinite or not a number."""
+    if not (isfinite(value) and value >= least):
+        raise SettingError(f"{what} must be {least:g} or more, got {value:g}")
+
+
+def drawable(highest: float, slot: float, of: str) -> None:
+    """Refuse slots that cannot be, or that bring more rows than anyone can count."""
+    positive(slot, f"slot of {of}")
+    if highest * slot > _MOST_ROWS:
+        raise SettingError(
+            f"{of} must bring at most {_MOST_ROWS:g} rows a slot, got {highest * slot:g}; "
+            f"lower its rate or its slot"
+        )

@@ -47,6 +47,12 @@ class Curve:
         rows = np.cumsum(width * (rate[:-1] + slope * width / 2))
         return cls(begin, rate, np.append(slope, 0.0), np.append(0.0, rows))
 
+    @classmethod
+    def counted(cls, *, edges: Floats, counts: Floats) -> "Curve":
+        """The curve that brings so many rows between one edge and the next, evenly."""
+        rows = np.append(0.0, np.cumsum(counts[:-1]))
+        return cls(edges[:-1], counts / np.diff(edges), np.zeros(len(counts)), rows)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Curve) and all(
             np.array_equal(getattr(self, name), getattr(other, name))
@@ -120,7 +126,15 @@ class Curved:
         return self.curve(rows=_last(index) + 1.0).times(index)
 
 
-def grow(draw: Callable[[int], Curve], *, slot: float, until: float, rows: float, of: str) -> Curve:
+def grow(
+    draw: Callable[[int], Curve],
+    *,
+    slot: float,
+    until: float,
+    rows: float,
+    of: str,
+    remedy: str = "give it a longer slot",
+) -> Curve:
     """The shortest of the curves of 1024, 4096, ... slots that reaches far enough.
 
     Since every longer curve begins with the shorter one, the answer to a question does not depend
@@ -133,7 +147,7 @@ def grow(draw: Callable[[int], Curve], *, slot: float, until: float, rows: float
         slots *= 4
     goal = f"second {until:g}" if _MOST_SLOTS * slot < until else f"row {rows:g}"
     raise SettingError(
-        f"{of} does not reach {goal} in {_MOST_SLOTS:,} slots of {slot:g} s; give it a longer slot"
+        f"{of} does not reach {goal} in {_MOST_SLOTS:,} slots of {slot:g} s; {remedy}"
     )
 
 

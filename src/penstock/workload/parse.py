@@ -8,7 +8,11 @@ from penstock.core.roles import Workload
 from penstock.core.settings import build, choose, option_names
 from penstock.workload.constant import Constant
 from penstock.workload.daily import Daily
+from penstock.workload.lognormal_walk import LognormalWalk
+from penstock.workload.markovian import Markovian
+from penstock.workload.poisson import Poisson
 from penstock.workload.random_walk import RandomWalk
+from penstock.workload.self_similar import SelfSimilar
 from penstock.workload.step import Step
 from penstock.workload.trace import Trace
 
@@ -17,6 +21,10 @@ WORKLOADS: Final[dict[str, type[Workload]]] = {
     "step": Step,
     "daily": Daily,
     "random-walk": RandomWalk,
+    "poisson": Poisson,
+    "map": Markovian,
+    "self-similar": SelfSimilar,
+    "lognormal-walk": LognormalWalk,
     "trace": Trace,
 }
 
@@ -25,6 +33,10 @@ _UNNAMED: Final[dict[type[Workload], tuple[str, ...]]] = {
     Step: ("levels",),
     Daily: ("low", "high"),
     RandomWalk: ("start",),
+    Poisson: ("rate",),
+    Markovian: ("dispersion",),
+    SelfSimilar: ("hurst",),
+    LognormalWalk: ("start",),
     Trace: ("path",),
 }
 """The settings that a short form gives without their names, parted by `..` where there are two."""

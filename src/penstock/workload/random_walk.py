@@ -59,11 +59,16 @@ class RandomWalk(Curved):
 def _draw(walk: RandomWalk, count: int) -> Curve:
     draws = np.random.default_rng(walk.seed).standard_normal(count)
     free = walk.start + walk._step * np.append(0.0, np.cumsum(draws[:-1]))
-    rates = _reflected(free, walk.low, walk.high)
+    rates = reflected(free, walk.low, walk.high)
     return Curve.through(starts=np.arange(count) * walk.slot, rates=rates)
 
 
-def _reflected(free: Floats, low: float, high: float) -> Floats:
+def reflected(free: Floats, low: float, high: float) -> Floats:
+    """A walk that knew no bounds, as if every move had been reflected at them.
+
+    >>> reflected(np.array([1.0, 2.5, 3.5]), low=0.0, high=2.0).tolist()
+    [1.0, 1.5, 0.5]
+    """
     # moves are symmetric, so folding the free walk is the same as reflecting every move
     width = high - low
     if not isfinite(width):

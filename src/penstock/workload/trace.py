@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Trace:
     >>> trace.times(np.array([0.0, 1.0, 2.0, 5.0, 6.0])).tolist()
     [0.5, 1.0, 1.25, 2.0, inf]
     """
+
+    drawn: ClassVar[bool] = True
 
     path: str
     speed: float = 1.0
