@@ -5,7 +5,17 @@ from typing import Final
 
 from penstock.pipeline.find import built_in
 
-POLICIES: Final = ("incentive", "mpc", "nash", "rules", "social", "spl", "static", "threshold")
+POLICIES: Final = (
+    "fuzzy",
+    "incentive",
+    "mpc",
+    "nash",
+    "rules",
+    "social",
+    "spl",
+    "static",
+    "threshold",
+)
 """Their names, as `penstock.policy` has them; its own list would take numpy to import."""
 
 _SHORTCUTS: Final = {

@@ -63,6 +63,13 @@ class ModuleReading:
     """Rows that have arrived and are not yet finished."""
     utilisation: float | None = None
     """Busy share of the module's slots, 0 to 1."""
+    load: float | None = None
+    """Work that came by the work that running executors could have done: above 1 where they fall
+    behind, and by how much, which `utilisation` cannot tell."""
+    splitting: float | None = None
+    """Parts that a pane was split into on average, of a module that finds panes."""
+    results_rate: float | None = None
+    """Results a second, where these are counted apart from rows: windows of a query."""
     service_time: float | None = None
     """Seconds of one executor's time that a row takes."""
     service_cv: float | None = None

@@ -7,6 +7,7 @@
 | `rules` | one more above a limit of utilisation or latency, one fewer below (mpc, Section 5.4) |
 | `spl` | one more while rows pile up and that helps, by what earlier steps brought (mpc, Tab. 7) |
 | `mpc` | what the load foreseen will need: replicas, clock and routing (mpc, Section 3) |
+| `fuzzy` | a pane stage and its window stage together, by rules of thumb (ppq, Section 4.2) |
 | `nash` | what each module would choose for itself beside the others (game, Alg. 1) |
 | `incentive` | the same, with incentives that lower the cost of all (game, Alg. 2) |
 | `social` | what costs all modules together the least |
@@ -15,6 +16,7 @@
 from typing import Final
 
 from penstock.core.roles import Policy
+from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.game import Incentive, Nash, Social
 from penstock.policy.mpc import Mpc
 from penstock.policy.rules import Rules
@@ -23,6 +25,7 @@ from penstock.policy.static import Static
 from penstock.policy.threshold import Threshold
 
 POLICIES: Final[dict[str, type[Policy]]] = {
+    "fuzzy": Fuzzy,
     "incentive": Incentive,
     "mpc": Mpc,
     "nash": Nash,
@@ -35,6 +38,7 @@ POLICIES: Final[dict[str, type[Policy]]] = {
 
 __all__ = [
     "POLICIES",
+    "Fuzzy",
     "Incentive",
     "Mpc",
     "Nash",

@@ -1,0 +1,99 @@
+"""One of the two stages, as the controller sees it: how loaded it is, on how many executors."""
+
+from dataclasses import dataclass
+from math import isnan
+
+from penstock.core.signals import ModuleReading
+from penstock.policy.fuzzy.terms import Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A module whose load and executors are known."""
+
+    name: str
+    load: float
+    degree: int
+    """Executors in force: those asked for."""
+    running: int
+    parts: float | None = None
+    """Parts that a pane was split into, where that was measured."""
+
+    def waits(self, after: int) -> str | None:
+        """What the stage waits for before it takes another degree, or None.
+
+        The load was measured on the executors that run. Those that are still to come, or to leave,
+        were asked for on its account: as many again would be twice the answer.
+
+        >>> Stage(name="plq", load=1.4, degree=6, running=4).waits(9)
+        '2 executors still to come'
+        >>> Stage(name="plq", load=0.4, degree=6, running=4).waits(3) is None
+        True
+        """
+        coming = self.degree - self.running
+        if coming > 0 and after > self.degree:
+            return f"{_executors(coming)} still to come"
+        if coming < 0 and after < self.degree:
+            return f"{_executors(-coming)} still to leave"
+        return None
+
+    def told(self, terms: Terms) -> str:
+        """How fast the stage is, in words.
+
+        >>> Stage(name="plq", load=1.31, degree=4, running=4).told(Terms())
+        'plq 31 % too slow (load 1.31)'
+        """
+        grades = terms.of_load(self.load)
+        speed = max(grades, key=lambda term: grades[term])
+        over = f"{100 * (self.load - 1):.0f} % " if 1.005 <= self.load < 100 else ""
+        words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
+        panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
+        return f"{self.name} {words} (load {self.load:.3g}){panes}"
+
+
+def stage_of(name: str, reading: ModuleReading | None, degree: int | None) -> Stage | str:
+    """A module as a stage, or in words why it cannot be judged.
+
+    >>> stage_of("plq", ModuleReading(running=2), 2)
+    'load of plq unknown'
+    """
+    if reading is None:
+        return f"{name} was not seen"
+    if degree is None or reading.running is None:
+        return f"executors of {name} unknown"
+    if reading.running == 0:
+        return f"no executor of {name} runs yet"
+    load = load_of(reading)
+    if load is None:
+        return f"load of {name} unknown"
+    for what, value in (("load", load), ("splitting", reading.splitting)):
+        if value is not None and (isnan(value) or value < 0):
+            return f"{what} of {name} is {value:g}, as where no pane was completed"
+    return Stage(
+        name=name, load=load, degree=degree, running=reading.running, parts=reading.splitting
+    )
+
+
+def load_of(reading: ModuleReading) -> float | None:
+    """The load of a module: measured, or from its rows and their time, or how busy it is.
+
+    >>> load_of(ModuleReading(load=1.2, utilisation=1.0))
+    1.2
+    >>> load_of(ModuleReading(arrival_rate=300.0, service_time=0.01, running=2, utilisation=1.0))
+    1.5
+    >>> load_of(ModuleReading(utilisation=0.7))
+    0.7
+    """
+    if reading.load is not None:
+        return reading.load
+    if reading.arrival_rate is not None and reading.service_time is not None and reading.running:
+        return reading.arrival_rate * reading.service_time / reading.running
+    return reading.utilisation
+
+
+def _executors(count: int) -> str:
+    return f"{count} executor{'s' * (count > 1)}"
+
+
+def _parts(count: float) -> str:
+    return "one part" if count == 1 else f"{count:.2g} parts"
