@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from penstock.cli.options import add_run_options, overrides
+from penstock.cli.output import say
 
 if TYPE_CHECKING:
     from penstock.core.roles import Plant
@@ -50,20 +51,25 @@ def execute(args: Namespace) -> int:
     file = load(args.pipeline, overrides(args), conf=args.conf, to_run=True)
     _hush_libraries()
 
+    from penstock.pipeline.interference import elsewhere
     from penstock.pipeline.launch import check_start
 
     check_start(file, args.master)
+    if (doubt := elsewhere(file.interference, args.master)) is not None:
+        say(doubt)
 
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":
+        from penstock.pipeline.interference import beside
         from penstock.pipeline.launch import open_spark
 
-        return open_spark(
+        opened = open_spark(
             file,
             master=args.master,
             folder=folder.path,
             duration=file.duration,
             on_progress=folder.write_progress,
         )
+        return beside(opened, file.interference, lasts=file.duration)
 
     on = args.master or f"a cluster of {file.cluster.workers} workers"
     note = f"starting {file.name} on {on}, which takes a moment"

@@ -94,6 +94,7 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     yield _row("latency", _latency(summary.latency, summary.slo) + _left_out(settings))
     yield _row("executors", _executors(summary))
     yield _row("changes", _changes(summary))
+    yield from _stages(summary)
     yield from _energy(summary)
     yield from _economy(summary)
     yield from _results(summary)
@@ -112,6 +113,16 @@ def _rows(summary: "Summary") -> str:
     if summary.left is None:
         return f"{told}; backlog at most {most}, {last} at the end"
     return f"{told}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
+
+
+def _stages(summary: "Summary") -> Iterator[str]:
+    """How loaded the stages were, how finely panes were split, how many windows came."""
+    loads = [f"{name} {percent(load)}" for name, load in summary.load_mean.items()]
+    told = [f"load of {', '.join(loads)}"] if loads else []
+    told += [f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()]
+    told += [f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()]
+    if told:
+        yield _row("stages", "; ".join(told))
 
 
 def _energy(summary: "Summary") -> Iterator[str]:

@@ -49,6 +49,7 @@ SECTIONS: Final = (
     "policy",
     "guards",
     "cluster",
+    "interference",
     "source",
     "modules",
     "streams",
@@ -168,6 +169,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     query = checks.read_query(draft, application, folder)
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
+    interference = checks.read_interference(draft, cluster)
     names = graph.names() if graph else ()
     policy, guards = checks.read_policy(draft, graph), checks.read_guards(draft, names)
     if draft.mistakes or source is None or graph is None or workload is None:
@@ -186,6 +188,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
         slo=slo,
         cluster=cluster,
         query=query,
+        interference=interference,
         origin=text.origin,
         text=text.content,
         resolved={},

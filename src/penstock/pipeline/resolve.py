@@ -25,6 +25,7 @@ def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
         "policy": {"name": file.policy.name, **plain(file.policy.settings)},
         "guards": [_guard(part) for part in file.guards],
         "cluster": _settings(file.cluster),
+        **({} if file.interference is None else {"interference": _settings(file.interference)}),
         "source": plain(given["source"]),
         "modules": {module.name: _module(module) for module in file.graph.modules},
         "streams": [_stream(stream) for stream in file.graph.streams],
@@ -64,7 +65,7 @@ def _settings(part: Any) -> dict[str, Any]:
     kind: type = type(part)
     values = {name: getattr(part, name) for name in _timed(kind)}
     return {
-        name: _seconds(value) if _timed(kind)[name] else plain(value)
+        name.rstrip("_"): _seconds(value) if _timed(kind)[name] else plain(value)
         for name, value in values.items()
         if value is not None
     }

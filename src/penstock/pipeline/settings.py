@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
+from penstock.core.interference import Interference
 from penstock.core.roles import Workload
 from penstock.core.settings import seconds
 from penstock.pipeline.asked import Asked
@@ -176,6 +177,8 @@ class PipelineFile:
     cluster: ClusterSettings
     query: Asked | None = None
     """What a pipeline of preference queries is asked; None for others."""
+    interference: Interference | None = None
+    """Busy processes beside the executors; None where there are none."""
     origin: str
     """The file's path as it was given, or the name of a built-in one."""
     text: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 from typing import Any, Final
 
 import numpy as np
@@ -104,6 +104,12 @@ class Summary:
     """Steps that asked for nothing but other owners of keys."""
     energy: Energy | None = None
     """None where no step knew its power or its clock."""
+    load_mean: Mapping[str, float] = field(default_factory=dict)
+    """By module that measured it: work that came by what executors could have done."""
+    splitting_mean: Mapping[str, float] = field(default_factory=dict)
+    """By module that measured it: parts that a pane was split into."""
+    results_rate_mean: Mapping[str, float] = field(default_factory=dict)
+    """By module that counted them: results a second, such as windows."""
 
     @property
     def left(self) -> Mapping[str, int] | None:
@@ -170,6 +176,9 @@ def summarise(
         modules=found,
         cost=_all_of([module.cost for module in found.values()]),
         energy=energy(ticks, processed),
+        load_mean=_means(ticks, "load"),
+        splitting_mean=_means(ticks, "splitting"),
+        results_rate_mean=_means(ticks, "results_rate"),
     )
 
 
@@ -255,6 +264,13 @@ def _integral(values: Column, seconds: Column) -> float | None:
 def _mean(values: Column, seconds: Column) -> float | None:
     weights = seconds[~np.isnan(values)]
     return float(np.average(_known(values), weights=weights)) if weights.sum() > 0 else None
+
+
+def _means(ticks: Sequence[Tick], metric: str) -> dict[str, float]:
+    """By module that ever measured it, weighted by time."""
+    known = {n: np.where(np.isfinite(c), c, nan) for n, c in reporting(ticks, metric).items()}
+    means = {name: _mean(values, steps(ticks)) for name, values in known.items()}
+    return {name: mean for name, mean in means.items() if mean is not None}
 
 
 def _min(values: Column) -> float | None:

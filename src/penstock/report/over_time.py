@@ -1,6 +1,7 @@
 """A plot over the time of a run: the axis that all plots share, and the decisions marked on it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -8,13 +9,14 @@ import numpy as np
 from penstock.core.signals import Tick
 from penstock.record.acts import Act, Change
 from penstock.record.load import Run
-from penstock.record.measures import Column
+from penstock.record.measures import Column, modules, reporting, times
 from penstock.report.plot import Mark, Plot
 from penstock.report.scales import Axis, axis, time_axis, wide_axis
 from penstock.report.series import Series
 
 _WIDE: Final = 20.0  # highest over median, from which a plain scale would show a flat line
 _MARKS: Final = 250  # across a plot; more would touch
+_COLOURS: Final = 6
 
 
 def over_time(
@@ -36,6 +38,27 @@ def over_time(
         style=style,
         marks=marks,
     )
+
+
+def limited(plot: Plot, limit: float, words: str) -> Plot:
+    """The plot with a line across, for which there is room whatever the values."""
+    columns = [*(line.values for line in plot.series), np.array([limit])]
+    return replace(plot, axis=fitting_axis(plot.form, columns), limit=(limit, words))
+
+
+def by_module(ticks: Sequence[Tick], metric: str) -> tuple[Series, ...]:
+    """A line for each module that ever reports the metric."""
+    columns, at = reporting(ticks, metric), times(ticks)
+    return tuple(
+        Series(name=name, style=colour(index), at=at, values=columns[name])
+        for index, name in enumerate(modules(ticks))
+        if name in columns
+    )
+
+
+def colour(index: int) -> str:
+    """The style of the module at that place: six colours, then the same ones dashed."""
+    return f"c{index % _COLOURS + 1} d{index // _COLOURS % 3}"
 
 
 def span(ticks: Sequence[Tick]) -> Axis:

@@ -21,6 +21,7 @@ from penstock.report.candle_charts import section
 from penstock.report.candles import sticks
 from penstock.report.decisions import table
 from penstock.report.flow import Box, drawing
+from penstock.report.interference import sentence
 from penstock.report.plot import Plot, figure
 from penstock.report.plots import plots
 from penstock.report.results import economy, facts, folded, outcome
@@ -48,7 +49,7 @@ def page(run: Run) -> str:
         script=_resource("page.js"),
         data=_embedded(_data(groups)),
         warning=_warning(run),
-        paragraph=escape(paragraph(summary)),
+        paragraph=escape(f"{paragraph(summary)} {sentence(run)}".strip()),
         tiles="".join(_tile(tile) for tile in tiles(summary)) if run.ticks else "",
         graph=_graph(run),
         plots="".join(_group(title, found, _hint(groups)) for title, found in groups.items()),

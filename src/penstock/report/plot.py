@@ -25,6 +25,15 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of time in which something else went on."""
+
+    start: float
+    end: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """Lines over the time of a run."""
 
@@ -38,6 +47,8 @@ class Plot:
     """A promise, as a line across, and its words."""
     bands: tuple[tuple[float, float], ...] = ()
     """Spans of time in which the promise was broken."""
+    during: Span | None = None
+    """A stretch that explains the lines, as a band with its words."""
     marks: tuple[Mark, ...] = ()
     style: str = ""
 
@@ -47,11 +58,13 @@ def figure(plot: Plot) -> str:
     return (
         f'<figure class="plot {plot.style}">'
         f"<figcaption><h3>{escape(plot.title)} <small>{escape(plot.axis.unit)}</small></h3>"
-        f"<ul>{''.join(map(_legend, plot.series))}{_limit_legend(plot)}</ul></figcaption>"
+        f"<ul>{''.join(map(_legend, plot.series))}{_limit_legend(plot)}{_during_legend(plot)}</ul>"
+        "</figcaption>"
         f'<div class="frame" tabindex="0" role="img" aria-label="{escape(_spoken(plot))}">'
         f'<div class="y">{y_labels(plot.axis)}</div>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
-        f"{_grid(plot)}{_bands(plot)}{''.join(_line(plot, s) for s in plot.series)}{_limit(plot)}"
+        f"{_during(plot)}{_grid(plot)}{_bands(plot)}"
+        f"{''.join(_line(plot, s) for s in plot.series)}{_limit(plot)}"
         f'</svg>{_empty(plot)}{_marks(plot)}<div class="cross"></div>'
         f'<div class="x" data-unit="{plot.time.unit}">{x_labels(plot.time)}</div>'
         "</div></figure>\n"
@@ -138,11 +151,18 @@ def _y(plot: Plot, value: float) -> float:
 
 
 def _bands(plot: Plot) -> str:
-    return "".join(
-        f'<rect class="band" x="{_short(WIDTH * plot.time.share(start))}" y="0" '
-        f'width="{_short(max(1.0, WIDTH * (plot.time.share(end) - plot.time.share(start))))}" '
+    return "".join(_band(plot.time, "band", start, end) for start, end in plot.bands)
+
+
+def _during(plot: Plot) -> str:
+    return _band(plot.time, "during", plot.during.start, plot.during.end) if plot.during else ""
+
+
+def _band(time: Axis, style: str, start: float, end: float) -> str:
+    return (
+        f'<rect class="{style}" x="{_short(WIDTH * time.share(start))}" y="0" '
+        f'width="{_short(max(1.0, WIDTH * (time.share(end) - time.share(start))))}" '
         f'height="{HEIGHT}"/>'
-        for start, end in plot.bands
     )
 
 
@@ -156,6 +176,10 @@ def _limit_legend(plot: Plot) -> str:
     if plot.limit is None:
         return ""
     return f'<li class="limit"><i></i>{escape(plot.limit[1])}</li>'
+
+
+def _during_legend(plot: Plot) -> str:
+    return f'<li class="during"><i></i>{escape(plot.during.words)}</li>' if plot.during else ""
 
 
 def _marks(plot: Plot) -> str:

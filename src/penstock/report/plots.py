@@ -1,6 +1,6 @@
 """Which plots a run has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -11,7 +11,6 @@ from penstock.core.signals import Tick
 from penstock.record.acts import Act, acts
 from penstock.record.load import Run
 from penstock.record.measures import (
-    Column,
     column,
     latencies,
     modules,
@@ -20,21 +19,26 @@ from penstock.record.measures import (
     total,
 )
 from penstock.report.energy import energy
-from penstock.report.over_time import direction, fitting_axis, marks, over_time
+from penstock.report.interference import shaded
+from penstock.report.levels import load, splitting, windows
+from penstock.report.over_time import by_module, direction, limited, marks, over_time
 from penstock.report.plot import Plot
 from penstock.report.scales import duration
 from penstock.report.series import Series, thin
 
 _POINTS: Final = 45_000
 """On the whole page, so that it opens at once on a phone."""
-_COLOURS: Final = 6
 
 
 def plots(run: Run) -> dict[str, tuple[Plot, ...]]:
     """The plots of a run under their headings, thinned; none for a run without ticks."""
     if not run.ticks:
         return {}
-    groups = {"Rows": _flow(run), "Executors": _executors(run), "Load": _load(run)}
+    groups = {
+        "Rows": _flow(run),
+        "Executors": shaded(run, _executors(run)),
+        "Load": shaded(run, _load(run)),
+    }
     groups |= {"Energy": found} if (found := energy(run)) else {}
     lines = [series for group in groups.values() for plot in group for series in plot.series]
     curves = sum(not series.stepped for series in lines)
@@ -44,11 +48,6 @@ def plots(run: Run) -> dict[str, tuple[Plot, ...]]:
 
 def _thinned(plot: Plot, most: int) -> Plot:
     return replace(plot, series=tuple(thin(series, most) for series in plot.series))
-
-
-def colour(index: int) -> str:
-    """The style of the module at that place: six colours, then the same ones dashed."""
-    return f"c{index % _COLOURS + 1} d{index // _COLOURS % 3}"
 
 
 def _flow(run: Run) -> tuple[Plot, ...]:
@@ -63,12 +62,13 @@ def _flow(run: Run) -> tuple[Plot, ...]:
         over_time(run, f"Rate at {source}", "rows/s", rates),
         over_time(run, "Backlog", "rows", _backlog(run.ticks)),
         _latency(run),
+        *windows(run),
     )
 
 
 def _backlog(ticks: Sequence[Tick]) -> tuple[Series, ...]:
     columns = reporting(ticks, "backlog")
-    lines = _by_module(ticks, "backlog")
+    lines = by_module(ticks, "backlog")
     if len(columns) < 2:
         return lines
     everything = total(columns, len(ticks))
@@ -85,12 +85,8 @@ def _latency(run: Run) -> Plot:
     promised = run.settings.slo_latency_p95
     if promised is None:
         return plot
-    return replace(
-        plot,
-        axis=fitting_axis("s", [*(line.values for line in lines), np.array([promised])]),
-        limit=(promised, f"SLO for p95: {duration(promised)}"),
-        bands=_broken(run.ticks, promised),
-    )
+    plot = limited(plot, promised, f"SLO for p95: {duration(promised)}")
+    return replace(plot, bands=_broken(run.ticks, promised))
 
 
 def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float], ...]:
@@ -108,25 +104,25 @@ def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float]
 
 
 def _executors(run: Run) -> tuple[Plot, ...]:
-    """A plot for each module, its decisions marked."""
-    kinds = (("wanted", "ink halo"), ("requested", "c2"), ("running", "c1 fill"))
+    """A plot for each module, its decisions marked, and how it splits panes, where it does."""
     made = tuple(acts(run.ticks, run.settings.graph))
-    at = times(run.ticks)
     return tuple(
-        over_time(
-            run,
-            name,
-            "executors",
-            tuple(
-                Series(name=kind, style=style, at=at, values=values, stepped=True)
-                for kind, style in kinds
-                if not np.isnan(values := column(run.ticks, name, kind)).all()
-            ),
-            style="low",
-            marks=marks(run.ticks, made, partial(_kind, name)),
-        )
+        plot
         for name in modules(run.ticks)
+        for plot in (_degree(run, name, made), *splitting(run, name))
     )
+
+
+def _degree(run: Run, name: str, made: Sequence[Act]) -> Plot:
+    kinds = (("wanted", "ink halo"), ("requested", "c2"), ("running", "c1 fill"))
+    at = times(run.ticks)
+    lines = tuple(
+        Series(name=kind, style=style, at=at, values=values, stepped=True)
+        for kind, style in kinds
+        if not np.isnan(values := column(run.ticks, name, kind)).all()
+    )
+    decisions = marks(run.ticks, made, partial(_kind, name))
+    return over_time(run, name, "executors", lines, style="low", marks=decisions)
 
 
 def _kind(module: str, act: Act) -> str | None:
@@ -138,16 +134,7 @@ def _kind(module: str, act: Act) -> str | None:
 def _load(run: Run) -> tuple[Plot, ...]:
     """How busy the modules are."""
     return (
-        over_time(run, "Utilisation", "%", _by_module(run.ticks, "utilisation")),
-        over_time(run, "Batch duration", "s", _by_module(run.ticks, "batch_duration")),
-    )
-
-
-def _by_module(ticks: Sequence[Tick], metric: str) -> tuple[Series, ...]:
-    at = times(ticks)
-    columns: Mapping[str, Column] = reporting(ticks, metric)
-    return tuple(
-        Series(name=name, style=colour(index), at=at, values=columns[name])
-        for index, name in enumerate(modules(ticks))
-        if name in columns
+        *load(run),
+        over_time(run, "Utilisation", "%", by_module(run.ticks, "utilisation")),
+        over_time(run, "Batch duration", "s", by_module(run.ticks, "batch_duration")),
     )

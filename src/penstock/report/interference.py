@@ -1,0 +1,126 @@
+"""Load from outside: a band on the plots, and a sentence on what executors made of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from penstock.core.errors import UserError
+from penstock.core.interference import Interference
+from penstock.core.settings import build
+from penstock.record.load import Run
+from penstock.record.measures import Column, column, held, modules, reporting, steps, times, total
+from penstock.report.over_time import span
+from penstock.report.plot import Plot, Span
+from penstock.report.scales import duration, number
+
+_MINUTES: Final = 300.0
+"""Seconds from which a moment is told in minutes, as everywhere on the page."""
+
+
+def shaded(run: Run, plots: Iterable[Plot]) -> tuple[Plot, ...]:
+    """The plots, each that has a line with the stretch of load from outside as a band."""
+    found = _stretch(run)
+    return tuple(replace(plot, during=found) if plot.series else plot for plot in plots)
+
+
+def sentence(run: Run) -> str:
+    """What came from outside, and with how many executors it was met; nothing where none came."""
+    found, felt = _stretch(run), _felt(run)
+    if found is None or felt is None:
+        return ""
+    when = _when(found, run)
+    what = (
+        f"Beside the executors ran {_processes(felt)} {when}"
+        if run.settings.plant == "spark"
+        else f"Rows took {_slowdown(felt)} times as long {when}, as beside {_processes(felt)}"
+    )
+    return f"{what}{_executors(run, found)}."
+
+
+def _felt(run: Run) -> Interference | None:
+    """The interference of the run; None where it had none or its plant knew none."""
+    given = run.settings.file.get("interference")
+    knows = run.settings.plant == "spark" or bool(reporting(run.ticks, "load"))
+    if not isinstance(given, Mapping) or not knows:
+        return None
+    try:
+        found = build(Interference, given, of="interference")
+    except UserError:  # a recording is shown whatever somebody made of its settings
+        return None
+    return found if found.processes else None
+
+
+def _stretch(run: Run) -> Span | None:
+    """The part of it that the run lived to see."""
+    felt = _felt(run)
+    if felt is None or not run.ticks:
+        return None
+    time = span(run.ticks)
+    start, end = max(felt.from_, time.low), min(felt.end, time.high)
+    return Span(start=start, end=end, words=_words(run, felt)) if start < end else None
+
+
+def _words(run: Run, felt: Interference) -> str:
+    if run.settings.plant == "spark":
+        return f"beside {_processes(felt)}"
+    return f"rows take {_slowdown(felt)} times as long"
+
+
+def _processes(felt: Interference) -> str:
+    return f"{felt.processes:,} busy process{'es' * (felt.processes != 1)}"
+
+
+def _slowdown(felt: Interference) -> str:
+    return number(felt.pace(felt.from_))
+
+
+def _when(found: Span, run: Run) -> str:
+    time = span(run.ticks)
+    if found.end < time.high:
+        return f"from {_moment(found.start)} to {_moment(found.end)}"
+    return f"from {_moment(found.start)} on" if found.start > time.low else "throughout"
+
+
+def _moment(at: float) -> str:
+    """A moment of the run.
+
+    >>> _moment(100.0), _moment(600.0)
+    ('100 s', '10 min')
+    """
+    return f"{number(at)} s" if at < _MINUTES else duration(at)
+
+
+def _executors(run: Run, found: Span) -> str:
+    """How many executors there were before, during and after it, where that is known."""
+    known = list(_means(run, found))
+    if not known:
+        return ""
+    (mean, when), *rest = known
+    told = [f"{number(mean)} executors on average {when}"]
+    told += [f"{number(mean)} {when}" for mean, when in rest]
+    return f": {', '.join(told)}"
+
+
+def _means(run: Run, found: Span) -> Iterator[tuple[float, str]]:
+    time, ticks = span(run.ticks), run.ticks
+    columns = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
+    running = total(columns, len(ticks))
+    for start, end, when in (
+        (time.low, found.start, "before"),
+        (found.start, found.end, "during"),
+        (found.end, time.high, "after"),
+    ):
+        seconds = _seconds(run, start, end)
+        known = ~np.isnan(running)
+        if seconds[known].sum() > 0:
+            yield float(np.average(running[known], weights=seconds[known])), when
+
+
+def _seconds(run: Run, start: float, end: float) -> Column:
+    """Of each step, how much lies between two moments."""
+    ends = times(run.ticks)
+    begins = ends - steps(run.ticks)
+    within: Column = np.minimum(ends, end) - np.maximum(begins, start)
+    return np.maximum(within, 0.0)
