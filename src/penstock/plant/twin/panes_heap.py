@@ -1,0 +1,45 @@
+"""Results of parts on their way to the window stage, as a heap by the moment of their arrival."""
+
+from typing import Any
+
+from penstock.plant.twin.compiling import inlined
+
+
+@inlined
+def push(state: Any, at: float, pane: int, tuples: int) -> None:
+    """Send a result."""
+    results, clock = state.results, state.clock[0]
+    place = clock.sent
+    clock.sent += 1
+    while place > 0 and results[(place - 1) // 2].at > at:
+        _move(results, (place - 1) // 2, place)
+        place = (place - 1) // 2
+    results[place].at, results[place].pane, results[place].tuples = at, pane, tuples
+
+
+@inlined
+def drop_first(state: Any) -> None:
+    """Forget the result that arrived first."""
+    results, clock = state.results, state.clock[0]
+    clock.sent -= 1
+    size, place = clock.sent, 0
+    last = results[size]
+    at, pane, tuples = last.at, last.pane, last.tuples
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and results[child + 1].at < results[child].at:
+            child += 1
+        if results[child].at >= at:
+            break
+        _move(results, child, place)
+        place = child
+    results[place].at, results[place].pane, results[place].tuples = at, pane, tuples
+
+
+@inlined
+def _move(results: Any, origin: int, to: int) -> None:
+    results[to].at = results[origin].at
+    results[to].pane = results[origin].pane
+    results[to].tuples = results[origin].tuples
