@@ -4,9 +4,17 @@ import subprocess
 import sys
 
 ALL = (
-    *("twin", "back_pressure", "game_decision", "mpc_optimiser", "mpc_model"),
+    *(
+        "twin",
+        "pane_twin",
+        "burstiness",
+        "back_pressure",
+        "game_decision",
+        "mpc_optimiser",
+        "mpc_model",
+    ),
     *("trading_kernel", "trading_pipeline", "migration"),
-    *("preference_kernel", "preference_pipeline", "preference_memory"),
+    *("preference_kernel", "preference_pipeline", "preference_memory", "two_levels"),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling"),
 )
 

@@ -14,7 +14,6 @@ from penstock.core.settings import build
 from penstock.core.signals import Decision
 from penstock.policy import POLICIES
 from penstock.policy.fuzzy import Fuzzy, next_degrees
-from penstock.policy.splitting import SplittingControl
 from penstock.testing import seen
 
 LOAD = st.floats(0, 3)
@@ -195,7 +194,7 @@ def test_says_which_stage_was_not_seen() -> None:
 def test_a_load_without_end_is_too_slow_and_nothing_is_expected_of_it() -> None:
     decided = decide({"load": inf, "running": 4}, {"load": 0.9, "running": 4})
     assert degrees(decided) == (6, 5)
-    assert "plq too slow (load inf)" in decided.why
+    assert "plq far too slow (load inf)" in decided.why
     assert list(decided.expects) == ["load:wlq"]
 
 

@@ -45,7 +45,8 @@ class Stage:
         """
         grades = terms.of_load(self.load)
         speed = max(grades, key=lambda term: grades[term])
-        over = f"{100 * (self.load - 1):.0f} % " if 1.005 <= self.load < 100 else ""
+        over = f"{100 * (self.load - 1):.0f} % " if 1.005 <= self.load < 2 else ""
+        over = "far " if self.load >= 2 else over
         words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
         panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
         return f"{self.name} {words} (load {self.load:.3g}){panes}"
