@@ -122,33 +122,36 @@ def test_never_asks_for_more_than_the_pool(
     assert min(degrees(decided)) >= 1
 
 
-def test_executors_that_are_still_to_leave_are_not_given_away() -> None:
-    plq = {"load": 0.3, "requested": 10, "running": 12}
-    decided = decide(plq, {"load": 1.5, "running": 28})
-    assert degrees(decided) == (10, 30)
-    assert decided.why.endswith(
-        "plq holds at 10, 2 executors still to leave, wlq 28 -> 30; the pool of 40 is used up"
-    )
+def test_executors_of_a_stage_in_doubt_are_not_given_away() -> None:
+    decided = decide({"load": nan, "running": 12}, {"load": 1.5, "running": 27})
+    assert degrees(decided) == (12, 28)
+    assert decided.why.endswith("plq holds at 12, wlq 27 -> 28; the pool of 40 is used up")
+
+
+def test_executors_that_are_still_to_come_count_as_if_they_worked() -> None:
+    decided = decide({"load": 1.35, "requested": 6, "running": 4}, {"load": 0.9, "running": 12})
+    assert degrees(decided) == (6, 12)
+    assert "(load 1.35), 2 executors still to come" in decided.why
+
+
+def test_a_stage_far_behind_does_not_wait_for_executors_that_are_still_to_come() -> None:
+    decided = decide({"load": 4.0, "requested": 6, "running": 4}, {"load": 0.9, "running": 12})
+    assert degrees(decided) == (9, 15)
+
+
+def test_executors_that_are_still_to_leave_count_as_gone() -> None:
+    plq = {"load": 0.6, "requested": 4, "running": 6}
+    decided = decide(plq, {"load": 0.9, "running": 12})
+    assert degrees(decided) == (4, 12)
+    assert "2 executors still to leave" in decided.why
 
 
 # Holds
 
 
-def test_a_stage_waits_for_executors_that_are_still_to_come() -> None:
-    decided = decide({"load": 1.5, "requested": 6, "running": 4}, {"load": 1.5, "running": 12})
-    assert degrees(decided) == (6, 18)
-    assert decided.why.endswith("plq holds at 6, 2 executors still to come, wlq 12 -> 18")
-
-
 def test_a_stage_does_without_executors_that_it_no_longer_needs() -> None:
     decided = decide({"load": 0.3, "requested": 6, "running": 5}, {"load": 0.9, "running": 12})
     assert degrees(decided) == (3, 12)
-
-
-def test_a_stage_waits_for_executors_that_are_still_to_leave() -> None:
-    decided = decide({"load": 0.3, "requested": 6, "running": 7}, {"load": 0.9, "running": 12})
-    assert degrees(decided) == (6, 12)
-    assert "plq holds at 6, 1 executor still to leave" in decided.why
 
 
 @pytest.mark.parametrize(
@@ -162,12 +165,19 @@ def test_a_stage_waits_for_executors_that_are_still_to_leave() -> None:
             "splitting of plq is nan, as where no pane was completed",
         ),
         ({}, "load of plq unknown"),
+        ({"load": 1.5, "requested": 4, "running": 0}, "no executor of plq runs yet"),
     ],
 )
-def test_holds_both_where_one_cannot_be_judged(plq: Reading, said: str) -> None:
-    decided = decide({**plq, "running": 4}, {"load": 1.5, "running": 12})
+def test_a_stage_that_cannot_be_judged_holds_and_the_other_goes_on(plq: Reading, said: str) -> None:
+    decided = decide({"running": 4, **plq}, {"load": 1.5, "running": 12})
+    assert degrees(decided) == (4, 18)
+    assert decided.why == f"{said}; wlq 50 % too slow (load 1.5): plq holds at 4, wlq 12 -> 18"
+    assert list(decided.expects) == ["load:wlq"]
+
+
+def test_holds_both_where_neither_can_be_judged() -> None:
+    decided = decide({"load": nan, "running": 4}, {"running": 12})
     assert degrees(decided) == (4, 12)
-    assert decided.why == f"{said}: plq holds at 4, wlq holds at 12"
     assert decided.expects == {}
 
 
@@ -176,7 +186,6 @@ def test_holds_both_where_one_cannot_be_judged(plq: Reading, said: str) -> None:
     [
         ({"requested": 4}, "executors of plq unknown: plq holds at 4, wlq holds at 12"),
         ({}, "executors of plq unknown: wlq holds at 12"),
-        ({"requested": 4, "running": 0}, "no executor of plq runs yet: plq holds at 4"),
     ],
 )
 def test_holds_both_where_executors_are_unknown(executors: Reading, said: str) -> None:
@@ -209,7 +218,10 @@ def test_the_inner_level_aims_lower_than_the_rules() -> None:
 
 
 def test_the_words_for_loads_move_with_the_setpoint() -> None:
-    loads = {"plq": {"load": 0.6, "running": 10}, "wlq": {"load": 0.6, "running": 10}}
+    loads: dict[str, Any] = {
+        "plq": {"load": 0.6, "running": 10},
+        "wlq": {"load": 0.6, "running": 10},
+    }
     assert Fuzzy(STAGES)(seen(**loads)).configuration.degrees["wlq"] < 10
     assert Fuzzy(STAGES, setpoint=0.6)(seen(**loads)).configuration.degrees["wlq"] == 10
 

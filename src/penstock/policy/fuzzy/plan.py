@@ -1,4 +1,4 @@
-"""What is asked for of each stage now: what the rules want, less what has to wait."""
+"""What is asked for of each stage now: what the rules want, where the stage can be judged."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,8 +18,6 @@ class Plan:
 
     stage: Stage
     after: int
-    waits: str | None = None
-    """What a stage that holds against the rules waits for."""
 
     @property
     def grows(self) -> bool:
@@ -36,9 +34,7 @@ class Plan:
         """The plan in words."""
         if self.changes:
             return f"{self.stage.name} {self.stage.degree} -> {self.after}"
-        return f"{self.stage.name} holds at {self.after}" + (
-            f", {self.waits}" if self.waits else ""
-        )
+        return f"{self.stage.name} holds at {self.after}"
 
     @property
     def expects(self) -> float:
@@ -49,22 +45,18 @@ class Plan:
 def plans(stages: Iterable[Stage], wanted: Iterable[int], pool: int) -> tuple[Plan, ...]:
     """What each stage is to have, none beyond what the other leaves of the pool.
 
-    The rules share the pool between the degrees that they want. A stage that has to wait before it
-    shrinks still has its executors, and the other cannot have them yet.
+    The rules share the pool between the degrees that they want. A stage in doubt keeps its own, and
+    the other cannot have them.
 
-    >>> leaving = Stage(name="plq", load=0.4, degree=10, running=12)
+    >>> unknown = Stage(name="plq", load=0.9, degree=10, running=10, doubt="load of plq unknown")
     >>> slow = Stage(name="wlq", load=1.4, degree=45, running=45)
-    >>> [plan.told for plan in plans([leaving, slow], [5, 54], pool=59)]
-    ['plq holds at 10, 2 executors still to leave', 'wlq 45 -> 49']
+    >>> [plan.told for plan in plans([unknown, slow], [5, 54], pool=59)]
+    ['plq holds at 10', 'wlq 45 -> 49']
     """
-    made = tuple(_plan(stage, after) for stage, after in zip(stages, wanted, strict=True))
+    both = zip(stages, wanted, strict=True)
+    made = tuple(Plan(stage=s, after=s.degree if s.doubt else after) for s, after in both)
     over = sum(plan.after for plan in made) - pool
     return tuple(_less(plan, over) if over > 0 and plan.grows else plan for plan in made)
-
-
-def _plan(stage: Stage, wanted: int) -> Plan:
-    waits = stage.waits(wanted)
-    return Plan(stage=stage, after=stage.degree if waits else wanted, waits=waits)
 
 
 def _less(plan: Plan, over: int) -> Plan:

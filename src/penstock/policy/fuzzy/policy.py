@@ -88,7 +88,8 @@ plq 4 -> 6, wlq 12 -> 15'
         return SplittingControl(setpoint=self.setpoint - self.margin, period=self.sampling)
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Judge both stages together, or hold both where one of them cannot be judged."""
+        """Judge both stages together; one whose load is unknown holds, and the other is judged as
+        if it were acceptable."""
         known = in_force(seen)
         plq, wlq = (
             stage_of(name, seen.modules.get(name), known.get(name)) for name in self.graph.order()
@@ -104,8 +105,9 @@ plq 4 -> 6, wlq 12 -> 15'
     def _decide(self, plq: Stage, wlq: Stage, known: Mapping[str, int]) -> Decision:
         pool = self._pool()
         parts = 1.0 if plq.parts is None else plq.parts
+        loads = [self.setpoint if stage.doubt else stage.reckoned for stage in (plq, wlq)]
         wanted = next_degrees(
-            plq.load, parts, wlq.load, plq.degree, wlq.degree, pool, terms=self._terms
+            loads[0], parts, loads[1], plq.degree, wlq.degree, pool, terms=self._terms
         )
         made = plans((plq, wlq), wanted, pool)
         judged = f"{plq.told(self._terms)}; {wlq.told(self._terms)}"

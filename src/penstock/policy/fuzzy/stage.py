@@ -1,7 +1,7 @@
 """One of the two stages, as the controller sees it: how loaded it is, on how many executors."""
 
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 
 from penstock.core.signals import ModuleReading
 from penstock.policy.fuzzy.terms import Terms
@@ -9,33 +9,30 @@ from penstock.policy.fuzzy.terms import Terms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A module whose load and executors are known."""
+    """A module whose executors are known."""
 
     name: str
     load: float
+    """On the executors that run; NaN where it is in doubt."""
     degree: int
     """Executors in force: those asked for."""
     running: int
     parts: float | None = None
     """Parts that a pane was split into, where that was measured."""
+    doubt: str = ""
+    """Why it cannot be judged."""
 
-    def waits(self, after: int) -> str | None:
-        """What the stage waits for before it takes another degree, or None.
+    @property
+    def reckoned(self) -> float:
+        """The load as it would be on the executors that were asked for.
 
-        The load was measured on the executors that run. Those that are still to come, or to leave,
-        were asked for on its account: as many again would be twice the answer.
+        Those still to come were asked for on account of the load: as many again would be twice the
+        answer, and none at all would let a stage that is far behind wait for each in turn.
 
-        >>> Stage(name="plq", load=1.4, degree=6, running=4).waits(9)
-        '2 executors still to come'
-        >>> Stage(name="plq", load=0.4, degree=6, running=4).waits(3) is None
-        True
+        >>> Stage(name="plq", load=3.0, degree=6, running=4).reckoned
+        2.0
         """
-        coming = self.degree - self.running
-        if coming > 0 and after > self.degree:
-            return f"{_executors(coming)} still to come"
-        if coming < 0 and after < self.degree:
-            return f"{_executors(-coming)} still to leave"
-        return None
+        return self.load * self.running / self.degree
 
     def told(self, terms: Terms) -> str:
         """How fast the stage is, in words.
@@ -43,36 +40,55 @@ class Stage:
         >>> Stage(name="plq", load=1.31, degree=4, running=4).told(Terms())
         'plq 31 % too slow (load 1.31)'
         """
+        if self.doubt:
+            return self.doubt
         grades = terms.of_load(self.load)
         speed = max(grades, key=lambda term: grades[term])
         over = f"{100 * (self.load - 1):.0f} % " if 1.005 <= self.load < 2 else ""
         over = "far " if self.load >= 2 else over
         words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
         panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
-        return f"{self.name} {words} (load {self.load:.3g}){panes}"
+        return f"{self.name} {words} (load {self.load:.3g}){panes}{self._coming()}"
+
+    def _coming(self) -> str:
+        missing = self.degree - self.running
+        if not missing:
+            return ""
+        executors = f"{abs(missing)} executor{'s' * (abs(missing) > 1)}"
+        return f", {executors} still to {'come' if missing > 0 else 'leave'}"
 
 
 def stage_of(name: str, reading: ModuleReading | None, degree: int | None) -> Stage | str:
-    """A module as a stage, or in words why it cannot be judged.
+    """A module as a stage, or in words why it is none.
 
-    >>> stage_of("plq", ModuleReading(running=2), 2)
-    'load of plq unknown'
+    >>> stage_of("plq", ModuleReading(load=1.2), degree=None)
+    'executors of plq unknown'
     """
     if reading is None:
         return f"{name} was not seen"
     if degree is None or reading.running is None:
         return f"executors of {name} unknown"
+    doubt = _doubt(name, reading)
+    return Stage(
+        name=name,
+        load=nan if doubt else load_of(reading) or 0.0,
+        degree=degree,
+        running=reading.running,
+        parts=None if doubt else reading.splitting,
+        doubt=doubt,
+    )
+
+
+def _doubt(name: str, reading: ModuleReading) -> str:
+    load = load_of(reading)
     if reading.running == 0:
         return f"no executor of {name} runs yet"
-    load = load_of(reading)
     if load is None:
         return f"load of {name} unknown"
     for what, value in (("load", load), ("splitting", reading.splitting)):
         if value is not None and (isnan(value) or value < 0):
             return f"{what} of {name} is {value:g}, as where no pane was completed"
-    return Stage(
-        name=name, load=load, degree=degree, running=reading.running, parts=reading.splitting
-    )
+    return ""
 
 
 def load_of(reading: ModuleReading) -> float | None:
@@ -90,10 +106,6 @@ def load_of(reading: ModuleReading) -> float | None:
     if reading.arrival_rate is not None and reading.service_time is not None and reading.running:
         return reading.arrival_rate * reading.service_time / reading.running
     return reading.utilisation
-
-
-def _executors(count: int) -> str:
-    return f"{count} executor{'s' * (count > 1)}"
 
 
 def _parts(count: float) -> str:
