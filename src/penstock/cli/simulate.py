@@ -8,7 +8,10 @@ from penstock.cli.options import add_run_options, overrides
 from penstock.cli.output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from penstock.core.roles import Plant
+    from penstock.pipeline.asked import Asked
     from penstock.pipeline.file import PipelineFile
     from penstock.record import RunFolder
 
@@ -19,6 +22,7 @@ examples:
   penstock simulate wordcount --duration 1h --workload daily:60/s..600/s,period=1h
   penstock simulate trading --set policy.strategy=th-power
   penstock simulate wordcount --policy static --set policy.degrees=4 --seed 7
+  penstock simulate preference --policy fuzzy --workload map:1000
   penstock simulate graph.yaml --json --quiet | jq .executor_seconds_total
 """
 
@@ -32,12 +36,10 @@ def execute(args: Namespace) -> int:
     """Build the twin, and control the pipeline on it."""
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
-    from penstock.plant.twin.keyed_checks import refusal, shortfall
 
     file = load(args.pipeline, overrides(args))
-    left_out = shortfall(file.graph)
-    if left_out is not None and refusal(file.graph) is None:
-        say(left_out)
+    for sentence in _left_out(file):
+        say(sentence)
 
     def opener(_: "RunFolder") -> "AbstractContextManager[Plant]":
         return nullcontext(_twin(file))
@@ -47,20 +49,63 @@ def execute(args: Namespace) -> int:
     return conduct(args, file, plant="twin", opener=opener, note=note)
 
 
+def _left_out(file: "PipelineFile") -> "Iterator[str]":
+    """What the twin does not know of the pipeline."""
+    from penstock.pipeline.interference import left_out
+    from penstock.plant.twin import keyed_checks, panes_checks
+
+    if file.query is not None:
+        sentence = panes_checks.shortfall(file.graph)
+    else:
+        beside = left_out(file.interference)
+        yield from [beside] if beside else []
+        refused = keyed_checks.refusal(file.graph) is not None
+        sentence = None if refused else keyed_checks.shortfall(file.graph)
+    yield from [sentence] if sentence else []
+
+
 def _twin(file: "PipelineFile") -> "Plant":
-    """The twin of a module with keys, where there is one, or else of the whole graph."""
+    """The twin of a preference query or of a module with keys, where there is one, or else of the
+    whole graph."""
     from penstock.plant.twin import KeyedTwin, Twin
-    from penstock.workload import Trace
+    from penstock.workload import drawn
 
     settings: dict[str, Any] = {
         "step": file.step,
         "duration": file.duration,
         "seed": file.seed,
-        "arrivals": "even" if isinstance(file.workload, Trace) else "poisson",
+        "arrivals": "even" if drawn(file.workload) else "poisson",
     }
+    if file.query is not None:
+        return _pane_twin(file, file.query, settings)
     if any(module.keys for module in file.graph.modules):
         return KeyedTwin(file.graph, file.workload, **settings, **_clock(file))
     return Twin(file.graph, file.workload, **settings)
+
+
+def _pane_twin(file: "PipelineFile", query: "Asked", settings: dict[str, Any]) -> "Plant":
+    from penstock.pipeline.compose import inner_level
+    from penstock.plant.twin import Costs, PaneTwin
+    from penstock.plant.twin.panes_checks import stages
+
+    panes, windows = stages(file.graph)
+    costs = Costs(
+        tuple_time=panes.service_time,
+        task_time=windows.service_time,
+        comparison=query.comparison,
+        dimensions=query.dimensions,
+    )
+    return PaneTwin(
+        file.graph,
+        file.workload,
+        panes=query.panes(),
+        costs=costs,
+        splitting=inner_level(file),
+        disorder=file.source.disorder,
+        slack=query.slack,
+        interference=file.interference,
+        **settings,
+    )
 
 
 def _clock(file: "PipelineFile") -> dict[str, Any]:

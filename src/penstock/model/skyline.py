@@ -46,9 +46,9 @@ def comparisons(most: int, *, dimensions: int) -> Floats:
     [0.0, 0.61, 0.48]
     """
     check_dimensions(dimensions)
-    count = np.arange(1.0, most + 1.0)
-    stays = _sizes(most, dimensions - 1) / count if dimensions > 1 else 1.0 / (count + 1.0)
-    return np.append(0.0, _sizes(most, dimensions) * (stays + (1.0 - stays) * EARLY))
+    sizes = _sizes(most + 1, dimensions)
+    stays = sizes[1:] / np.arange(2.0, most + 2.0)
+    return np.append(0.0, sizes[:-1] * (stays + (1.0 - stays) * EARLY))
 
 
 def check_dimensions(dimensions: int) -> None:

@@ -1,6 +1,7 @@
 """What a pipeline of preference queries is asked: the `query` of its file."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from penstock.core.errors import SettingError
@@ -44,6 +45,9 @@ class Asked:
     drop_rate: float | None = None
     """Share of the tuples that may be dropped as late in order to wait less."""
 
+    comparison: float = seconds(0.0)
+    """Seconds that the twin takes to compare two tuples; on Spark they take what they take."""
+
     def panes(self) -> Panes:
         """What windows are made of."""
         return Panes(window=round(self.window * 1e6), slide=round(self.slide * 1e6))
@@ -60,6 +64,10 @@ class Asked:
         if not 1 <= self.dimensions <= _MOST_DIMENSIONS:
             raise SettingError(
                 f"dimensions of query must be 1 to {_MOST_DIMENSIONS}, got {self.dimensions}"
+            )
+        if not 0 <= self.comparison < inf:
+            raise SettingError(
+                f"comparison of query must be 0s or more, got {self.comparison:g}s; write 0.2us"
             )
         if not 0 <= self.slack <= self.max_slack:
             raise SettingError(

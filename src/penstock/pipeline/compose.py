@@ -13,7 +13,8 @@ from penstock.core.settings import build, choose
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline.checks import takes_graph
 from penstock.pipeline.settings import PipelineFile
-from penstock.policy import POLICIES
+from penstock.policy import POLICIES, Fuzzy
+from penstock.policy.splitting import SplittingControl
 
 
 def build_policy(file: PipelineFile) -> Policy:
@@ -32,6 +33,18 @@ def build_policy(file: PipelineFile) -> Policy:
             policy = build(guards[part.name], part.settings, of=of, policy=policy)
     policy = clamp(policy, file.graph)
     return DryRun(policy) if DryRun in guards.values() else policy
+
+
+def inner_level(file: PipelineFile) -> SplittingControl | None:
+    """What splits panes between two decisions of the file's policy; None where it does not.
+
+    >>> from penstock.pipeline.file import load
+    >>> inner_level(load("preference")) is None
+    True
+    """
+    if choose(POLICIES, file.policy.name, of="policy") is not Fuzzy:
+        return None
+    return build(Fuzzy, file.policy.settings, of="policy fuzzy", graph=file.graph).inner
 
 
 def clamp(policy: Policy, graph: FlowGraph) -> Policy:

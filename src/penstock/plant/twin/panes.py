@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import ceil
+from math import ceil, inf
 from typing import Final
 
 import numpy as np
@@ -33,8 +33,6 @@ Floats = NDArray[np.float64]
 
 SAMPLING: Final = 0.25
 """Seconds of a sampling period where nobody splits panes."""
-_FOREVER: Final = 1e9
-"""Seconds after which every task has ended."""
 
 
 class PaneTwin:
@@ -111,11 +109,12 @@ class PaneTwin:
             panes,
             costs or Costs(tuple_time=pane_stage.service_time, task_time=window_stage.service_time),
             slack=slack,
-            heaviest=heaviest_window(workload, panes, duration),
+            heaviest=heaviest_window(workload, panes, duration, disorder),
             merges=merging,
         )
         self._crews = {m.name: Crew(m) for m in (pane_stage, window_stage)}
         self._interference = interference
+        self._set_pace(0.0)
         self._samples: list[Sample] = []
         self._windows: list[Floats] = []
         self._task_time: float | None = None
@@ -170,8 +169,10 @@ class PaneTwin:
         """
         from penstock.plant.twin import panes_plq as plq
 
-        self._until_enough(lambda: plq.close_all(self._state, self.at))
-        self._finish_windows(self.at + _FOREVER)
+        clock = self._state.clock[0]
+        over = max(self.at, float((clock["last"] + 1) * clock["length"]))
+        self._until_enough(lambda: plq.close_all(self._state, over))
+        self._finish_windows(inf)
         self._collect()
         done = self.windows()
         return float(done[-1, 1]) if len(done) else self.at
@@ -253,7 +254,9 @@ class PaneTwin:
 
         panes, windows = self._crews.values()
         if panes.next_ready() <= now:
-            plq.resize(self._state, now, panes.switch(now))
+            active = panes.switch(now)
+            while plq.resize(self._state, now, active) != plq.REACHED:
+                self._state = building.more_results(self._state)
         if windows.next_ready() <= now:
             wlq.resize(self._state, windows.switch(now))
 
@@ -274,6 +277,9 @@ class PaneTwin:
         self._state.clock["threshold"] = np.inf if threshold is None else threshold
 
     def _observe(self) -> Observation:
+        from penstock.plant.twin import panes_plq as plq
+
+        plq.settle(self._state, self.at)
         now, step = self.totals(), self.at - self._seen_at
         change = now - self._before
         if change.tasks:

@@ -45,9 +45,9 @@ def check_times(control: SplittingControl | None, step: float, **lengths: float)
         check_period(control.period, step)
 
 
-def heaviest_window(workload: Workload, panes: Panes, duration: float) -> float:
-    """Tuples of the fullest window, about."""
-    window = panes.window / 1e6
+def heaviest_window(workload: Workload, panes: Panes, duration: float, disorder: float) -> float:
+    """Tuples of the fullest window, about; of the first tuples many are as old as the stream."""
+    window = panes.window / 1e6 + disorder
     starts = np.linspace(0.0, max(duration - window, 0.0), min(_FINEST, int(duration / window) + 2))
     return float(np.max(workload.arrivals(starts + window) - workload.arrivals(starts)))
 

@@ -14,7 +14,7 @@ class Costs:
     >>> costs = Costs(tuple_time=30e-6, comparison=0.2e-6)
     >>> first, thousandth = costs.of_tuples(1000)[[0, 999]]
     >>> f"the first tuple of a part takes {first * 1e6:.0f} us, the 1000th {thousandth * 1e6:.0f}"
-    'the first tuple of a part takes 30 us, the 1000th 87'
+    'the first tuple of a part takes 30 us, the 1000th 99'
     """
 
     tuple_time: float = 0.0

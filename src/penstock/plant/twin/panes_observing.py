@@ -19,6 +19,8 @@ class PaneTotals:
     tuples: int = 0
     dropped: int = 0
     """Tuples that came after their pane was closed."""
+    waiting: int = 0
+    """Tuples that are not done, or by how many there are more of them."""
     panes: int = 0
     """Panes that were closed,"""
     parts: int = 0
@@ -44,6 +46,7 @@ class PaneTotals:
         return cls(
             tuples=int(clock["arrived"]),
             dropped=int(clock["dropped"]),
+            waiting=int(state.workers["queue"]["count"].sum()),
             panes=int(clock["closed"]),
             parts=int(clock["parts"]),
             kept=float(clock["kept"]),
@@ -72,7 +75,7 @@ def read_panes(
     done = sum(s.done for s in samples)
     return ModuleReading(
         arrival_rate=change.tuples / step,
-        processed_rate=done / step,
+        processed_rate=(change.tuples - change.dropped - change.waiting) / step,
         backlog=float(state.workers["queue"]["count"].sum()),
         utilisation=_share(sum(s.busy for s in samples), workers),
         load=mean_load(samples),

@@ -38,7 +38,7 @@ def advance(state: Any, moments: Any, stamps: Any, end: float) -> int:
         if stamp < clock.punctuation:
             clock.dropped += 1
         else:
-            _schedule(state, now, floor(stamp / clock.length))
+            _schedule(state, now, _pane_of(clock, stamp))
     return MORE_ARRIVALS
 
 
@@ -51,13 +51,17 @@ def close_all(state: Any, now: float) -> int:
 
 
 @entry
-def resize(state: Any, now: float, active: int) -> None:
+def resize(state: Any, now: float, active: int) -> int:
     """Let so many workers get tuples (ppq, Alg. 4): those that leave send what they have."""
     clock = state.clock[0]
+    leaving = max(clock.active - active, 0)
+    if clock.sent + leaving * (clock.last + 1 - clock.oldest) > state.results.size:
+        return MORE_RESULTS
     before, clock.active = clock.active, active
     for w in range(active, before):
         for pane in range(clock.oldest, clock.last + 1):
             _hand_over(state, now, pane, w)
+    return REACHED
 
 
 @entry
@@ -65,6 +69,13 @@ def settle(state: Any, now: float) -> None:
     """Count the tuples that are done by now."""
     for w in range(state.workers.size):
         _settle(state, w, now)
+
+
+@inlined
+def _pane_of(clock: Any, stamp: float) -> int:
+    """The pane of a time, by the same products that close panes: a quotient may round down."""
+    pane: int = floor(stamp / clock.length)
+    return pane + 1 if (pane + 1) * clock.length <= stamp else pane
 
 
 @inlined
@@ -77,7 +88,7 @@ def _prepare(state: Any, now: float, stamp: float) -> int:
     lack = _close_panes(state, now)
     if lack != REACHED:
         return lack
-    if floor(stamp / clock.length) - clock.oldest >= state.panes.size:
+    if _pane_of(clock, stamp) - clock.oldest >= state.panes.size:
         return MORE_PANES
     return REACHED
 
@@ -122,9 +133,9 @@ def _close(state: Any, now: float) -> None:
             remembered[part] = state.counts[place, w]
             part += 1
             _send(state, now, number, w)
-    if pane.parts == 0:  # an EMPTY meta-tuple opens a part without tuples
+    if part == 0:  # an EMPTY meta-tuple: the window stage learns that the pane is closed
         push(state, now, number, 0)
-        pane.parts = 1
+        pane.parts += 1
     state.ledger[number % state.ledger.size].expected = pane.parts
     clock.parts += pane.parts
     clock.closed += 1

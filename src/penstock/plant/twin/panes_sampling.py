@@ -3,11 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
+from typing import Final
 
 import numpy as np
 
 from penstock.plant.twin.panes_state import PaneState
 from penstock.plant.twin.state import Array
+
+_NOTHING: Final = 1e-9
+"""Tuples: fewer that could have been served are a rounding error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +54,8 @@ def _load(workers: Array, busy: Array, period: float) -> float:
     service = workers["done_service"].sum() / done
     idle = np.maximum(period - busy, 0.0)
     capacity = workers["done"] + (idle / service if service > 0 else np.inf)
-    loads = np.divide(came, capacity, out=np.zeros_like(came), where=capacity > 0)
-    stuck = (capacity <= 0) & (came > 0)  # a tuple that takes longer than the period
+    stuck = (capacity < _NOTHING) & (came > 0)  # a tuple that takes longer than the period
+    loads = np.divide(came, capacity, out=np.zeros_like(came), where=capacity >= _NOTHING)
     loads[stuck] = came[stuck] * service / period
     return float((came * loads).sum() / came.sum())
 

@@ -42,6 +42,7 @@ PANE_CLOCK: Final = np.dtype(
         ("parts", "i8"),  # of closed panes
         ("kept", "f8"),  # tuples that are in the skyline of their part
         ("sent", "i8"),  # results of parts under way to the window stage
+        ("turns", "i8"),  # results that were ever sent
         ("expecting", "i8"),  # the oldest pane of which the window stage waits for a part
         (f"sources_{_sources()}", "i8"),  # keeps numba from loading code of an older version
     ]
@@ -63,7 +64,7 @@ TUPLE: Final = np.dtype([("done", "f8"), ("service", "f8"), ("next", "i8")])
 
 PANE: Final = np.dtype([("owner", "i8"), ("tuples", "i8"), ("parts", "i8")])
 
-RESULT: Final = np.dtype([("at", "f8"), ("pane", "i8"), ("tuples", "i8")])
+RESULT: Final = np.dtype([("at", "f8"), ("turn", "i8"), ("pane", "i8"), ("tuples", "i8")])
 
 LEDGER: Final = np.dtype([("expected", "i8"), ("received", "i8")])  # -1: not closed yet
 
@@ -80,6 +81,7 @@ WINDOW_CLOCK: Final = np.dtype(
         ("pending", "i8"),  # parts that wait in all windows
         ("pace", "f8"),
         ("received", "i8"),  # parts
+        ("turns", "i8"),  # tasks that were begun
         ("updates", "i8"),  # tasks that were done
         ("merged", "i8"),
         ("busy_seconds", "f8"),
@@ -102,7 +104,9 @@ WINDOW: Final = np.dtype(
     ]
 )
 
-TASK: Final = np.dtype([("done", "f8"), ("kind", "i8"), ("window", "i8"), ("tuples", "i8")])
+TASK: Final = np.dtype(
+    [("done", "f8"), ("turn", "i8"), ("kind", "i8"), ("window", "i8"), ("tuples", "i8")]
+)
 
 
 class PaneState(NamedTuple):

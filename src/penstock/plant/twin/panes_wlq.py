@@ -29,10 +29,11 @@ def advance(state: Any, end: float) -> int:
         task = _first_done(state)
         done = state.tasks[task].done if task >= 0 else inf
         came = state.results[0].at if state.clock[0].sent > 0 else inf
-        if min(done, came) > end:
-            _pass_time(other, end)
+        now = min(done, came)
+        if now > end or now == inf:
+            _pass_time(other, end if end < inf else other.now)
             return REACHED
-        _pass_time(other, min(done, came))
+        _pass_time(other, now)
         if done <= came:
             _end_task(state, task)
         else:
@@ -50,8 +51,10 @@ def resize(state: Any, active: int) -> None:
 @inlined
 def _lack(state: Any) -> int:
     """Room for what one more event may bring."""
-    other = state.other[0]
-    if other.last - other.first + other.panes // other.stride + 2 > state.windows.size:
+    other, last = state.other[0], state.other[0].last
+    if state.clock[0].sent > 0:  # a part of a late pane may come before those of panes before it
+        last = max(last, state.results[0].pane // other.stride + 1)
+    if last - other.first > state.windows.size:
         return MORE_WINDOWS
     if other.finished + other.panes // other.stride + 2 > len(state.finished):
         return MORE_FINISHED
@@ -65,7 +68,8 @@ def _crowded(state: Any, pane: int) -> bool:
     """Whether a window of the pane has no room for another part."""
     other = state.other[0]
     for k in range(_first_window(other, pane), min(pane // other.stride + 1, other.last)):
-        if state.windows[k % state.windows.size].count + 2 > state.parts.shape[1]:
+        window = state.windows[k % state.windows.size]
+        if window.count + window.merging + 1 > state.parts.shape[1]:
             return True
     return False
 
@@ -175,8 +179,10 @@ def _begin(state: Any, kind: int, k: int, tuples: int, comparisons: float) -> No
     other = state.other[0]
     task = state.tasks[other.busy]
     seconds = (state.rates[0] + state.rates[1] * comparisons) * other.pace
-    task.done, task.kind, task.window, task.tuples = other.now + seconds, kind, k, tuples
+    task.done, task.turn = other.now + seconds, other.turns
+    task.kind, task.window, task.tuples = kind, k, tuples
     other.busy += 1
+    other.turns += 1
 
 
 @inlined
@@ -186,7 +192,8 @@ def _end_task(state: Any, index: int) -> None:
     kind, k, tuples = task.kind, task.window, task.tuples
     other.busy -= 1
     last = state.tasks[other.busy]
-    task.done, task.kind, task.window, task.tuples = last.done, last.kind, last.window, last.tuples
+    task.done, task.turn = last.done, last.turn
+    task.kind, task.window, task.tuples = last.kind, last.window, last.tuples
     window = state.windows[k % state.windows.size]
     if kind == MERGE:
         window.merging -= 1
@@ -220,10 +227,15 @@ def _size(state: Any, tuples: int) -> float:
 
 
 @inlined
+def _earlier(one: Any, other: Any) -> bool:
+    return bool(one.done < other.done or (one.done == other.done and one.turn < other.turn))
+
+
+@inlined
 def _first_done(state: Any) -> int:
     best = -1
     for task in range(state.other[0].busy):
-        if best < 0 or state.tasks[task].done < state.tasks[best].done:
+        if best < 0 or _earlier(state.tasks[task], state.tasks[best]):
             best = task
     return best
 
