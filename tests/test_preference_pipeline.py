@@ -62,6 +62,32 @@ def test_an_application_is_made_of_what_the_file_asks() -> None:
     assert application.rows(1).schema == "number long, a1 double, a2 double, a3 double"
 
 
+def test_panes_go_to_workers_only_where_the_policy_splits_panes() -> None:
+    plain, fuzzy, whole = (
+        preference(load("preference", [f"policy={policy}"])).emission
+        for policy in ("threshold", "{name: fuzzy, margin: 0.2}", "{name: fuzzy, split: false}")
+    )
+    assert plain is None
+    assert fuzzy is not None
+    assert fuzzy.control is not None
+    assert fuzzy.control.setpoint == pytest.approx(0.7)
+    assert whole is not None
+    assert whole.control is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "step"),
+    [(("policy={name: fuzzy, sampling: 5s}",), 4), (("policy=fuzzy", "step=200ms"), 0.2)],
+)
+def test_panes_are_not_split_more_slowly_than_executors_come(
+    settings: tuple[str, ...], step: float
+) -> None:
+    [mistake] = mistakes(*settings)
+    assert "the sampling period must be at most the control interval" in mistake
+    assert f"and {step} s; lower the period" in mistake
+    assert not mistakes(*settings, "policy.split=false")
+
+
 @pytest.mark.parametrize(("data", "sign"), [("correlated", 1), ("anti-correlated", -1)])
 def test_coordinates_hang_together_as_asked(data: str, sign: int) -> None:
     rows = Tuples(seed=1, dimensions=4, data=data).columns(np.arange(5000))
@@ -143,6 +169,14 @@ def test_the_newest_window_is_published(tmp_path: Path) -> None:
     told = best.results()
     assert (told["windows"], told["best_tuples"]) == (2, 5)
     assert told["window_latency_seconds"] == {"p50": 2.4, "p99": 2.498}
+
+
+def test_windows_that_came_later_than_promised_are_counted(tmp_path: Path) -> None:
+    best = Best(tmp_path, limit=2.4, now=lambda: 3.5)
+    best.take(results((0, [1]), (200_000, [2])), 0)
+    assert best.results()["late_windows"] == 1  # 2.5 s and 2.3 s after their end
+    assert Best(tmp_path, limit=2.4).results()["late_windows"] == 0
+    assert Best(tmp_path).results()["late_windows"] is None
 
 
 def test_a_batch_that_comes_again_is_not_counted_again(tmp_path: Path) -> None:

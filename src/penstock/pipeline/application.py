@@ -1,17 +1,24 @@
 """What an application is made of: rows that come in, operators that they cross, and a result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from penstock.plant.spark.source import RowMaker
+from penstock.core.graph import Module
+from penstock.core.signals import ModuleReading
+from penstock.plant.spark.monitor import Batch
+from penstock.plant.spark.source import Emitter, RowMaker
+from penstock.policy.splitting import SplittingControl
 from penstock.query.keyed import KeyedWork
+from penstock.query.preference.splitting import Splitting
 
 RowWork = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Makes one row of one row; importable by name, so that executors can have it."""
+Meter = Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]]
+"""What an operator measures besides rows: fields of a reading, from the progress of a step."""
 
 
 def unchanged(rows: DataFrame) -> DataFrame:
@@ -29,6 +36,8 @@ class Operator:
     """What it does to each row, timed one by one; before `apply`."""
     apply: Callable[[DataFrame], DataFrame] = unchanged
     """What it does to the table, in Spark's own words."""
+    meter: Callable[[Module], Meter] | None = None
+    """Makes what measures it, given the module that it is in."""
     route: str | None = None
     """The column that says which operator a row goes to, where there are several."""
     keyed: KeyedWork | None = None
@@ -40,6 +49,16 @@ class Operator:
     """Whether a result may take the place of an earlier one."""
     state_parts: int | None = None
     """Parts that its state is kept in; as many as executors can use, unless given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emission:
+    """How rows of the source are shared out among the executors of the first module."""
+
+    emitter: Callable[[Splitting], Callable[[], Emitter]]
+    """Makes what makes the emitter of each batch, given where it is said how panes are split."""
+    control: SplittingControl | None
+    """What says so from batch to batch; None where panes stay whole."""
 
 
 class Consumer(Protocol):
@@ -62,6 +81,9 @@ class Application:
     """Makes the rows of the source, given a seed, and the number of keys where rows have any."""
     operators: Mapping[str, Operator]
     """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
+    emission: Emission | None = None
+    """How rows are shared out; without it, each executor reads rows that came one after the
+    other."""
     prepare: Callable[[], None] = lambda: None
     """What is best done once before executors do it all at the same time, such as compiling."""
     preload: tuple[str, ...] = ()

@@ -7,17 +7,19 @@ from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
+from penstock.core.interference import Interference
 from penstock.core.settings import near, option_names, seconds
-from penstock.core.units import format_duration
+from penstock.core.units import format_duration, parse_duration
 from penstock.guard import GUARDS
 from penstock.model.flow_graph import unpriced
 from penstock.pipeline.asked import Asked
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, chosen, kind, mapping, sequence
-from penstock.pipeline.settings import APPLICATIONS, Part
+from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part
 from penstock.pipeline.shape import misfits, misplaced_keys
 from penstock.plant.twin.keyed_checks import too_many_keys
-from penstock.policy import POLICIES, Static
+from penstock.policy import POLICIES, Fuzzy, Static
+from penstock.policy.splitting import check_period
 
 _STEPS: Final = 30
 """Steps of a run whose duration is not given."""
@@ -84,11 +86,27 @@ def read_policy(draft: Draft, graph: FlowGraph | None) -> Part:
         if priced:
             _check_priced(draft, graph, str(name))
         known = _SOME_GRAPH if priced or graph is None else graph
-        assemble(draft, ("policy",), settings, policy, of=of, graph=known)
+        made = assemble(draft, ("policy",), settings, policy, of=of, graph=known)
+        _check_sampling(draft, made)
     else:
         assemble(draft, ("policy",), settings, policy, of=of)
     _check_names(draft, ("policy",), settings, graph.names() if graph else ())
     return Part(str(name), settings)
+
+
+def _check_sampling(draft: Draft, policy: object) -> None:
+    """Refuse an inner level that is slower than the outer one."""
+    if not isinstance(policy, Fuzzy) or policy.inner is None:
+        return
+    given = draft.at(("step",))
+    try:
+        step = Timing().step if given is None else parse_duration(given)
+    except SettingError:
+        return  # which is told where the step is read
+    try:
+        check_period(policy.inner.period, step)
+    except SettingError as error:
+        draft.note(("policy", "sampling"), str(error))
 
 
 def takes_graph(policy: type) -> bool:
@@ -165,6 +183,16 @@ def read_query(draft: Draft, application: str | None, folder: FilePath) -> Asked
         if not FilePath(given["tuples"]).is_file():
             draft.note((*path, "tuples"), f"there is no file {given['tuples']} with tuples")
     return assemble(draft, path, given, Asked, of="query")
+
+
+def read_interference(draft: Draft, cluster: ClusterSettings | None) -> Interference | None:
+    """`interference`: busy processes beside the executors, which share the slots of the cluster."""
+    path = ("interference",)
+    given = mapping(draft, path, of="interference", like="{processes: 2, from: 40s, until: 100s}")
+    if draft.at(path) != given:
+        return None
+    found = assemble(draft, path, given, Interference, of="interference")
+    return found.among(cluster.workers * cluster.cores) if found and cluster else None
 
 
 def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:

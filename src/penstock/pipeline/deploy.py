@@ -24,6 +24,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.core.graph import Module
 from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.pipeline.application import Application
+from penstock.pipeline.inner import emitter_of, split_panes
 from penstock.pipeline.keyed import KeyedModule, appending, handing, make_keyed
 from penstock.pipeline.layout import (
     Stage,
@@ -101,8 +102,12 @@ class Deployment:
         if self.stages[name].keyed is not None:
             return self._start_keyed(name)
         table = process(self.stages[name], self._read(name), self.profiles[name])
-        query = self._write(name, table)
-        return Watched(module=name, query=query, arrived=self._arrivals(name))
+        return Watched(
+            module=name,
+            query=self._write(name, table),
+            arrived=self._arrivals(name),
+            measured=self.stages[name].measure(),
+        )
 
     def _start_keyed(self, name: str) -> Watched:
         module = make_keyed(name, self.stages[name], self.workspace, self._keyed_sink(name))
@@ -112,7 +117,7 @@ class Deployment:
             module=name,
             query=writer.foreachBatch(module.operator.take).start(),
             arrived=self._arrivals(name),
-            measured=module.measured,
+            measured=lambda *_: module.measured(),
         )
 
     def _keyed_sink(self, name: str) -> Sink:
@@ -241,9 +246,10 @@ def deploy(
             await_executors(actuator)
             await_first_rows(plant)
             deployment.feed.open(time.time())
-            yield plant
-            deployment.feed.close(time.time())
-            drain(plant)
+            with split_panes(application, queries[file.graph.source], file, workspace):
+                yield plant
+                deployment.feed.close(time.time())
+                drain(plant)
             deployment.settle()
         finally:
             welcome.close()
@@ -281,6 +287,7 @@ def _feed(
         max_rows=file.source.max_rows,
         share=_share(file.graph[file.graph.source]),
         hint=hint_path(workspace, file.graph.source),
+        emitter=emitter_of(application, file, workspace),
     )
 
 

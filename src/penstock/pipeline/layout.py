@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.pipeline.application import Application, Operator
+from penstock.pipeline.application import Application, Meter, Operator
 from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.plant.spark.actuator import Lane
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
@@ -54,6 +54,11 @@ class Stage:
     def keyed(self) -> KeyedWork | None:
         """Its work by key, where it has any."""
         return self.operators[0].keyed
+
+    def measure(self) -> Meter:
+        """What measures its operators, each with fields of its own."""
+        meters = [o.meter(self.module) for o in self.operators if o.meter is not None]
+        return lambda *seen: {k: v for meter in meters for k, v in meter(*seen).items()}
 
     @property
     def schema(self) -> str:

@@ -18,15 +18,21 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType, TimestampType
 
-from penstock.pipeline.application import Application, Operator
+from penstock.core.panes import Panes
+from penstock.core.settings import choose
+from penstock.pipeline.application import Application, Emission, Operator
 from penstock.pipeline.asked import Asked
+from penstock.pipeline.compose import inner_level
+from penstock.pipeline.loads import QUERY, PaneMeter, WindowMeter
 from penstock.pipeline.publish import publish
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.tuples import Recorded, Tuples
+from penstock.policy import POLICIES, Fuzzy
 from penstock.query.kernels import load as load_kernels
 from penstock.query.preference import panestage
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Criterion, Skyline, TopDelta
+from penstock.query.preference.splitting import PaneEmission
 from penstock.query.preference.stages import Query, find_panes, find_windows
 
 PAGE: Final = "best-tuples.json"
@@ -41,19 +47,36 @@ def preference(file: PipelineFile) -> Application:
     query = query_of(asked, rows, slots=_slots(file))
     return Application(
         rows=lambda *_: rows,
+        emission=emission_of(file, query.work.panes),
         prepare=load_kernels,
         preload=("penstock.query.preference", "penstock.query.kernels:load"),
         operators={
-            "plq": Operator(apply=partial(find_panes, query=query), schema=panestage.SCHEMA),
+            "plq": Operator(
+                apply=partial(find_panes, query=query),
+                meter=PaneMeter.of,
+                schema=panestage.SCHEMA,
+            ),
             "wlq": Operator(
                 apply=partial(find_windows, query=query),
+                meter=WindowMeter.of,
                 schema=_ddl(query.results),
                 shuffles=True,
                 state_parts=1,
             ),
             "consumer": Operator(schema=_ddl(query.results)),
         },
-        consumer=Best,
+        consumer=partial(Best, limit=file.slo.latency_p95),
+    )
+
+
+def emission_of(file: PipelineFile, panes: Panes) -> Emission | None:
+    """How panes go to workers where the policy splits them or keeps them whole; under others an
+    executor gets rows that came one after the other, and with them parts of panes."""
+    if choose(POLICIES, file.policy.name, of="policy") is not Fuzzy:
+        return None
+    return Emission(
+        emitter=lambda splitting: PaneEmission(panes=panes, splitting=splitting),
+        control=inner_level(file),
     )
 
 
@@ -77,6 +100,7 @@ def query_of(asked: Asked, rows: Any, *, slots: int) -> Query:
         max_slack=_length(asked.max_slack),
         drop_rate=asked.drop_rate,
         slots=slots,
+        name=QUERY,
     )
 
 
@@ -112,6 +136,8 @@ class Best:
     """
 
     folder: Path
+    limit: float | None = None
+    """Seconds after its end by which the result of a window was promised."""
     now: Callable[[], float] = time.time
     windows: int = 0
     tuples: int = 0
@@ -145,11 +171,18 @@ class Best:
         late = np.quantile(self._latencies or [np.nan], [0.5, 0.99]).round(3).tolist()
         return {
             "windows": self.windows,
+            "late_windows": self._late(),
             "best_tuples": self.tuples,
             "digest": self._digest.hexdigest()[:16],
             "window_latency_seconds": {"p50": late[0], "p99": late[1]} if self._latencies else None,
             "newest_window": self._newest,
         }
+
+    def _late(self) -> int | None:
+        """Windows that came later than promised; None where nothing was."""
+        if self.limit is None:
+            return None
+        return int((np.array(self._latencies) > self.limit).sum())
 
 
 def _micros(results: pa.Table, edge: str) -> Any:

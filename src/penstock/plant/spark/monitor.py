@@ -5,7 +5,7 @@ step brought no event, the figures that would come from it are None.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import sqrt
 from typing import Any, Final
@@ -46,6 +46,8 @@ class Batch:
     read: int | None
     """Rows read by the end of the batch, from the source's end offset."""
     state_rows: int | None
+    observed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What operators told of their own, by name."""
 
     @property
     def ended(self) -> float:
@@ -57,7 +59,8 @@ def parse_progress(told: Mapping[str, Any]) -> Batch:
     """Read a progress event; what it lacks is None."""
     parts = {phase: ms / 1000 for phase, ms in told.get("durationMs", {}).items()}
     sources = told.get("sources") or []
-    metrics = (told.get("observedMetrics") or {}).get(METRICS) or {}
+    observed = told.get("observedMetrics") or {}
+    metrics = observed.get(METRICS) or {}
     states = told.get("stateOperators") or []
     created = metrics.get("created")
     return Batch(
@@ -73,6 +76,7 @@ def parse_progress(told: Mapping[str, Any]) -> Batch:
         arrived=_rows(sources, "latestOffset"),
         read=_rows(sources, "endOffset"),
         state_rows=sum(state["numRowsTotal"] for state in states) if states else None,
+        observed=observed,
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,8 +31,9 @@ class Watched:
     query: StreamingQuery
     arrived: Callable[[], int] | None = None
     """Rows that have come by now, asked of the source itself; None where it cannot say."""
-    measured: Callable[[], Mapping[str, Any]] = dict
-    """What is measured otherwise than by Spark, as fields of a reading."""
+    measured: Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]] = lambda *_: {}
+    """What else is known of a step, as fields of its reading: given the reading, and the progress
+    events of the step."""
     _seen: tuple[int, str] = (-1, "")
 
     def newest(self) -> str | None:
@@ -193,10 +194,8 @@ class SparkPlant:
         self.actuator.settle(self._executors)
         running = self.actuator.running(self._executors)
         modules = {
-            name: replace(
-                self._read(name, batches[name], running[name], occupancy), **watched.measured()
-            )
-            for name, watched in self.queries.items()
+            name: self._read_all(name, batches[name], running[name], occupancy)
+            for name in self.queries
         }
         replicas, clock = sum(len(crew) for crew in running.values()), self.clock
         return Observation(
@@ -214,6 +213,12 @@ class SparkPlant:
             self.on_progress(text)
             self.last_event = max(self.last_event or 0.0, batch.ended)
         return [batch for batch, _ in events]
+
+    def _read_all(
+        self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
+    ) -> ModuleReading:
+        reading = self._read(name, events, running, now)
+        return replace(reading, **self.queries[name].measured(reading, events))
 
     def _read(
         self, name: str, events: list[Batch], running: list[Executor], now: Occupancy

@@ -8,7 +8,8 @@ differ by the backlog.
 import base64
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,23 @@ class RowMaker(Protocol):
         ...
 
 
+class Emitter(Protocol):
+    """Shares out the rows of one batch among workers, in the order in which they came.
+
+    There is one for every worker, which makes all rows of the batch and keeps its own: cheaper than
+    an exchange, since rows are numbers until they are made. So it must decide by what it is given.
+    """
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        ...
+
+    def assign(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
+        """The worker of each of these rows, which follow those of the call before."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
     """Everything that determines the rows of a run, but for the moment at which it begins.
@@ -64,6 +82,8 @@ class Feed:
     """Most rows in one part of a batch."""
     hint: Path | None = None
     """A file that says in how many parts to read a batch; see `parallelism`."""
+    emitter: Callable[[], Emitter] | None = None
+    """Makes what shares out a batch; without it, a part is rows that came one after the other."""
 
     def open(self, now: float) -> None:
         """Let the workload begin at this moment, in seconds since the epoch."""
@@ -144,11 +164,14 @@ def slices(begin: int, end: int, parts: int) -> list[tuple[int, int]]:
 
 
 class Rows(InputPartition):
-    """A range of row numbers, and when the workload began."""
+    """A range of row numbers, when the workload began, and whose share of them it is."""
 
-    def __init__(self, begin: int, end: int, start: float) -> None:
-        super().__init__((begin, end))
+    def __init__(
+        self, begin: int, end: int, start: float, emitter: Emitter | None = None, worker: int = 0
+    ) -> None:
+        super().__init__((begin, end, worker))
         self.begin, self.end, self.start = begin, end, start
+        self.emitter, self.worker = emitter, worker
 
 
 class WorkloadReader(DataSourceStreamReader):
@@ -179,14 +202,22 @@ class WorkloadReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Rows]:
         """The batch in as many parts as the module has use for now."""
         began = self._feed.start() or time.time()
+        if self._feed.emitter is not None:
+            emitter = self._feed.emitter()
+            whole = (start["rows"], end["rows"], began, emitter)
+            return [Rows(*whole, worker) for worker in range(emitter.workers)]
         parts = parallelism(self._feed.hint)
         return [Rows(a, b, began) for a, b in slices(start["rows"], end["rows"], parts)]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
+        emitter = deepcopy(partition.emitter)  # a part may be read again, and by others
         for begin in range(partition.begin, partition.end, _CHUNK):
             end = min(begin + _CHUNK, partition.end)
-            yield self._feed.batch(begin, end, partition.start)
+            rows = self._feed.batch(begin, end, partition.start)
+            if emitter is not None:
+                rows = rows.filter(pa.array(emitter.assign(rows) == partition.worker))
+            yield rows
 
 
 class WorkloadSource(DataSource):

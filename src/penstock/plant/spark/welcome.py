@@ -30,6 +30,8 @@ class Welcome:
     """Runs a job of so many tasks on the executors of a module; returns when it is done."""
     _greetings: dict[str, threading.Thread] = field(default_factory=dict)
     """The job that is under way for a module, or was last."""
+    _greeted: set[str] = field(default_factory=set)
+    """Executors that a job has been sent for."""
     _warm: set[str] = field(default_factory=set)
     """Executors that had proved themselves when we last looked."""
     _closed: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -63,17 +65,19 @@ class Welcome:
             self.actuator.settle(executors)  # the next batch has a part for each of them
         self._warm = warm
         for module, crew in members.items():
-            if any(not executor.is_warm for executor in crew):
-                self._greet(module, len(crew))
+            self._greet(module, {e.id for e in crew if not e.is_warm}, len(crew))
         return all(
             len(crew) >= self.actuator.wanted[module] and all(e.is_warm for e in crew)
             for module, crew in members.items()
         )
 
-    def _greet(self, module: str, tasks: int) -> None:
-        """Send a job, and another when it has missed someone whom Spark knew but did not use."""
+    def _greet(self, module: str, cold: set[str], tasks: int) -> None:
+        """Send a job for newcomers at once, or a batch might give one its first task; and another
+        when it has missed someone whom Spark knew but did not use."""
         under_way = self._greetings.get(module)
-        if under_way is None or not under_way.is_alive():
+        missed = cold and (under_way is None or not under_way.is_alive())
+        if missed or cold - self._greeted:
+            self._greeted |= cold
             job = threading.Thread(target=self.warm_up, args=(module, tasks), daemon=True)
             self._greetings[module] = job
             job.start()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Protocol
 
 
@@ -33,7 +34,26 @@ class PaneLoad:
     rows_squared: float = 0.0
     """The sum of the squares of the workers' rows."""
     parts: int = 0
+    parts_squared: float = 0.0
+    """The sum of the squares of the parts' rows."""
     panes: int = 0
+
+    @classmethod
+    def of(cls, told: Any) -> "PaneLoad":
+        """What was observed in a batch, as Spark hands it out."""
+        return cls(**_known(told))
+
+    @property
+    def part_sizes(self) -> tuple[float, float] | None:
+        """Rows of a part, their mean and standard deviation; None without parts.
+
+        >>> PaneLoad(rows=600, parts=2, parts_squared=200.0**2 + 400.0**2).part_sizes
+        (300.0, 100.0)
+        """
+        if not self.parts:
+            return None
+        mean = self.rows / self.parts
+        return mean, sqrt(max(self.parts_squared / self.parts - mean**2, 0.0))
 
     @property
     def splitting(self) -> float | None:
@@ -71,6 +91,11 @@ class WindowLoad:
     punctuation: float = 0.0
     """Seconds since 1970."""
 
+    @classmethod
+    def of(cls, told: Any) -> "WindowLoad":
+        """What was observed in a batch, as Spark hands it out."""
+        return cls(**_known(told))
+
     def utilisation(self, period: float, slots: int = 1) -> float | None:
         """How busy the slots were in a period.
 
@@ -94,13 +119,13 @@ class Measures:
         panes, windows = told.get(f"{name}_panes"), told.get(f"{name}_windows")
         if panes is None or windows is None:
             return None
-        return cls(panes=PaneLoad(**_known(panes)), windows=WindowLoad(**_known(windows)))
+        return cls(panes=PaneLoad.of(panes), windows=WindowLoad.of(windows))
 
 
 def _known(row: Any) -> dict[str, Any]:
     """The values of a row that has them; counts are whole."""
     values = row.asDict() if hasattr(row, "asDict") else dict(row)
-    exact = ("busy", "slack", "punctuation", "rows_squared")
+    exact = ("busy", "slack", "punctuation", "rows_squared", "parts_squared")
     return {
         name: value if name in exact else int(value)
         for name, value in values.items()

@@ -165,8 +165,9 @@ class _Pile:
 
 def measures() -> list[Column]:
     """What Spark tells of the stage, batch by batch: rows and those set aside, seconds of work, the
-    tasks that did it and the sum of squares of their rows, parts and panes."""
+    tasks that did it and the sum of squares of their rows, parts and that of theirs, and panes."""
     rows = sql.when(sql.col("busy").isNotNull(), sql.col("rows"))
+    size = sql.when(sql.col("payload").isNotNull(), sql.col("rows"))
     pane = sql.when(sql.col("payload").isNotNull(), sql.col("pane"))
     return [
         sql.sum(rows).alias("rows"),
@@ -175,5 +176,6 @@ def measures() -> list[Column]:
         sql.count("busy").alias("tasks"),
         sql.sum(rows.cast("double") * rows).alias("rows_squared"),
         sql.count("payload").alias("parts"),
+        sql.sum(size.cast("double") * size).alias("parts_squared"),
         sql.approx_count_distinct(pane, 0.01).alias("panes"),
     ]

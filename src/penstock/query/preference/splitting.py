@@ -151,6 +151,41 @@ class Owners:
         return owner, self.split.threshold or 0
 
 
+@dataclass(slots=True)
+class PaneEmitter:
+    """Shares out rows among workers by their panes, for a source that every worker reads.
+
+    >>> rows = pa.RecordBatch.from_pydict({"ts": pa.array([1, 2, 3], pa.timestamp("us", "UTC"))})
+    >>> PaneEmitter(Panes(window=10, slide=10), Owners(Split(workers=2, threshold=2))).assign(rows)
+    array([0, 0, 1], dtype=int32)
+    """
+
+    panes: Panes
+    owners: Owners
+    time: str = "ts"
+
+    @property
+    def workers(self) -> int:
+        """How many share the rows."""
+        return self.owners.split.workers
+
+    def assign(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
+        """The worker of each of these rows, which come after those of the call before."""
+        return self.owners.assign(self.panes.of(times(pa.Table.from_batches([rows]), self.time)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneEmission:
+    """Makes the emitter of a batch, by what the file says when the batch begins."""
+
+    panes: Panes
+    splitting: Splitting
+
+    def __call__(self) -> PaneEmitter:
+        """To be copied for every worker."""
+        return PaneEmitter(self.panes, Owners(self.splitting.read()))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
     """For `mapInArrow`: rows with the worker that each goes to, and at the end how they came."""
