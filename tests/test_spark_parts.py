@@ -1,6 +1,7 @@
 """Small parts of the Spark plant, each by itself."""
 
 import itertools
+import queue
 import subprocess
 import sys
 import threading
@@ -107,6 +108,28 @@ def test_newcomers_are_greeted_until_they_run_and_no_longer(tmp_path: Path, miss
     welcome.close()
     assert guests.greeted == [("split", 2)] * (misses + 1)
     assert len(actuator.running(ledger.executors())["split"]) == 2
+
+
+def test_a_newcomer_is_greeted_while_another_is_still_starting(tmp_path: Path) -> None:
+    ledger = Ledger()
+    actuator = Actuator(ledger, {"split": Lane(module="split", profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
+    greeted: queue.Queue[int] = queue.Queue()
+    starting = threading.Event()
+
+    def warm_up(_module: str, tasks: int) -> None:
+        greeted.put(tasks)
+        starting.wait(30)
+
+    welcome = Welcome(actuator, warm_up)
+    actuator.want({"split": 2})
+    first, second = sorted(ledger.granted.items())
+    ledger.granted = {first[0]: replace(first[1], completed_tasks=0)}
+    welcome.expect()
+    assert greeted.get(timeout=30) == 1
+    ledger.granted[second[0]] = replace(second[1], completed_tasks=0)
+    assert greeted.get(timeout=30) == 2
+    starting.set()
+    welcome.close()
 
 
 def chain(*modules: tuple[str, ...]) -> FlowGraph:
