@@ -126,3 +126,17 @@ def test_a_sampling_period_longer_than_a_step_is_refused(
     words = ("--set", "policy={name: fuzzy, sampling: 5s}", "--set", "step=4s")
     assert simulate(tmp_path / "run", *words) == 2
     assert "sampling" in capsys.readouterr().err
+
+
+def test_it_is_said_what_else_of_the_query_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        w
+        for s in ("kind=top-delta", "comparison=1us", "drop_rate=0.05")
+        for w in ("--set", f"query.{s}")
+    ]
+    assert simulate(tmp_path / "run", "--duration", "8s", *words) == 0
+    told = capsys.readouterr().err
+    assert "compares as for skylines of uniform tuples, not of top-delta" in told
+    assert "drop_rate of query is left out" in told

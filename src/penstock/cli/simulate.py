@@ -55,6 +55,7 @@ def _left_out(file: "PipelineFile") -> "Iterator[str]":
     from penstock.plant.twin import keyed_checks, panes_checks
 
     if file.query is not None:
+        yield from file.query.left_out()
         sentence = panes_checks.shortfall(file.graph)
     else:
         beside = left_out(file.interference)

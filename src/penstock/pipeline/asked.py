@@ -1,5 +1,6 @@
 """What a pipeline of preference queries is asked: the `query` of its file."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -51,6 +52,19 @@ class Asked:
     def panes(self) -> Panes:
         """What windows are made of."""
         return Panes(window=round(self.window * 1e6), slide=round(self.slide * 1e6))
+
+    def left_out(self) -> Iterator[str]:
+        """What the twin does not know of the query.
+
+        >>> list(Asked(drop_rate=0.05).left_out())
+        ['the twin drops no tuple on purpose: drop_rate of query is left out']
+        """
+        unlike = [v for v in (self.kind, self.data) if v not in ("skyline", "uniform")]
+        if self.comparison and (unlike or self.tuples):
+            told = " and ".join(unlike) or "recorded tuples"
+            yield f"the twin compares as for skylines of uniform tuples, not of {told}"
+        if self.drop_rate is not None:
+            yield "the twin drops no tuple on purpose: drop_rate of query is left out"
 
     def __post_init__(self) -> None:
         """Refuse what no query could be."""
