@@ -296,6 +296,7 @@ def busy_children(owners: Iterable[int]) -> list[int]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @on_linux
 def test_a_run_on_spark_has_busy_processes_beside_it_and_leaves_none(tmp_path: Path) -> None:
     out = tmp_path / "run"
