@@ -19,10 +19,10 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
-    from penstock.experiment.papers import game, mpc
+    from penstock.experiment.papers import game, mpc, ppq
     from penstock.experiment.reproduction import Reproduction
 
-    Settings = game.Settings | mpc.Settings
+    Settings = game.Settings | mpc.Settings | ppq.Settings
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
 EXAMPLES: Final = """\
@@ -33,13 +33,16 @@ examples:
   penstock reproduce mpc                           all of it: 5 seeds, a few minutes
   penstock reproduce mpc --seeds 1 --workload day
   penstock reproduce mpc --data hft                with the published walk and frequencies
+  penstock reproduce ppq                           all of it: 3 seeds, a few minutes
+  penstock reproduce ppq --data ppq --workload game1
   penstock reproduce game --json --quiet | jq '.claims[] | select(.holds | not)'
 
 papers:
   game    control of a whole flow graph by agents that play a game (Tab. IV and V, Fig. 12 to 17)
   mpc     predictive control of a keyed operator and its clock (Tab. 5 to 7, Fig. 11 to 17)
+  ppq     two levels of control of a preference query (Tab. 4 and 5, Fig. 9 to 18)
 """
-PAPERS: Final = {"game": "repetitions", "mpc": "runs"}
+PAPERS: Final = {"game": "repetitions", "mpc": "runs", "ppq": "runs"}
 """What each paper's work is counted in."""
 RESULTS: Final = "results.json"
 REPORT: Final = "report.html"
@@ -48,23 +51,26 @@ _LEAST_FREE: Final = 20_000_000
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `reproduce` takes."""
-    parser.add_argument("paper", metavar="PAPER", type=something, help="game or mpc")
-    parser.add_argument("--seeds", metavar="N", type=int, help="repetitions (game 100, mpc 5)")
+    parser.add_argument("paper", metavar="PAPER", type=something, help="game, mpc or ppq")
     parser.add_argument(
-        "--steps", metavar="N", type=int, help="control steps of each (game 600, mpc all)"
+        "--seeds", metavar="N", type=int, help="repetitions (game 100, mpc 5, ppq 3)"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=int, help="control steps of each (game 600, mpc and ppq all)"
     )
     parser.add_argument(
         "--workload",
         metavar="W",
         type=something,
         action="append",
-        help="only this one, as often as you like (game: cyclic, trend, rwalk; mpc: rwalk, day)",
+        help="only this one, as often as you like (game: cyclic, trend, rwalk; mpc: rwalk, day; "
+        "ppq: steps, rw, map-1k to map-4k, ss-0.6 to ss-0.8, game1, game2)",
     )
     parser.add_argument(
         "--data",
         metavar="DIR",
         type=something,
-        help="folder of the published workload, in place of a generated one (mpc)",
+        help="folder of the published workloads (mpc: in place of a generated one; ppq: beside)",
     )
     parser.add_argument("--jobs", metavar="N", type=int, help="processes (as many as cores)")
     parser.add_argument(
@@ -121,9 +127,10 @@ def _settings(args: Namespace) -> "Settings":
 
 
 def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
-    from penstock.experiment.papers import game, mpc
+    from penstock.experiment.papers import game, mpc, ppq
 
-    kind = mpc.Settings if paper == "mpc" else game.Settings
+    kinds = {"game": game.Settings, "mpc": mpc.Settings, "ppq": ppq.Settings}
+    kind: type[Settings] = kinds[paper]
     for name in chosen.keys() - {field.name for field in fields(kind)}:
         raise SettingError(f"paper {paper} takes no --{name}, got {chosen[name]!r}; leave it out")
     return kind(**chosen)
@@ -131,11 +138,13 @@ def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
 
 def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
     from penstock.cli.progress import progress
-    from penstock.experiment.papers import game, mpc
+    from penstock.experiment.papers import game, mpc, ppq
 
     with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
         if isinstance(settings, mpc.Settings):
             return mpc.reproduce(settings, tell, clock=perf_counter)
+        if isinstance(settings, ppq.Settings):
+            return ppq.reproduce(settings, tell)
         return game.reproduce(settings, tell)
 
 

@@ -9,8 +9,7 @@ what is best for all.
 ('game', 'Tab. V: cost and completed images')
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +20,7 @@ from penstock.experiment.papers.game_entries import entries
 from penstock.experiment.papers.game_figures import figures
 from penstock.experiment.papers.game_outcome import Outcome, Task, examine
 from penstock.experiment.papers.game_printed import WORKLOADS
-from penstock.experiment.papers.game_runs import Case, play
+from penstock.experiment.papers.game_runs import Case
 from penstock.experiment.papers.game_service import (
     COMPARED,
     ROUNDING,
@@ -31,11 +30,8 @@ from penstock.experiment.papers.game_service import (
 )
 from penstock.experiment.papers.game_tables import tables
 from penstock.experiment.papers.game_workloads import STEP, STEPS
+from penstock.experiment.repeating import Progress, repeat, silent
 from penstock.experiment.reproduction import Reproduction
-from penstock.experiment.workers import spread
-
-Progress = Callable[[int, int], None]
-"""Told how many of how many repetitions are done."""
 
 SEEDS: Final = 100
 OPTIMUM_SEEDS: Final = 20
@@ -63,11 +59,7 @@ class Settings:
                 )
 
 
-def _silent(_done: int, _total: int, /) -> None:
-    """Tell nobody."""
-
-
-def reproduce(settings: Settings, progress: Progress = _silent) -> Reproduction:
+def reproduce(settings: Settings, progress: Progress = silent) -> Reproduction:
     """Repeat the simulation with many seeds, and set its figures beside the paper's."""
     outcomes = run(settings, progress)
     found = entries(outcomes)
@@ -93,16 +85,14 @@ def reproduce(settings: Settings, progress: Progress = _silent) -> Reproduction:
 
 def run(settings: Settings, progress: Progress) -> list[Outcome]:
     """Every repetition, in the same order whatever the number of jobs."""
-    tasks = list(_tasks(settings))
-    if settings.jobs > 1:  # compile the twin once, on disk, and not in every worker
-        play(Case(workload=settings.workloads[0], seed=1, steps=1, strategies=COMPARED))
-    done: dict[int, Outcome] = {}
-    progress(0, len(tasks))
-    with closing(spread(examine, tasks, jobs=settings.jobs)) as results:
-        for index, outcome in results:
-            done[index] = outcome
-            progress(len(done), len(tasks))
-    return [done[index] for index in range(len(tasks))]
+    first = Case(workload=settings.workloads[0], seed=1, steps=1, strategies=COMPARED)
+    return repeat(
+        examine,
+        list(_tasks(settings)),
+        jobs=settings.jobs,
+        progress=progress,
+        compile_with=Task(first),
+    )
 
 
 def _tasks(settings: Settings) -> Iterator[Task]:

@@ -9,8 +9,7 @@ over one to three steps, and by rules and SPL.
 ('mpc', 'Tab. 6: the strategies')
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,16 +27,13 @@ from penstock.experiment.papers.mpc_operator import (
 )
 from penstock.experiment.papers.mpc_outcome import Outcome, Task, examine
 from penstock.experiment.papers.mpc_printed import WORKLOADS
-from penstock.experiment.papers.mpc_runs import QUEUE, Case, play
+from penstock.experiment.papers.mpc_runs import QUEUE, Case
 from penstock.experiment.papers.mpc_search import Clock, efforts
 from penstock.experiment.papers.mpc_strategies import COMPARED, PEAK, SCALE, VARIANTS
 from penstock.experiment.papers.mpc_tables import tables
 from penstock.experiment.papers.mpc_workloads import SECONDS, quotes, shares
+from penstock.experiment.repeating import Progress, repeat, silent
 from penstock.experiment.reproduction import Reproduction
-from penstock.experiment.workers import spread
-
-Progress = Callable[[int, int], None]
-"""Told how many of how many runs are done."""
 
 SEEDS: Final = 5
 
@@ -70,12 +66,8 @@ class Settings:
             shares(self.data)
 
 
-def _silent(_done: int, _total: int, /) -> None:
-    """Tell nobody."""
-
-
 def reproduce(
-    settings: Settings, progress: Progress = _silent, clock: Clock | None = None
+    settings: Settings, progress: Progress = silent, clock: Clock | None = None
 ) -> Reproduction:
     """Repeat the experiments with several seeds, and set their figures beside the paper's.
 
@@ -107,15 +99,13 @@ def reproduce(
 def run(settings: Settings, progress: Progress) -> list[Outcome]:
     """Every run, in the same order whatever the number of jobs."""
     tasks = list(_tasks(settings))
-    if settings.jobs > 1:  # compile the twin once, on disk, and not in every worker
-        play(replace(tasks[0].case, seconds=1))
-    done: dict[int, Outcome] = {}
-    progress(0, len(tasks))
-    with closing(spread(examine, tasks, jobs=settings.jobs)) as results:
-        for index, outcome in results:
-            done[index] = outcome
-            progress(len(done), len(tasks))
-    return [done[index] for index in range(len(tasks))]
+    return repeat(
+        examine,
+        tasks,
+        jobs=settings.jobs,
+        progress=progress,
+        compile_with=Task(replace(tasks[0].case, seconds=1)),
+    )
 
 
 def _tasks(settings: Settings) -> Iterator[Task]:

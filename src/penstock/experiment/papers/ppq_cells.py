@@ -1,0 +1,71 @@
+"""Figures as they stand in a table of ours: the mean, half of its interval, and the paper's."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from penstock.experiment.papers.game_entries import find
+from penstock.experiment.papers.ppq_entries import TOLERANCE, TOLERANCE_OF_TAILS
+from penstock.experiment.reproduction import Entry
+
+Words = Callable[[float], str]
+Rows = list[tuple[str, ...]]
+Wanted = Sequence[tuple[Mapping[str, str], Words]]
+"""Places of entries, and how each is written."""
+
+LEGEND: Final = (
+    f"Ours with its 95 % interval, the paper's in brackets; * is off by more than "
+    f"{100 * TOLERANCE:g} %, or {100 * TOLERANCE_OF_TAILS:g} % for delta and CV."
+)
+
+
+def row(entries: Sequence[Entry], names: tuple[str, ...], wanted: Wanted) -> Rows:
+    """One row; none where nothing of it was played."""
+    cells = [cell(find(entries, **place), words) for place, words in wanted]
+    return [(*names, *cells)] if any(cells) else []
+
+
+def quantities(place: Mapping[str, str], words: Mapping[str, Words]) -> Wanted:
+    """Several quantities of one place."""
+    return [({**place, "quantity": quantity}, write) for quantity, write in words.items()]
+
+
+def cell(entry: Entry | None, words: Words) -> str:
+    """A figure, half of its interval in the same unit, and the paper's.
+
+    >>> from penstock.experiment.interval import interval
+    >>> entry = Entry(where={}, ours=interval([0.014, 0.012]), paper=0.02, tolerance=0.1)
+    >>> cell(entry, percents)
+    '1.30 ±1.27 (2.00)*'
+    """
+    if entry is None:
+        return ""
+    half, paper = entry.ours.half_width, entry.paper
+    shown = words(entry.ours.mean)
+    shown += "" if half is None else f" ±{words(half)}"
+    shown += "" if paper is None else f" ({words(paper)})"
+    return shown + "*" * entry.differs
+
+
+def one(value: float) -> str:
+    """With a digit after the point."""
+    return f"{value:.1f}"
+
+
+def two(value: float) -> str:
+    """With two."""
+    return f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """Of a share, in percent."""
+    return f"{100 * share:.0f}"
+
+
+def tenths(share: float) -> str:
+    """The same with a digit after the point,"""
+    return f"{100 * share:.1f}"
+
+
+def percents(share: float) -> str:
+    """and with two."""
+    return f"{100 * share:.2f}"

@@ -1,0 +1,45 @@
+"""The runs of a paper, one after another or in processes of their own, in the same order.
+
+>>> repeat(abs, [-3, 4], jobs=1)
+[3, 4]
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import TypeVar
+
+from penstock.experiment.workers import spread
+
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many runs are done."""
+
+
+def silent(_done: int, _total: int, /) -> None:
+    """Tell nobody."""
+
+
+def repeat(
+    examine: Callable[[Task], Outcome],
+    tasks: Sequence[Task],
+    *,
+    jobs: int,
+    progress: Progress = silent,
+    compile_with: Task | None = None,
+) -> list[Outcome]:
+    """What comes of each task, in the order of the tasks whatever the number of jobs.
+
+    With several jobs, `compile_with` is a short task that is done first and here: it compiles the
+    twin once, on disk, and not in every worker.
+    """
+    if jobs > 1 and compile_with is not None:
+        examine(compile_with)
+    done: dict[int, Outcome] = {}
+    progress(0, len(tasks))
+    with closing(spread(examine, tasks, jobs=jobs)) as results:
+        for index, outcome in results:
+            done[index] = outcome
+            progress(len(done), len(tasks))
+    return [done[index] for index in range(len(tasks))]
