@@ -19,7 +19,7 @@ from penstock.policy import Fuzzy
 from penstock.workload import parse
 
 RATE, SECONDS, REPEATS, PLAIN_SECONDS = 30_000, 400.0, 5, 10.0
-COSTS = Costs(tuple_time=30e-6, comparison=0.2e-6, task_time=1e-4)
+COSTS = Costs(tuple_time=22e-6, comparison=0.2e-6, task_time=1e-4)
 LIMIT = 20.0
 GRAPH = FlowGraph(
     source="plq",

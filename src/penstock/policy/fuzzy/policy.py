@@ -43,7 +43,7 @@ plq 4 -> 6, wlq 12 -> 15'
     graph: FlowGraph
     setpoint: float = 0.9
     """The load of both stages to aim at."""
-    margin: float = 0.1
+    margin: float = 0.2
     """By how much lower the load is that `inner` aims at. Without it `inner` would undo splits
     until the pane stage has just the load that the rules want to see, however many executors are
     idle, and the rules would never let one go."""
