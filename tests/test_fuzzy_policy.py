@@ -74,21 +74,21 @@ def test_splitting_a_lot_asks_for_more_pane_executors() -> None:
 def test_decides_as_one_step_of_the_controller(
     rho_plq: float, rho_wlq: float, plq: int, wlq: int
 ) -> None:
-    decided = decide(
-        {"load": rho_plq, "splitting": 2.5, "running": plq},
-        {"load": rho_wlq, "running": wlq},
-        pool=59,
+    policy = Fuzzy(in_a_row("plq", "wlq", max_replicas=59), pool=59)
+    decided = policy(
+        seen(
+            plq={"load": rho_plq, "splitting": 2.5, "running": plq},
+            wlq={"load": rho_wlq, "running": wlq},
+        )
     )
     assert degrees(decided) == next_degrees(rho_plq, 2.5, rho_wlq, plq, wlq)
 
 
-def test_reckons_the_load_from_rows_and_their_time_before_it_takes_the_utilisation() -> None:
+def test_reckons_the_load_from_rows_and_their_time_and_not_from_how_busy_a_stage_is() -> None:
     wlq = {"load": 0.9, "running": 4}
     rows = {"arrival_rate": 600.0, "service_time": 0.01, "utilisation": 1.0, "running": 4}
     assert "plq 50 % too slow (load 1.5)" in decide(rows, wlq).why
-    assert (
-        "plq faster than needed (load 0.3)" in decide({"utilisation": 0.3, "running": 4}, wlq).why
-    )
+    assert "load of plq unknown" in decide({"utilisation": 0.3, "running": 4}, wlq).why
 
 
 def test_the_points_of_the_words_can_be_set() -> None:
@@ -102,11 +102,21 @@ def test_the_points_of_the_words_can_be_set() -> None:
 
 
 def test_the_pool_is_what_both_modules_may_have_unless_given() -> None:
-    plq, wlq = {"load": 0.9, "running": 10}, {"load": 1.5, "running": 24}
+    plq, wlq = {"load": 1.5, "running": 15}, {"load": 1.5, "running": 15}
     decided = decide(plq, wlq)
-    assert sum(degrees(decided)) == 40
-    assert decided.why.endswith("plq 10 -> 9, wlq 24 -> 31; the pool of 40 is used up")
-    assert degrees(decide(plq, wlq, pool=59)) == (10, 36)
+    assert degrees(decided) == (19, 20)
+    assert degrees(decide(plq, wlq, pool=30)) == (15, 15)
+    assert decide(plq, wlq, pool=30).why.endswith("; the pool of 30 is used up")
+
+
+def test_what_a_stage_cannot_have_is_for_the_other() -> None:
+    graph = FlowGraph(
+        source="plq",
+        modules=(Module(name="plq", max_replicas=4), Module(name="wlq", max_replicas=2)),
+        streams=(Stream(origin="plq", target="wlq"),),
+    )
+    slow = seen(plq={"load": 1.34, "running": 3}, wlq={"load": 3.0, "running": 2})
+    assert degrees(Fuzzy(graph)(slow)) == (4, 2)
 
 
 @given(LOAD, LOAD, COUNT, COUNT, st.integers(-3, 3), st.integers(-3, 3))
@@ -123,9 +133,9 @@ def test_never_asks_for_more_than_the_pool(
 
 
 def test_executors_of_a_stage_in_doubt_are_not_given_away() -> None:
-    decided = decide({"load": nan, "running": 12}, {"load": 1.5, "running": 27})
-    assert degrees(decided) == (12, 28)
-    assert decided.why.endswith("plq holds at 12, wlq 27 -> 28; the pool of 40 is used up")
+    decided = decide({"load": nan, "running": 12}, {"load": 1.5, "running": 15}, pool=30)
+    assert degrees(decided) == (12, 18)
+    assert decided.why.endswith("plq holds at 12, wlq 15 -> 18; the pool of 30 is used up")
 
 
 def test_executors_that_are_still_to_come_count_as_if_they_worked() -> None:
@@ -137,6 +147,15 @@ def test_executors_that_are_still_to_come_count_as_if_they_worked() -> None:
 def test_a_stage_far_behind_does_not_wait_for_executors_that_are_still_to_come() -> None:
     decided = decide({"load": 4.0, "requested": 6, "running": 4}, {"load": 0.9, "running": 12})
     assert degrees(decided) == (9, 15)
+
+
+def test_executors_to_come_are_kept_while_more_than_a_step_of_work_waits() -> None:
+    coming = {"load": 0.3, "service_time": 0.001, "requested": 2, "running": 1}
+    wlq = {"load": 0.9, "running": 12}
+    assert degrees(decide({**coming, "backlog": 500.0}, wlq)) == (1, 12)
+    decided = decide({**coming, "backlog": 5000.0}, wlq)
+    assert degrees(decided) == (2, 12)
+    assert "1 executor still to come, more than a step of work waiting" in decided.why
 
 
 def test_executors_that_are_still_to_leave_count_as_gone() -> None:
@@ -158,7 +177,7 @@ def test_a_stage_does_without_executors_that_it_no_longer_needs() -> None:
     ("plq", "said"),
     [
         ({"load": nan}, "load of plq is nan, as where no pane was completed"),
-        ({"utilisation": nan}, "load of plq is nan, as where no pane was completed"),
+        ({"utilisation": 0.0}, "load of plq unknown"),
         ({"load": -1.0}, "load of plq is -1, as where no pane was completed"),
         (
             {"load": 1.5, "splitting": nan},
@@ -248,9 +267,12 @@ def test_is_built_from_a_file() -> None:
         ({"setpoint": nan}, "got nan"),
         ({"margin": 0.9}, "margin of policy fuzzy must be 0 up to its setpoint of 0.9, got 0.9"),
         ({"margin": -0.1}, "got -0.1"),
-        ({"sampling": 0.0}, "sampling of policy fuzzy must be above 0s and finite, got 0s"),
+        ({"sampling": 0.0}, "sampling of policy fuzzy must be 1ms or more and finite, got 0s"),
         ({"sampling": inf}, "got infs"),
-        ({"pool": 1}, "pool of policy fuzzy must be 2 or more"),
+        ({"pool": 1}, "pool of policy fuzzy must be 2 or more, the min_replicas of both stages"),
+        ({"fast": (1.0, 3.0)}, "a load of 0.9, the middle of acceptable, must not be wholly fast"),
+        ({"slow": (0.0, 0.1)}, "must not be wholly slow, got 0.1; move the points of slow"),
+        ({"fast": ()}, "fast needs 2 points, got none"),
         ({"fast": (0.9, 0.5)}, "points of fast must be rising numbers of 0 or more, got 0.9, 0.5"),
     ],
 )

@@ -54,7 +54,9 @@ def plans(stages: Iterable[Stage], wanted: Iterable[int], pool: int) -> tuple[Pl
     ['plq holds at 10', 'wlq 45 -> 49']
     """
     both = zip(stages, wanted, strict=True)
-    made = tuple(Plan(stage=s, after=s.degree if s.doubt else after) for s, after in both)
+    made = tuple(
+        Plan(stage=s, after=s.degree if s.doubt or s.keeps(after) else after) for s, after in both
+    )
     over = sum(plan.after for plan in made) - pool
     return tuple(_less(plan, over) if over > 0 and plan.grows else plan for plan in made)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
@@ -11,9 +12,12 @@ from penstock.core.signals import Configuration, Decision, Observation
 from penstock.policy.degrees import in_force
 from penstock.policy.fuzzy.plan import plans
 from penstock.policy.fuzzy.stage import Stage, stage_of
-from penstock.policy.fuzzy.step import next_degrees
+from penstock.policy.fuzzy.step import Bounds, next_degrees
 from penstock.policy.fuzzy.terms import PAPERS, Points, Terms
 from penstock.policy.splitting import SplittingControl
+
+_SHORTEST: Final = 0.001
+"""Seconds of a sampling period; below, looking would be all the work."""
 
 
 @dataclass
@@ -73,9 +77,9 @@ plq 4 -> 6, wlq 12 -> 15'
         self._check_numbers()
         usual = PAPERS.around(self.setpoint)
         self._terms = Terms(
-            fast=self.fast or usual.fast,
-            acceptable=self.acceptable or usual.acceptable,
-            slow=self.slow or usual.slow,
+            fast=usual.fast if self.fast is None else self.fast,
+            acceptable=usual.acceptable if self.acceptable is None else self.acceptable,
+            slow=usual.slow if self.slow is None else self.slow,
             moderate=self.moderate,
             intensive=self.intensive,
         )
@@ -92,7 +96,8 @@ plq 4 -> 6, wlq 12 -> 15'
         if it were acceptable."""
         known = in_force(seen)
         plq, wlq = (
-            stage_of(name, seen.modules.get(name), known.get(name)) for name in self.graph.order()
+            stage_of(name, seen.modules.get(name), known.get(name), seen.step)
+            for name in self.graph.order()
         )
         if isinstance(plq, Stage) and isinstance(wlq, Stage):
             return self._decide(plq, wlq, known)
@@ -107,7 +112,9 @@ plq 4 -> 6, wlq 12 -> 15'
         parts = 1.0 if plq.parts is None else plq.parts
         loads = [self.setpoint if stage.doubt else stage.reckoned for stage in (plq, wlq)]
         wanted = next_degrees(
-            loads[0], parts, loads[1], plq.degree, wlq.degree, pool, terms=self._terms
+            *(loads[0], parts, loads[1], plq.degree, wlq.degree, pool),
+            terms=self._terms,
+            bounds=self._bounds(),
         )
         made = plans((plq, wlq), wanted, pool)
         judged = f"{plq.told(self._terms)}; {wlq.told(self._terms)}"
@@ -119,6 +126,10 @@ plq 4 -> 6, wlq 12 -> 15'
                 f"load:{p.stage.name}": p.expects for p in made if p.changes and isfinite(p.expects)
             },
         )
+
+    def _bounds(self) -> tuple[Bounds, Bounds]:
+        plq, wlq = (self.graph[name] for name in self.graph.order())
+        return (plq.min_replicas, plq.max_replicas), (wlq.min_replicas, wlq.max_replicas)
 
     def _pool(self) -> int:
         if self.pool is not None:
@@ -133,12 +144,14 @@ plq 4 -> 6, wlq 12 -> 15'
                 f"margin of policy fuzzy must be 0 up to its setpoint of {self.setpoint:g}, "
                 f"got {self.margin:g}"
             )
-        if not (isfinite(self.sampling) and self.sampling > 0):
+        if not (isfinite(self.sampling) and self.sampling >= _SHORTEST):
             raise SettingError(
-                f"sampling of policy fuzzy must be above 0s and finite, got {self.sampling:g}s"
+                f"sampling of policy fuzzy must be {1e3 * _SHORTEST:g}ms or more and finite, "
+                f"got {self.sampling:g}s"
             )
-        if self._pool() < 2:
+        fewest = sum(module.min_replicas for module in self.graph.modules)
+        if self._pool() < fewest:
             raise SettingError(
-                f"pool of policy fuzzy must be 2 or more, one executor for each stage, "
+                f"pool of policy fuzzy must be {fewest} or more, the min_replicas of both stages, "
                 f"got {self._pool()}"
             )

@@ -21,6 +21,16 @@ class Stage:
     """Parts that a pane was split into, where that was measured."""
     doubt: str = ""
     """Why it cannot be judged."""
+    behind: float = 0.0
+    """Steps that its executors would take for the rows that wait, where that is known."""
+
+    def keeps(self, after: int) -> bool:
+        """Whether it keeps executors that are still to come rather than take a lower degree.
+
+        >>> Stage(name="plq", load=0.6, degree=2, running=1, behind=1.5).keeps(1)
+        True
+        """
+        return after < self.degree and self.degree > self.running and self.behind > 1
 
     @property
     def reckoned(self) -> float:
@@ -48,7 +58,8 @@ class Stage:
         over = "far " if self.load >= 2 else over
         words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
         panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
-        return f"{self.name} {words} (load {self.load:.3g}){panes}{self._coming()}"
+        waits = ", more than a step of work waiting" if self.behind > 1 else ""
+        return f"{self.name} {words} (load {self.load:.3g}){panes}{self._coming()}{waits}"
 
     def _coming(self) -> str:
         missing = self.degree - self.running
@@ -58,10 +69,12 @@ class Stage:
         return f", {executors} still to {'come' if missing > 0 else 'leave'}"
 
 
-def stage_of(name: str, reading: ModuleReading | None, degree: int | None) -> Stage | str:
+def stage_of(
+    name: str, reading: ModuleReading | None, degree: int | None, step: float
+) -> Stage | str:
     """A module as a stage, or in words why it is none.
 
-    >>> stage_of("plq", ModuleReading(load=1.2), degree=None)
+    >>> stage_of("plq", ModuleReading(load=1.2), degree=None, step=2.5)
     'executors of plq unknown'
     """
     if reading is None:
@@ -76,7 +89,14 @@ def stage_of(name: str, reading: ModuleReading | None, degree: int | None) -> St
         running=reading.running,
         parts=None if doubt else reading.splitting,
         doubt=doubt,
+        behind=_behind(reading, step),
     )
+
+
+def _behind(reading: ModuleReading, step: float) -> float:
+    if reading.backlog is None or reading.service_time is None or not reading.running:
+        return 0.0
+    return reading.backlog * reading.service_time / (reading.running * step)
 
 
 def _doubt(name: str, reading: ModuleReading) -> str:
@@ -92,20 +112,22 @@ def _doubt(name: str, reading: ModuleReading) -> str:
 
 
 def load_of(reading: ModuleReading) -> float | None:
-    """The load of a module: measured, or from its rows and their time, or how busy it is.
+    """The load of a module: measured, or from its rows and their time.
+
+    How busy it is says nothing here: executors without work are idle while panes fill up.
 
     >>> load_of(ModuleReading(load=1.2, utilisation=1.0))
     1.2
     >>> load_of(ModuleReading(arrival_rate=300.0, service_time=0.01, running=2, utilisation=1.0))
     1.5
-    >>> load_of(ModuleReading(utilisation=0.7))
-    0.7
+    >>> load_of(ModuleReading(utilisation=0.7)) is None
+    True
     """
     if reading.load is not None:
         return reading.load
     if reading.arrival_rate is not None and reading.service_time is not None and reading.running:
         return reading.arrival_rate * reading.service_time / reading.running
-    return reading.utilisation
+    return None
 
 
 def _parts(count: float) -> str:

@@ -9,6 +9,8 @@ from penstock.policy.fuzzy.terms import PAPERS, Terms
 
 POOL: Final = 59
 """Workers that the paper's machine has for both stages."""
+Bounds = tuple[int, int]
+"""The fewest workers of a stage, and the most."""
 _STAYS: Final = {1: (0.0, 1.25), 2: (0.563, 1.25), 3: (0.793, 1.17)}
 """Factors from the first up to the second, at which so few workers stay as many: rounding alone
 would let them go back and forth."""
@@ -23,12 +25,14 @@ def next_degrees(
     pool: int = POOL,
     *,
     terms: Terms = PAPERS,
+    bounds: tuple[Bounds, Bounds] | None = None,
 ) -> tuple[int, int]:
     """The next degrees of the pane stage and of the window stage.
 
     `rho_plq` and `rho_wlq` are the loads of the stages: work that came by the work that could have
     been done. `splitting` is the mean number of parts of a pane. `plq` and `wlq` are the workers of
-    the stages, of which there are `pool` in all.
+    the stages, of which there are `pool` in all, and of each stage at least and at most as many as
+    its `bounds` say.
 
     >>> next_degrees(0.9, 1.0, 0.9, plq=4, wlq=12)  # both as they should be
     (4, 12)
@@ -46,7 +50,14 @@ def next_degrees(
     if isnan(rho_plq) or isnan(splitting) or isnan(rho_wlq):
         return int(plq), int(wlq)
     for_plq, for_wlq = factors(rho_plq, splitting, rho_wlq, terms)
-    return _share(_next(plq, for_plq), _next(wlq, for_wlq), pool)
+    wanted = _next(plq, for_plq), _next(wlq, for_wlq)
+    if bounds is not None:  # before they share: what a stage cannot have is for the other
+        wanted = _within(wanted[0], bounds[0]), _within(wanted[1], bounds[1])
+    return _share(*wanted, pool)
+
+
+def _within(degree: int, bounds: Bounds) -> int:
+    return min(max(degree, bounds[0]), bounds[1])
 
 
 def _next(degree: int, factor: float) -> int:

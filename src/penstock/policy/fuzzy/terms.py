@@ -47,6 +47,8 @@ got 0.9, 0.5
         """Refuse points out of order, and numbers that no word is true of."""
         for term in fields(self):
             _check_points(term.name, getattr(self, term.name))
+        _check_order("fast", self.fast[0], self.acceptable)
+        _check_order("slow", -self.slow[-1], tuple(-point for point in self.acceptable))
         _check_overlap("load", "fast", self.fast[-1], "acceptable", self.acceptable[0])
         _check_overlap("load", "acceptable", self.acceptable[-1], "slow", self.slow[0])
         _check_overlap("splitting", "moderate", self.moderate[-1], "intensive", self.intensive[0])
@@ -103,6 +105,14 @@ def _check_points(term: str, points: Points) -> None:
     rising = all(low < high for low, high in pairwise(points))
     if not (rising and all(isfinite(point) and point >= 0 for point in points)):
         raise SettingError(f"the points of {term} must be rising numbers of 0 or more, got {told}")
+
+
+def _check_order(term: str, wholly: float, acceptable: Points) -> None:
+    if wholly > acceptable[1]:
+        raise SettingError(
+            f"a load of {abs(acceptable[1]):g}, the middle of acceptable, must not be wholly "
+            f"{term}, got {abs(wholly):g}; move the points of {term}"
+        )
 
 
 def _check_overlap(of: str, lower: str, end: float, upper: str, begin: float) -> None:
