@@ -103,6 +103,14 @@ def test_the_first_batch_is_judged_by_the_rate_at_which_rows_come() -> None:
     assert Clocked()(panes(0, 400, 400), backlog=200.0, arrival_rate=500.0) == pytest.approx(0.25)
 
 
+def test_a_burst_after_a_pause_came_within_a_trigger() -> None:
+    module = Module(name="plq", service_time=0.001, max_batch=2.0, trigger=2.0)
+    meter = Clocked(LoadMeter.of(module, pane_seconds))
+    meter(panes(0, 500))
+    assert meter(panes(60, 1000)) == pytest.approx(1.0 / 2)
+    assert meter(panes(62, 1000)) == pytest.approx(1.0 / 2)
+
+
 def test_rows_that_wait_count_as_work_that_came() -> None:
     meter = Clocked()
     meter(panes(0, 1000, 1000))

@@ -140,3 +140,14 @@ def test_it_is_said_what_else_of_the_query_is_left_out(
     told = capsys.readouterr().err
     assert "compares as for skylines of uniform tuples, not of top-delta" in told
     assert "drop_rate of query is left out" in told
+
+
+def test_tuples_that_came_too_late_are_told_and_waited_for_no_longer_than_the_file_says(
+    tmp_path: Path,
+) -> None:
+    late = ("--workload", "poisson:500/s", "--duration", "20s", "--set", "source.disorder=10s")
+    assert simulate(tmp_path / "one", *late) == 0
+    assert simulate(tmp_path / "two", *late, "--set", "query.max_slack=1s") == 0
+    patient, hasty = summary(tmp_path / "one"), summary(tmp_path / "two")
+    assert 0 < patient["results"]["late_tuples"] < hasty["results"]["late_tuples"]
+    assert hasty["latency"]["p50"] < patient["latency"]["p50"]

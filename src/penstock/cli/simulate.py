@@ -104,6 +104,7 @@ def _pane_twin(file: "PipelineFile", query: "Asked", settings: dict[str, Any]) -
         splitting=inner_level(file),
         disorder=file.source.disorder,
         slack=query.slack,
+        max_slack=query.max_slack,
         interference=file.interference,
         **settings,
     )

@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Module
+from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.interference import Interference
 from penstock.core.settings import near, option_names, seconds
 from penstock.core.units import format_duration, parse_duration
@@ -24,7 +24,11 @@ from penstock.policy.splitting import check_period
 _STEPS: Final = 30
 """Steps of a run whose duration is not given."""
 _SOME_GRAPH: Final = FlowGraph(
-    source="any", modules=(Module(name="any", service_time=1.0, price=1.0, delay_cost=1.0),)
+    source="any",
+    modules=tuple(
+        Module(name=name, service_time=1.0, price=1.0, delay_cost=1.0) for name in ("any", "other")
+    ),
+    streams=(Stream(origin="any", target="other"),),
 )
 """One that every policy can do with, so that mistakes in settings show beside those of a graph."""
 _BY_MODULE: Final = frozenset({"degrees", "low", "high"})

@@ -62,15 +62,20 @@ class LoadMeter:
     """The work of a batch."""
     longest: float = inf
     """Seconds of work that an executor takes on in a batch, at most."""
+    trigger: float = 0.0
+    """Seconds between batches."""
     _since: float | None = None
-    """When the last batch before these began."""
+    """When the last batch before these began,"""
+    _ended: float = 0.0
+    """and when it ended."""
     _overhead: float = inf
     """Seconds that it took beyond its work."""
 
     @classmethod
     def of(cls, module: Module, seconds: Callable[[Batch], float | None]) -> "LoadMeter":
         """Of a module."""
-        return cls(seconds=seconds, longest=module.rows_a_batch * (module.service_time or 1.0))
+        longest = module.rows_a_batch * (module.service_time or 1.0)
+        return cls(seconds=seconds, longest=longest, trigger=module.trigger)
 
     def __call__(
         self, events: Sequence[Batch], seen: ModuleReading, *, now: float, executors: int = 1
@@ -83,7 +88,8 @@ class LoadMeter:
         batches = [batch for batch in events if not batch.idle and batch.rows]
         if not batches:
             return None
-        since, self._since = self._since, batches[-1].started
+        since = self._came_since(batches[0])
+        self._since, self._ended = batches[-1].started, batches[-1].ended
         taken = sum(batch.rows or 0 for batch in batches)
         came = taken + (seen.backlog or 0.0)
         period = now - since if since is not None else came / (seen.arrival_rate or inf)
@@ -93,6 +99,12 @@ class LoadMeter:
             return None
         room = period * self._share(batches, known)
         return sum(known) * came / taken / room if room > 0 else None
+
+    def _came_since(self, batch: Batch) -> float | None:
+        """Since when the rows of a batch have come: since the one before it began, or after a pause
+        since a trigger ago, for rows that were there before would have been taken before."""
+        paused = 0 < 1.5 * self.trigger < batch.started - self._ended
+        return batch.started - self.trigger if self._since and paused else self._since
 
     def _share(self, batches: Sequence[Batch], work: Sequence[float]) -> float:
         """How much of an executor's time goes to rows, in the longest batches that there may be.

@@ -36,9 +36,11 @@ class Welcome:
     """Executors that had proved themselves when we last looked."""
     _closed: threading.Event = field(default_factory=threading.Event, repr=False)
     _lookout: threading.Thread | None = None
+    _give_up: float = 0.0
 
     def expect(self) -> None:
         """Executors have been asked for: look out for them."""
+        self._give_up = time.monotonic() + _PATIENCE
         if self._lookout is None or not self._lookout.is_alive():
             self._lookout = threading.Thread(target=self._look_out, daemon=True)
             self._lookout.start()
@@ -50,9 +52,8 @@ class Welcome:
             self._lookout.join()
 
     def _look_out(self) -> None:
-        give_up = time.monotonic() + _PATIENCE
         with suppress(Py4JError, OSError):  # the session may end in the middle of a look
-            while time.monotonic() < give_up and not self._closed.wait(_LOOK):
+            while time.monotonic() < self._give_up and not self._closed.wait(_LOOK):
                 if self._greet_newcomers():
                     return
 

@@ -42,16 +42,17 @@ class PaneTwin:
     `disorder` seconds, all delays being as likely. The emitter of the pane stage sends each to the
     worker that owns its pane; with a `splitting` control the least loaded worker becomes the next
     owner after as many tuples as the threshold says, which follows the load in every period of
-    that control. Punctuations (K-slack, beginning with `slack`) close panes. The window stage puts
-    parts into windows and, unless `merging` is off, makes one part of two where workers would be
-    idle. A worker more begins with nothing; one that leaves sends its parts.
+    that control. Punctuations (K-slack, from `slack` up to `max_slack`) close panes. The window
+    stage puts parts into windows and, unless `merging` is off, makes one part of two where workers
+    would be idle. A worker more begins with nothing; one that leaves sends its parts.
 
     What tuples and tasks take is in `costs`: the service times of both modules where it is not
     given. While there is `interference` they take longer. Workers are asked for and start as on
     the other twins; micro-batches are not simulated.
 
     `load` of a reading is the paper's utilisation factor, `latency` is from the end of a window to
-    its result. The same seed and decisions give the same observations.
+    its result; windows without tuples count, too. The same seed and decisions give the same
+    observations.
 
     >>> from penstock.core.graph import Module, Stream
     >>> from penstock.workload import Constant
@@ -85,6 +86,7 @@ class PaneTwin:
         merging: bool = True,
         disorder: float = 0.0,
         slack: float = 0.0,
+        max_slack: float = inf,
         interference: Interference | None = None,
         seed: int = 0,
         arrivals: str = "poisson",
@@ -109,6 +111,7 @@ class PaneTwin:
             panes,
             costs or Costs(tuple_time=pane_stage.service_time, task_time=window_stage.service_time),
             slack=slack,
+            max_slack=max_slack,
             heaviest=heaviest_window(workload, panes, duration, disorder),
             merges=merging,
         )
@@ -157,6 +160,12 @@ class PaneTwin:
     def totals(self) -> PaneTotals:
         """What has happened since the start."""
         return PaneTotals.of(self._state)
+
+    @property
+    def results(self) -> dict[str, int]:
+        """What came out, and what was left out."""
+        totals = self.totals()
+        return {"windows": totals.windows, "late_tuples": totals.dropped}
 
     def windows(self) -> Floats:
         """The end of each window that is done, and when it was done, in that order."""

@@ -42,6 +42,7 @@ def build(
     costs: Costs,
     *,
     slack: float,
+    max_slack: float = inf,
     heaviest: float,
     merges: bool,
 ) -> PaneState:
@@ -70,6 +71,7 @@ def build(
     state.panes["owner"] = NOBODY
     state.ledger["expected"] = -1
     _set_clocks(state, panes, slack)
+    state.clock["max_slack"] = max_slack
     state.clock["active"] = pane_stage.initial_replicas
     state.other["active"] = window_stage.initial_replicas
     state.other["merges"] = merges

@@ -100,7 +100,7 @@ def _punctuate(clock: Any, now: float, stamp: float) -> None:
         clock.delay = max(clock.delay, clock.newest - stamp)
         return
     clock.newest = stamp
-    clock.slack = max(clock.slack, clock.delay)
+    clock.slack = min(max(clock.slack, clock.delay), clock.max_slack)
     clock.delay = 0.0
     if now >= clock.announced + clock.gap:
         clock.punctuation = max(clock.punctuation, clock.newest - clock.slack)

@@ -25,6 +25,7 @@ PANE_CLOCK: Final = np.dtype(
         ("length", "f8"),  # seconds of a pane
         ("newest", "f8"),  # time of the newest tuple
         ("slack", "f8"),  # K: by how much a tuple may be late
+        ("max_slack", "f8"),  # the longest that is waited for a tuple
         ("delay", "f8"),  # the latest tuple since the newest was the newest
         ("punctuation", "f8"),
         ("announced", "f8"),  # when the last punctuation was sent
