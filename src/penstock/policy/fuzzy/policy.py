@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
+from sys import maxsize
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph
+from penstock.core.graph import FlowGraph, Module
 from penstock.core.settings import seconds
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.policy.degrees import in_force
@@ -128,8 +129,14 @@ plq 4 -> 6, wlq 12 -> 15'
         )
 
     def _bounds(self) -> tuple[Bounds, Bounds]:
+        """Of a stage that may have the whole pool, the pool alone is the bound: the rules share it
+        by what both ask for."""
         plq, wlq = (self.graph[name] for name in self.graph.order())
-        return (plq.min_replicas, plq.max_replicas), (wlq.min_replicas, wlq.max_replicas)
+        return self._bounds_of(plq), self._bounds_of(wlq)
+
+    def _bounds_of(self, module: Module) -> Bounds:
+        least, most = module.min_replicas, module.max_replicas
+        return least, most if most < self._pool() else maxsize
 
     def _pool(self) -> int:
         if self.pool is not None:
