@@ -110,7 +110,7 @@ def test_the_pool_is_what_both_modules_may_have_unless_given() -> None:
 
 
 def test_stages_that_may_have_the_whole_pool_share_it_by_what_they_ask_for() -> None:
-    policy = Fuzzy(in_a_row("plq", "wlq", max_replicas=59), pool=59)
+    policy = Fuzzy(in_a_row("plq", "wlq", max_replicas=58), pool=59)
     full = seen(plq={"load": 0.9, "running": 3}, wlq={"load": 2.0, "running": 56})
     assert degrees(policy(full)) == next_degrees(0.9, 1.0, 2.0, 3, 56) == (2, 57)
 

@@ -129,14 +129,14 @@ plq 4 -> 6, wlq 12 -> 15'
         )
 
     def _bounds(self) -> tuple[Bounds, Bounds]:
-        """Of a stage that may have the whole pool, the pool alone is the bound: the rules share it
-        by what both ask for."""
+        """Of a stage that may have all of the pool that the other can do without, the pool alone
+        is the bound: the rules share it by what both ask for."""
         plq, wlq = (self.graph[name] for name in self.graph.order())
-        return self._bounds_of(plq), self._bounds_of(wlq)
+        return self._bounds_of(plq, beside=wlq), self._bounds_of(wlq, beside=plq)
 
-    def _bounds_of(self, module: Module) -> Bounds:
+    def _bounds_of(self, module: Module, *, beside: Module) -> Bounds:
         least, most = module.min_replicas, module.max_replicas
-        return least, most if most < self._pool() else maxsize
+        return least, most if most < self._pool() - beside.min_replicas else maxsize
 
     def _pool(self) -> int:
         if self.pool is not None:
