@@ -56,7 +56,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_newest_window_has_exactly_its_best_tuples(run: Run) -> None:
     numbers = np.arange(FIRST, run.results["rows_fed"])
     late = 0.4 * uniform(numbers, 1)
-    created = ((run.start + (numbers - FIRST) / RATE - late) * 1e6).astype(np.int64)
+    came = load("preference", SETTINGS).workload.times((numbers - FIRST).astype(np.float64))
+    created = ((run.start + came - late) * 1e6).astype(np.int64)
     begin, end = (
         round(datetime.fromisoformat(run.page[edge]).timestamp() * 1e6) for edge in ("start", "end")
     )
