@@ -11,9 +11,8 @@ from penstock.core.errors import SettingError
 from penstock.experiment.interval import Interval
 from penstock.experiment.papers import game_printed as printed
 from penstock.experiment.papers.game import Settings, reproduce, run
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.game_reasons import least_cost, reasons_iv, reasons_v
-from penstock.experiment.reproduction import Entry, Reproduction
+from penstock.experiment.reproduction import Entry, Reproduction, find
 
 SEEDS = 3
 STEPS = 150

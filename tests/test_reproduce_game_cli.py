@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from time import monotonic
 
@@ -16,34 +13,9 @@ from penstock.cli import reproduce
 from penstock.core.errors import FileError, PenstockError, SettingError
 from penstock.experiment.interval import interval, student
 from penstock.experiment.workers import spread
+from tests.reproduce_cli import LONG, WATCHED, arguments, start
 
-LONG = 120
 QUICK = ["game", "--seeds", "2", "--steps", "3", "--workload", "trend", "--jobs", "1", "--quiet"]
-WATCHED = """
-import sys
-from penstock.cli import main
-code = main(sys.argv[1:])
-print(*(name for name in sys.modules if name in ("pyspark", "py4j")), end="", file=sys.stderr)
-sys.exit(code)
-"""
-
-
-def arguments(*words: str) -> Namespace:
-    parser = ArgumentParser()
-    reproduce.add_arguments(parser)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args(words)
-
-
-def start(*command: str, cwd: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        start_new_session=True,
-    )
 
 
 def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(

@@ -10,7 +10,6 @@ import pytest
 from penstock.core.errors import SettingError
 from penstock.experiment.interval import Interval
 from penstock.experiment.papers import mpc_printed as printed
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.mpc import Settings, reproduce, run
 from penstock.experiment.papers.mpc_claims import at_most, claims
 from penstock.experiment.papers.mpc_outcome import Task, examine
@@ -22,7 +21,7 @@ from penstock.experiment.papers.mpc_reasons import (
 )
 from penstock.experiment.papers.mpc_runs import Case
 from penstock.experiment.papers.mpc_strategies import COMPARED, VARIANTS
-from penstock.experiment.reproduction import Entry, Reproduction
+from penstock.experiment.reproduction import Entry, Reproduction, find
 from penstock.experiment.workers import spread
 from penstock.policy.mpc import STRATEGIES
 

@@ -11,7 +11,6 @@ import pytest
 from penstock.core.errors import FileError, SettingError
 from penstock.experiment.papers import ppq_plays as plays
 from penstock.experiment.papers import ppq_printed as printed
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.ppq import Settings, reproduce, run
 from penstock.experiment.papers.ppq_entries import entries
 from penstock.experiment.papers.ppq_outcome import Outcome, Runs, Score, examine
@@ -19,7 +18,7 @@ from penstock.experiment.papers.ppq_query import MARGIN, Setup, costs, policy, s
 from penstock.experiment.papers.ppq_runs import Course, Play, Task
 from penstock.experiment.papers.ppq_streams import FILES, SECONDS, generated, published
 from penstock.experiment.repeating import repeat
-from penstock.experiment.reproduction import Reproduction
+from penstock.experiment.reproduction import Reproduction, find
 from penstock.plant.twin.panes_observing import PaneTotals
 from penstock.policy import Static
 

@@ -1,35 +1,16 @@
 """`penstock reproduce ppq` as a user and a script meet it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import pytest
 
 from penstock.cli import reproduce
 from penstock.core.errors import FileError, PenstockError
+from tests.reproduce_cli import LONG, WATCHED, arguments, check_interruption, check_page, start
 
-LONG = 120
 QUICK = ["ppq", "--seeds", "1", "--steps", "2", "--jobs", "1", "--quiet"]
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "ppq"
-WATCHED = """
-import sys
-from penstock.cli import main
-code = main(sys.argv[1:])
-print(*(name for name in sys.modules if name in ("pyspark", "py4j")), end="", file=sys.stderr)
-sys.exit(code)
-"""
-
-
-def arguments(*words: str) -> Namespace:
-    parser = ArgumentParser()
-    reproduce.add_arguments(parser)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args(words)
 
 
 def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(
@@ -43,11 +24,9 @@ def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(
     for text in ("Tab. 4", "Tab. 5", "Loads of both", "Fig. 10", "Fig. 17", "Fig. 18", "again?"):
         assert text in told.out
     assert not any(line != line.rstrip() or len(line) > 160 for line in told.out.splitlines())
-    page = (out / "report.html").read_text()
-    assert all(name not in page for name in ("http://", "https://", "src=", "href=", "@import"))
-    for number in ("9", "10a", "10b", "14", "15", "17", "18"):
-        assert f"<h2>Fig. {number}: " in page
-    assert page.count('<figure class="plot') == 4 + 2 + 2 + 3 + 1 + 3 + 3
+    check_page(
+        out, figures=("9", "10a", "10b", "14", "15", "17", "18"), plots=4 + 2 + 2 + 3 + 1 + 3 + 3
+    )
 
 
 def test_json_is_one_object_and_needs_no_spark(tmp_path: Path) -> None:
@@ -95,22 +74,4 @@ def test_a_folder_without_data_is_told_of(tmp_path: Path) -> None:
 
 def test_a_signal_ends_the_workers_and_leaves_nothing_behind(tmp_path: Path) -> None:
     words = ["ppq", "--seeds", "40", "--workload", "rw", "--steps", "20", "--jobs", "2"]
-    process = start("-m", "penstock", "reproduce", *words, "--out", "out/a", cwd=tmp_path)
-    assert process.stderr is not None
-    assert process.stderr.readline() == "penstock: 0 of 80 runs done\n"
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
-    out, err = process.communicate(timeout=LONG)
-    assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "penstock: stopped; nothing was written"
-    assert list(tmp_path.iterdir()) == []
-
-
-def start(*command: str, cwd: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        start_new_session=True,
-    )
+    check_interruption(words, 80, tmp_path)

@@ -4,10 +4,12 @@
 [3, 4]
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import TypeVar
 
+from penstock.core.errors import SettingError
+from penstock.core.settings import near
 from penstock.experiment.workers import spread
 
 Task = TypeVar("Task")
@@ -19,6 +21,28 @@ Progress = Callable[[int, int], None]
 
 def silent(_done: int, _total: int, /) -> None:
     """Tell nobody."""
+
+
+def check_amounts(**amounts: int | None) -> None:
+    """Refuse nothing to do.
+
+    >>> check_amounts(seeds=3, steps=0)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: steps must be 1 or more, got 0
+    """
+    for name, amount in amounts.items():
+        if amount is not None and amount < 1:
+            raise SettingError(f"{name} must be 1 or more, got {amount}")
+
+
+def check_workloads(chosen: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse workloads that a paper does not have."""
+    for workload in chosen:
+        if workload not in known:
+            raise SettingError(
+                f"there is no workload {workload!r} in the paper{near(workload, known)}"
+            )
 
 
 def repeat(

@@ -12,7 +12,7 @@ nothing any more.
 False
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -53,6 +53,11 @@ class Entry:
             "tolerance": self.tolerance,
             "differs": self.differs,
         }
+
+
+def find(entries: Iterable[Entry], **where: str) -> Entry | None:
+    """The entry of a place; None where there is none."""
+    return next((e for e in entries if where.items() <= e.where.items()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,16 +35,22 @@ def build_policy(file: PipelineFile) -> Policy:
     return DryRun(policy) if DryRun in guards.values() else policy
 
 
-def inner_level(file: PipelineFile) -> SplittingControl | None:
-    """What splits panes between two decisions of the file's policy; None where it does not.
+def two_levels(file: PipelineFile) -> Fuzzy | None:
+    """The file's policy where it has an inner level between two decisions; None of others.
 
     >>> from penstock.pipeline.file import load
-    >>> inner_level(load("preference")) is None
+    >>> two_levels(load("preference")) is None
     True
     """
     if choose(POLICIES, file.policy.name, of="policy") is not Fuzzy:
         return None
-    return build(Fuzzy, file.policy.settings, of="policy fuzzy", graph=file.graph).inner
+    return build(Fuzzy, file.policy.settings, of="policy fuzzy", graph=file.graph)
+
+
+def inner_level(file: PipelineFile) -> SplittingControl | None:
+    """What splits panes between two decisions; None where they are left as they are."""
+    policy = two_levels(file)
+    return None if policy is None else policy.inner
 
 
 def clamp(policy: Policy, graph: FlowGraph) -> Policy:

@@ -19,15 +19,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType, TimestampType
 
 from penstock.core.panes import Panes
-from penstock.core.settings import choose
 from penstock.pipeline.application import Application, Emission, Operator
 from penstock.pipeline.asked import Asked
-from penstock.pipeline.compose import inner_level
+from penstock.pipeline.compose import two_levels
 from penstock.pipeline.loads import QUERY, PaneMeter, WindowMeter
 from penstock.pipeline.publish import publish
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.tuples import Recorded, Tuples
-from penstock.policy import POLICIES, Fuzzy
 from penstock.query.kernels import load as load_kernels
 from penstock.query.preference import panestage
 from penstock.query.preference.api import plan
@@ -72,11 +70,12 @@ def preference(file: PipelineFile) -> Application:
 def emission_of(file: PipelineFile, panes: Panes) -> Emission | None:
     """How panes go to workers where the policy splits them or keeps them whole; under others an
     executor gets rows that came one after the other, and with them parts of panes."""
-    if choose(POLICIES, file.policy.name, of="policy") is not Fuzzy:
+    policy = two_levels(file)
+    if policy is None:
         return None
     return Emission(
         emitter=lambda splitting: PaneEmission(panes=panes, splitting=splitting),
-        control=inner_level(file),
+        control=policy.inner,
     )
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
 from penstock.experiment.papers.game_claims import claims
 from penstock.experiment.papers.game_entries import entries
 from penstock.experiment.papers.game_figures import figures
@@ -30,7 +28,13 @@ from penstock.experiment.papers.game_service import (
 )
 from penstock.experiment.papers.game_tables import tables
 from penstock.experiment.papers.game_workloads import STEP, STEPS
-from penstock.experiment.repeating import Progress, repeat, silent
+from penstock.experiment.repeating import (
+    Progress,
+    check_amounts,
+    check_workloads,
+    repeat,
+    silent,
+)
 from penstock.experiment.reproduction import Reproduction
 
 SEEDS: Final = 100
@@ -49,14 +53,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse nothing to do, and what there is not."""
-        for name in ("seeds", "steps", "jobs"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        for workload in self.workloads:
-            if workload not in WORKLOADS:
-                raise SettingError(
-                    f"there is no workload {workload!r} in the paper{near(workload, WORKLOADS)}"
-                )
+        check_amounts(seeds=self.seeds, steps=self.steps, jobs=self.jobs)
+        check_workloads(self.workloads, WORKLOADS)
 
 
 def reproduce(settings: Settings, progress: Progress = silent) -> Reproduction:

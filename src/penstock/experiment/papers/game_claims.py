@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.experiment.papers import game_printed as printed
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.game_outcome import Outcome
 from penstock.experiment.papers.game_service import COMPARED, service
-from penstock.experiment.reproduction import Claim, Entry
+from penstock.experiment.reproduction import Claim, Entry, find
 
 GOSSIP_ITERATIONS = 15
 

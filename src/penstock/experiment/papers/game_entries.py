@@ -1,6 +1,6 @@
 """Every figure of Tab. IV and V, ours with its interval beside the paper's."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from penstock.experiment.interval import interval
@@ -23,11 +23,6 @@ def entries(outcomes: Sequence[Outcome]) -> tuple[Entry, ...]:
     fourth = [e for w, found in by_workload.items() for e in _table_iv(w, found)]
     fifth = [e for w, found in by_workload.items() for e in _table_v(w, found)]
     return (*fourth, *fifth)
-
-
-def find(entries: Iterable[Entry], **where: str) -> Entry | None:
-    """The entry of a place; None where there is none."""
-    return next((e for e in entries if where.items() <= e.where.items()), None)
 
 
 def _table_iv(workload: str, outcomes: Sequence[Outcome]) -> Iterator[Entry]:

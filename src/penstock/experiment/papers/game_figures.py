@@ -6,12 +6,11 @@ from typing import Final
 import numpy as np
 
 from penstock.experiment.papers.game_claims import GOSSIP_ITERATIONS
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.game_outcome import Detail, Outcome
 from penstock.experiment.papers.game_printed import MODULES
 from penstock.experiment.papers.game_replay import INCREMENTS, Tuning
 from penstock.experiment.papers.game_service import COMPARED, service
-from penstock.experiment.reproduction import Chart, Entry, Figure, Floats, Line
+from penstock.experiment.reproduction import Chart, Entry, Figure, Floats, Line, find
 
 _NAMES: Final = {"nash": "selfish", "incentive": "cooperative"}
 _LAST_TWO: Final = MODULES[2:]

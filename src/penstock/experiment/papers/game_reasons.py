@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from penstock.experiment.papers import game_printed as printed
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.game_service import COMPARED, SMOOTHING, service
 from penstock.experiment.papers.game_workloads import STEP, STEPS
-from penstock.experiment.reproduction import Entry
+from penstock.experiment.reproduction import Entry, find
 
 _NAMES: Final = {"nash": "selfish", "incentive": "cooperative"}
 

@@ -1,15 +1,14 @@
 """Tab. IV and V as they are shown: ours, and the paper's in brackets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from penstock.experiment.cells import Words, cell
 from penstock.experiment.papers import game_printed as printed
-from penstock.experiment.papers.game_entries import TOLERANCE, TOLERANCE_OF_COUNTS, find
+from penstock.experiment.papers.game_entries import TOLERANCE, TOLERANCE_OF_COUNTS
 from penstock.experiment.papers.game_reasons import reasons_iv, reasons_v
 from penstock.experiment.papers.game_service import COMPARED
-from penstock.experiment.reproduction import Entry, Table
-
-Words = Callable[[float], str]
+from penstock.experiment.reproduction import Entry, Table, find
 
 _PLAYERS: Final = {"nash": "selfish", "incentive": "cooperative", "social": "optimum"}
 _LEGEND: Final = (
@@ -85,44 +84,9 @@ def _rows_v(entries: Sequence[Entry], workload: str) -> list[tuple[str, ...]]:
     return [*rows, ("", "price of stability", "", "", "", stability)]
 
 
-def cell(entry: Entry | None, words: Words) -> str:
-    """A figure, half of its interval, and the paper's.
-
-    >>> from penstock.experiment.interval import interval
-    >>> entry = Entry(where={}, ours=interval([850.0, 860.0]), paper=792.0, tolerance=0.05)
-    >>> cell(entry, _one)
-    '855.0 ±64 (792)*'
-    """
-    if entry is None:
-        return ""
-    half = entry.ours.half_width
-    shown = words(entry.ours.mean)
-    shown += "" if half is None else f" ±{_small(half)}"
-    shown += "" if entry.paper is None else f" ({_short(words(entry.paper))})"
-    return shown + "*" * entry.differs
-
-
-def _small(half: float) -> str:
-    """One digit of what is small, and no fraction of what is not.
-
-    >>> _small(0.00042), _small(0.31), _small(1.94), _small(63.5), _small(0.0)
-    ('0.0004', '0.3', '2', '64', '0')
-    """
-    return f"{half:,.0f}" if half >= 1 else f"{float(f'{half:.1g}'):f}".rstrip("0").rstrip(".")
-
-
 def _one(value: float) -> str:
     return f"{value:.1f}"
 
 
 def _three(value: float) -> str:
     return f"{value:.3f}"
-
-
-def _short(words: str) -> str:
-    """Without noughts that say nothing.
-
-    >>> _short("0.870"), _short("418.0"), _short("1,790")
-    ('0.87', '418', '1,790')
-    """
-    return words.rstrip("0").rstrip(".") if "." in words else words

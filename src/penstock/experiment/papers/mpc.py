@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
 from penstock.experiment.papers.mpc_claims import claims
 from penstock.experiment.papers.mpc_entries import entries
 from penstock.experiment.papers.mpc_figures import figures, is_drawn
@@ -32,7 +30,13 @@ from penstock.experiment.papers.mpc_search import Clock, efforts
 from penstock.experiment.papers.mpc_strategies import COMPARED, PEAK, SCALE, VARIANTS
 from penstock.experiment.papers.mpc_tables import tables
 from penstock.experiment.papers.mpc_workloads import SECONDS, quotes, shares
-from penstock.experiment.repeating import Progress, repeat, silent
+from penstock.experiment.repeating import (
+    Progress,
+    check_amounts,
+    check_workloads,
+    repeat,
+    silent,
+)
 from penstock.experiment.reproduction import Reproduction
 
 SEEDS: Final = 5
@@ -52,15 +56,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse nothing to do, and what there is not."""
-        for name in ("seeds", "steps", "jobs"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingError(f"{name} must be 1 or more, got {value}")
-        for workload in self.workloads:
-            if workload not in WORKLOADS:
-                raise SettingError(
-                    f"there is no workload {workload!r} in the paper{near(workload, WORKLOADS)}"
-                )
+        check_amounts(seeds=self.seeds, steps=self.steps, jobs=self.jobs)
+        check_workloads(self.workloads, WORKLOADS)
         if self.data is not None:
             quotes("rwalk", 1, self.data)
             shares(self.data)

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.mpc_search import Effort
-from penstock.experiment.reproduction import Claim, Entry
+from penstock.experiment.reproduction import Claim, Entry, find
 from penstock.policy.mpc import STRATEGIES
 
 ALIKE: Final = 0.01

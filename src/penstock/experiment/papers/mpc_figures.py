@@ -5,11 +5,10 @@ from typing import Final
 
 import numpy as np
 
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.mpc_outcome import Outcome
 from penstock.experiment.papers.mpc_runs import Course
 from penstock.experiment.papers.mpc_strategies import KEEPS_UP, VARIANTS, Variant
-from penstock.experiment.reproduction import Chart, Entry, Figure, Floats, Line
+from penstock.experiment.reproduction import Chart, Entry, Figure, Floats, Line, find
 from penstock.policy.mpc import STRATEGIES
 
 Courses = dict[tuple[str, str], Course]

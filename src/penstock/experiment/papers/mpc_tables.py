@@ -1,11 +1,10 @@
 """Tab. 5 to 7 as they are shown, and Fig. 12 to 17 in numbers: ours, the paper's in brackets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from penstock.experiment.cells import Words, cell
 from penstock.experiment.papers import mpc_printed as printed
-from penstock.experiment.papers.game_entries import find
-from penstock.experiment.papers.game_tables import cell
 from penstock.experiment.papers.mpc_entries import QUANTITIES, TOLERANCE, TOLERANCE_OF_COUNTS
 from penstock.experiment.papers.mpc_reasons import (
     reasons_5,
@@ -24,10 +23,8 @@ from penstock.experiment.papers.mpc_strategies import (
     VARIANTS,
     Variant,
 )
-from penstock.experiment.reproduction import Entry, Table
+from penstock.experiment.reproduction import Entry, Table, find
 from penstock.policy.mpc import STRATEGIES
-
-Words = Callable[[float], str]
 
 LEGEND: Final = (
     f"Ours with its 95 % interval, the paper's in brackets; * is off by more than "
@@ -59,7 +56,11 @@ def _table_5(entries: Sequence[Entry]) -> Table:
     rows = []
     for horizon in HORIZONS:
         cells = [
-            cell(find(entries, table="5", horizon=str(horizon), search=s, quantity=q), words)
+            cell(
+                find(entries, table="5", horizon=str(horizon), search=s, quantity=q),
+                words,
+                half=words,
+            )
             for s in SEARCHES
             for q, words in (("explored", _whole), ("seconds", _micro))
         ]
@@ -132,7 +133,7 @@ def _power(entries: Sequence[Entry], workloads: Sequence[str]) -> Table:
     ):
         against = "12 replicas at 2 GHz" if quantity == "share saved" else "the same without clocks"
         place = {"table": "5.3.2", "strategy": strategy, "quantity": quantity}
-        cells = [cell(find(entries, workload=w, **place), words) for w in workloads]
+        cells = [cell(find(entries, workload=w, **place), words, half=words) for w in workloads]
         rows.append((strategy, f"{quantity}, against {against}", *cells))
     return Table(
         title="Section 5.3.2: what clocks save, without switching cost (modelled)",

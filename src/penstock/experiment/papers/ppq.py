@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
 from penstock.experiment.papers.ppq_claims import claims
 from penstock.experiment.papers.ppq_entries import entries
 from penstock.experiment.papers.ppq_figures import figures
@@ -24,7 +22,13 @@ from penstock.experiment.papers.ppq_query import COMPARISON, MARGIN, POOL, SAMPL
 from penstock.experiment.papers.ppq_runs import Task
 from penstock.experiment.papers.ppq_streams import FILES, published
 from penstock.experiment.papers.ppq_tables import tables
-from penstock.experiment.repeating import Progress, repeat, silent
+from penstock.experiment.repeating import (
+    Progress,
+    check_amounts,
+    check_workloads,
+    repeat,
+    silent,
+)
 from penstock.experiment.reproduction import Reproduction
 
 SEEDS: Final = 3
@@ -44,15 +48,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse nothing to do, and what there is not."""
-        for name in ("seeds", "steps", "jobs"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingError(f"{name} must be 1 or more, got {value}")
-        for workload in self.workloads:
-            if workload not in WORKLOADS:
-                raise SettingError(
-                    f"there is no workload {workload!r} in the paper{near(workload, WORKLOADS)}"
-                )
+        check_amounts(seeds=self.seeds, steps=self.steps, jobs=self.jobs)
+        check_workloads(self.workloads, WORKLOADS)
         if self.data is not None:
             for workload in FILES.keys() & set(self.workloads):
                 published(workload, self.data)

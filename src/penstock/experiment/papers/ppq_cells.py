@@ -1,13 +1,12 @@
 """Figures as they stand in a table of ours: the mean, half of its interval, and the paper's."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from penstock.experiment.papers.game_entries import find
+from penstock.experiment.cells import Words, cell
 from penstock.experiment.papers.ppq_entries import TOLERANCE, TOLERANCE_OF_TAILS
-from penstock.experiment.reproduction import Entry
+from penstock.experiment.reproduction import Entry, find
 
-Words = Callable[[float], str]
 Rows = list[tuple[str, ...]]
 Wanted = Sequence[tuple[Mapping[str, str], Words]]
 """Places of entries, and how each is written."""
@@ -20,30 +19,13 @@ LEGEND: Final = (
 
 def row(entries: Sequence[Entry], names: tuple[str, ...], wanted: Wanted) -> Rows:
     """One row; none where nothing of it was played."""
-    cells = [cell(find(entries, **place), words) for place, words in wanted]
+    cells = [cell(find(entries, **place), words, half=words) for place, words in wanted]
     return [(*names, *cells)] if any(cells) else []
 
 
 def quantities(place: Mapping[str, str], words: Mapping[str, Words]) -> Wanted:
     """Several quantities of one place."""
     return [({**place, "quantity": quantity}, write) for quantity, write in words.items()]
-
-
-def cell(entry: Entry | None, words: Words) -> str:
-    """A figure, half of its interval in the same unit, and the paper's.
-
-    >>> from penstock.experiment.interval import interval
-    >>> entry = Entry(where={}, ours=interval([0.014, 0.012]), paper=0.02, tolerance=0.1)
-    >>> cell(entry, percents)
-    '1.30 ±1.27 (2.00)*'
-    """
-    if entry is None:
-        return ""
-    half, paper = entry.ours.half_width, entry.paper
-    shown = words(entry.ours.mean)
-    shown += "" if half is None else f" ±{words(half)}"
-    shown += "" if paper is None else f" ({words(paper)})"
-    return shown + "*" * entry.differs
 
 
 def one(value: float) -> str:

@@ -6,8 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from penstock.experiment.papers.game_entries import find
-from penstock.experiment.reproduction import Entry
+from penstock.experiment.reproduction import Entry, find
 
 ALIKE: Final = 0.02
 """Share under which a difference of two means is none."""

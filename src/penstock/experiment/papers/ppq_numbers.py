@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from penstock.experiment.cells import cell
 from penstock.experiment.papers import ppq_plays as plays
 from penstock.experiment.papers import ppq_printed as printed
-from penstock.experiment.papers.game_entries import find
 from penstock.experiment.papers.ppq_cells import (
     LEGEND,
     Rows,
-    cell,
     one,
     percent,
     percents,
@@ -37,7 +36,7 @@ from penstock.experiment.papers.ppq_reasons import (
     reasons_of_margins,
 )
 from penstock.experiment.papers.ppq_streams import PHASES
-from penstock.experiment.reproduction import Entry, Table
+from penstock.experiment.reproduction import Entry, Table, find
 
 
 def numbers(entries: Sequence[Entry]) -> Iterator[Table]:
@@ -107,7 +106,7 @@ def _merging(entries: Sequence[Entry]) -> Table:
     rows: Rows = []
     for name in MERGES.values():
         rows += row(entries, (name,), quantities({"table": "12", "tasks": name}, words))
-    if less := cell(find(entries, table="12", quantity="less idle"), percent):
+    if less := cell(find(entries, table="12", quantity="less idle"), percent, half=percent):
         rows.append(("lower with merges by, %", "", "", less, ""))
     return Table(
         title="Fig. 12 and 13 in numbers: tasks that merge (map-1k)",

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from penstock.experiment.cells import Words
 from penstock.experiment.papers import ppq_printed as printed
-from penstock.experiment.papers.ppq_cells import LEGEND, Words, one, percents, quantities, row, two
+from penstock.experiment.papers.ppq_cells import LEGEND, one, percents, quantities, row, two
 from penstock.experiment.papers.ppq_entries import LOADS, SOURCES, SUMMARY, TABLES
 from penstock.experiment.papers.ppq_numbers import numbers
 from penstock.experiment.papers.ppq_outcome import START
