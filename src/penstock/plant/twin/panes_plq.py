@@ -140,7 +140,7 @@ def _close(state: Any, now: float) -> None:
     clock.parts += pane.parts
     clock.closed += 1
     clock.oldest += 1
-    pane.owner, pane.tuples, pane.parts = NOBODY, 0, 0
+    pane.owner, pane.parts = NOBODY, 0
 
 
 @inlined
@@ -175,7 +175,6 @@ def _schedule(state: Any, now: float, number: int) -> None:
         pane.parts += 1
     _enqueue(state, w, now, state.counts[place, w])
     state.counts[place, w] += 1
-    pane.tuples += 1
 
 
 @inlined

@@ -63,7 +63,7 @@ WORKER: Final = np.dtype(
 
 TUPLE: Final = np.dtype([("done", "f8"), ("service", "f8"), ("next", "i8")])
 
-PANE: Final = np.dtype([("owner", "i8"), ("tuples", "i8"), ("parts", "i8")])
+PANE: Final = np.dtype([("owner", "i8"), ("parts", "i8")])
 
 RESULT: Final = np.dtype([("at", "f8"), ("turn", "i8"), ("pane", "i8"), ("tuples", "i8")])
 
