@@ -22,12 +22,15 @@ from penstock.core.signals import (
     ModuleReading,
     Observation,
     Power,
+    RegionReading,
+    Request,
     Tick,
 )
 from penstock.record import RunSettings, SloCheck, Summary, tick_from_json, tick_to_json
 from penstock.record.codec import dumps
 from penstock.record.economy import ModuleEconomy
 from penstock.record.energy import Energy
+from penstock.record.regions import RegionUse, RequestCount
 from penstock.record.settings import settings_from_json
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -56,7 +59,27 @@ def readings(number: st.SearchStrategy[float]) -> st.SearchStrategy[ModuleReadin
     )
 
 
-configurations = st.builds(Configuration, degrees=st.dictionaries(names, counts, max_size=3))
+by_name = st.dictionaries(names, counts, max_size=3)
+configurations = st.builds(Configuration, degrees=by_name, nodes=by_name)
+requests = st.builds(
+    Request,
+    level=names,
+    manager=names,
+    change=st.integers(),
+    why=texts,
+    granted=st.booleans(),
+    answer=texts,
+)
+
+
+def regions(number: st.SearchStrategy[float]) -> st.SearchStrategy[RegionReading]:
+    whole = ("nodes", "idle", "free", "replicas", "unmet", "wanted", "requested")
+    return st.builds(
+        RegionReading,
+        **{name: st.none() | counts for name in whole},
+        utilisation=st.none() | number,
+        trouble=st.none() | texts,
+    )
 
 
 def ticks(number: st.SearchStrategy[float]) -> st.SearchStrategy[Tick]:
@@ -66,6 +89,7 @@ def ticks(number: st.SearchStrategy[float]) -> st.SearchStrategy[Tick]:
         step=numbers,
         modules=st.dictionaries(names, readings(number), max_size=3),
         latency=st.none() | latencies(number),
+        regions=st.dictionaries(names, regions(number), max_size=3),
     )
     decided = st.builds(
         Decision,
@@ -73,6 +97,7 @@ def ticks(number: st.SearchStrategy[float]) -> st.SearchStrategy[Tick]:
         why=texts,
         proposed=st.none() | configurations,
         expects=st.dictionaries(names, number, max_size=3),
+        requests=st.lists(requests, max_size=3).map(tuple),
     )
     return st.builds(Tick, seen=seen, decided=decided, asked=st.none() | configurations)
 
@@ -154,14 +179,16 @@ def test_a_line_has_the_shape_that_others_script_against() -> None:
             "latency": {"p50": 0.1, "p95": 0.2, "p99": 0.3},
             "frequency": None,
             "power": None,
+            "regions": {},
         },
         "decided": {
-            "configuration": {"degrees": {"count": 2}, "frequency": None},
+            "configuration": {"degrees": {"count": 2}, "frequency": None, "nodes": {}},
             "why": "busy",
-            "proposed": {"degrees": {"count": 4}, "frequency": None},
+            "proposed": {"degrees": {"count": 4}, "frequency": None, "nodes": {}},
             "expects": {"utilisation:count": 0.5},
+            "requests": [],
         },
-        "asked": {"degrees": {"count": 2}, "frequency": None},
+        "asked": {"degrees": {"count": 2}, "frequency": None, "nodes": {}},
     }
 
 
@@ -170,6 +197,7 @@ def test_a_line_has_the_shape_that_others_script_against() -> None:
     [
         *(Tick, Observation, ModuleReading, Latency, Decision, Configuration),
         *(RunSettings, FlowGraph, Stream, Summary, SloCheck, Energy, Power, ModuleEconomy),
+        *(RegionReading, Request, RegionUse, RequestCount),
     ],
 )
 def test_the_page_about_the_folder_names_every_field(kind: Any) -> None:
@@ -218,6 +246,7 @@ def test_fields_of_a_later_penstock_are_left_aside() -> None:
         (("seen", "modules", "count", "running"), True, "count.running must be a whole number"),
         (("decided", "why"), 7, "decided.why must be a text, got 7"),
         (("asked",), 3, "asked must be an object, got 3"),
+        (("decided", "requests"), [{}], r"decided.requests.0.\w+ is missing"),
     ],
 )
 def test_a_wrong_field_is_named(path: tuple[str, ...], value: object, message: str) -> None:

@@ -20,8 +20,8 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.loop import control
 from penstock.core.roles import Plant
 from penstock.core.signals import Configuration, Decision, Observation
+from penstock.model.compiling import entry
 from penstock.plant.twin import Twin
-from penstock.plant.twin.compiling import entry
 
 Array = NDArray[np.float64]
 

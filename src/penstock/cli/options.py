@@ -10,22 +10,39 @@ POLICIES: Final = (
     "incentive",
     "mpc",
     "nash",
+    "q-learning",
+    "rl",
     "rules",
     "social",
     "spl",
     "static",
     "threshold",
+    "warm-start",
 )
 """Their names, as `penstock.policy` has them; its own list would take numpy to import."""
 
+REGION_POLICIES: Final = ("rl", "simple", "static")
+"""Their names, as `penstock.policy.regions` has them."""
+
+_WITH_REGIONS: Final = {"wordcount": "wordcount-regions"}
+"""Built-in pipelines that there are with regions as well."""
+
 _SHORTCUTS: Final = {
     "policy": ("NAME", ", ".join(POLICIES)),
+    "infrastructure": (
+        "NAME",
+        f"what decides about the nodes of regions: {', '.join(REGION_POLICIES)}; with wordcount, "
+        "wordcount-regions is run",
+    ),
     "workload": ("W", "constant:300/s, daily:60/s..420/s, trace:FILE, ..."),
     "duration": ("D", "how long, such as 5m"),
     "step": ("D", "time between two decisions, such as 2s"),
     "seed": ("N", "the same seed brings the same rows"),
 }
 """Options that stand for `--set` of the section of that name, with their value and meaning."""
+
+_SET: Final = {"infrastructure": "infrastructure.policy"}
+"""What those options set whose section has another name."""
 
 
 def something(text: str) -> str:
@@ -66,12 +83,24 @@ def add_set(parser: ArgumentParser) -> None:
     )
 
 
+def pipeline(args: Namespace) -> str:
+    """The pipeline that was asked for: the one with regions, where its nodes are decided about.
+
+    >>> pipeline(Namespace(pipeline="wordcount", infrastructure="rl"))
+    'wordcount-regions'
+    >>> pipeline(Namespace(pipeline="wordcount", infrastructure=None))
+    'wordcount'
+    """
+    given = str(args.pipeline)
+    return given if args.infrastructure is None else _WITH_REGIONS.get(given, given)
+
+
 def overrides(args: Namespace) -> list[str]:
     """What the options change about the file, in the order in which it is applied.
 
     >>> overrides(Namespace(policy="static", step=None, set=["seed=2"], dry_run=True))
     ['policy=static', 'seed=2', 'guards+=dry-run']
     """
-    given = {name: getattr(args, name, None) for name in _SHORTCUTS}
-    shortcuts = [f"{name}={value}" for name, value in given.items() if value is not None]
+    given = {_SET.get(name, name): getattr(args, name, None) for name in _SHORTCUTS}
+    shortcuts = [f"{key}={value}" for key, value in given.items() if value is not None]
     return [*shortcuts, *args.set, *(["guards+=dry-run"] if args.dry_run else [])]

@@ -19,10 +19,10 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
-    from penstock.experiment.papers import game, mpc, ppq
+    from penstock.experiment.papers import e2df, game, mpc, ppq
     from penstock.experiment.reproduction import Reproduction
 
-    Settings = game.Settings | mpc.Settings | ppq.Settings
+    Settings = e2df.Settings | game.Settings | mpc.Settings | ppq.Settings
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
 EXAMPLES: Final = """\
@@ -35,14 +35,17 @@ examples:
   penstock reproduce mpc --data hft                with the published walk and frequencies
   penstock reproduce ppq                           all of it: 3 seeds, a few minutes
   penstock reproduce ppq --data ppq --workload game1
+  penstock reproduce e2df                          all of it: 5 seeds, a few minutes
+  penstock reproduce e2df --seeds 1 --steps 14400  ten days, without the paper's figures
   penstock reproduce game --json --quiet | jq '.claims[] | select(.holds | not)'
 
 papers:
   game    control of a whole flow graph by agents that play a game (Tab. IV and V, Fig. 12 to 17)
   mpc     predictive control of a keyed operator and its clock (Tab. 5 to 7, Fig. 11 to 17)
   ppq     two levels of control of a preference query (Tab. 4 and 5, Fig. 9 to 18)
+  e2df    operators and nodes in regions, with policies that learn (Tab. 1 and 2, Fig. 4 to 7)
 """
-PAPERS: Final = {"game": "repetitions", "mpc": "runs", "ppq": "runs"}
+PAPERS: Final = {"game": "repetitions", "mpc": "runs", "ppq": "runs", "e2df": "runs"}
 """What each paper's work is counted in."""
 RESULTS: Final = "results.json"
 REPORT: Final = "report.html"
@@ -51,12 +54,15 @@ _LEAST_FREE: Final = 20_000_000
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `reproduce` takes."""
-    parser.add_argument("paper", metavar="PAPER", type=something, help="game, mpc or ppq")
+    parser.add_argument("paper", metavar="PAPER", type=something, help="game, mpc, ppq or e2df")
     parser.add_argument(
-        "--seeds", metavar="N", type=int, help="repetitions (game 100, mpc 5, ppq 3)"
+        "--seeds", metavar="N", type=int, help="repetitions (game 100, mpc 5, ppq 3, e2df 5)"
     )
     parser.add_argument(
-        "--steps", metavar="N", type=int, help="control steps of each (game 600, mpc and ppq all)"
+        "--steps",
+        metavar="N",
+        type=int,
+        help="control steps of each (game 600, e2df 100,000 minutes, mpc and ppq all)",
     )
     parser.add_argument(
         "--workload",
@@ -127,24 +133,32 @@ def _settings(args: Namespace) -> "Settings":
 
 
 def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
-    from penstock.experiment.papers import game, mpc, ppq
+    from penstock.experiment.papers import e2df, game, mpc, ppq
 
-    kinds = {"game": game.Settings, "mpc": mpc.Settings, "ppq": ppq.Settings}
-    kind: type[Settings] = kinds[paper]
-    for name in chosen.keys() - {field.name for field in fields(kind)}:
-        raise SettingError(f"paper {paper} takes no --{name}, got {chosen[name]!r}; leave it out")
+    kinds = {"game": game, "mpc": mpc, "ppq": ppq, "e2df": e2df}
+    kind: type[Settings] = kinds[paper].Settings
+    for name in sorted(chosen.keys() - {field.name for field in fields(kind)}):
+        option, given = _as_typed(name, chosen[name])
+        raise SettingError(f"paper {paper} takes no --{option}, got {given!r}; leave it out")
     return kind(**chosen)
+
+
+def _as_typed(name: str, value: Any) -> tuple[str, Any]:
+    """A setting as its option has it."""
+    return ("workload", value[0]) if name == "workloads" else (name, value)
 
 
 def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
     from penstock.cli.progress import progress
-    from penstock.experiment.papers import game, mpc, ppq
+    from penstock.experiment.papers import e2df, game, mpc, ppq
 
     with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
         if isinstance(settings, mpc.Settings):
             return mpc.reproduce(settings, tell, clock=perf_counter)
         if isinstance(settings, ppq.Settings):
             return ppq.reproduce(settings, tell)
+        if isinstance(settings, e2df.Settings):
+            return e2df.reproduce(settings, tell)
         return game.reproduce(settings, tell)
 
 

@@ -3,13 +3,15 @@
 import os
 from argparse import ArgumentParser, Namespace
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.options import add_run_options, overrides
+from penstock.cli.options import add_run_options, overrides, pipeline
 from penstock.cli.output import say
 
 if TYPE_CHECKING:
     from penstock.core.roles import Plant
+    from penstock.pipeline.file import PipelineFile
     from penstock.record import RunFolder
 
 HELP: Final = "run a pipeline on Spark, on a cluster of its own or on yours"
@@ -19,6 +21,7 @@ examples:
   penstock run wordcount --workload daily:60/s..420/s,period=2m --duration 5m
   penstock run trading --duration 2m
   penstock run preference --set query.kind=top-delta
+  penstock run wordcount --infrastructure rl --policy rl
   penstock run wordcount --policy static --set policy.degrees=2 --out runs/static
   penstock run my.yaml --master spark://host:7077
   penstock run my.yaml --master yarn --conf spark.yarn.queue=streams --dry-run
@@ -48,18 +51,20 @@ def execute(args: Namespace) -> int:
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
 
-    file = load(args.pipeline, overrides(args), conf=args.conf, to_run=True)
+    file = load(pipeline(args), overrides(args), conf=args.conf, to_run=True)
     _hush_libraries()
 
-    from penstock.pipeline.interference import elsewhere
+    from penstock.pipeline import interference, regions_on_spark
     from penstock.pipeline.launch import check_start
 
     check_start(file, args.master)
-    if (doubt := elsewhere(file.interference, args.master)) is not None:
+    if (doubt := interference.elsewhere(file.interference, args.master)) is not None:
         say(doubt)
+    if (doubt := regions_on_spark.elsewhere(file, args.master)) is not None:
+        say(doubt)
+        file = replace(file, infrastructure=None)
 
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":
-        from penstock.pipeline.interference import beside
         from penstock.pipeline.launch import open_spark
 
         opened = open_spark(
@@ -69,11 +74,19 @@ def execute(args: Namespace) -> int:
             duration=file.duration,
             on_progress=folder.write_progress,
         )
-        return beside(opened, file.interference, lasts=file.duration)
+        return interference.beside(opened, file.interference, lasts=file.duration)
 
-    on = args.master or f"a cluster of {file.cluster.workers} workers"
+    on = args.master or _own_cluster(file)
     note = f"starting {file.name} on {on}, which takes a moment"
     return conduct(args, file, plant="spark", opener=opener, note=note)
+
+
+def _own_cluster(file: "PipelineFile") -> str:
+    if file.infrastructure is None:
+        return f"a cluster of {file.cluster.workers} workers"
+    regions = file.infrastructure.places.regions
+    nodes, count = sum(region.initial_nodes for region in regions), len(regions)
+    return f"a cluster of {nodes} node{'s' * (nodes != 1)} in {count} region{'s' * (count != 1)}"
 
 
 def _hush_libraries() -> None:

@@ -45,7 +45,7 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
         if outcome.stopped_by:
             steps = f"{len(outcome.ticks)} steps"
             say(f"stopped by {outcome.stopped_by.name} after {steps}; writing what there is")
-        written = _finish(file, folder, outcome)
+        written = _finish(file, policy, folder, outcome)
     return tell(args, outcome, settings, written)
 
 
@@ -105,8 +105,9 @@ def _drive(
     return outcome
 
 
-def _finish(file: "PipelineFile", folder: "RunFolder", outcome: Outcome) -> Written:
-    """Write the summary and the report of what ran."""
+def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: Outcome) -> Written:
+    """Write what was learned, the summary and the report of what ran."""
+    from penstock.policy.learning.saved import learned
     from penstock.record import summarise
     from penstock.report import write_report
 
@@ -115,6 +116,7 @@ def _finish(file: "PipelineFile", folder: "RunFolder", outcome: Outcome) -> Writ
     )
     summary = replace(summary, results=outcome.results)
     try:
+        folder.write_learned(learned(policy))
         folder.finish(summary)
         return Written(folder=folder.path, report=write_report(folder.path), summary=summary)
     except FileError:

@@ -4,12 +4,14 @@ from argparse import ArgumentParser, Namespace
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.options import add_run_options, overrides
+from penstock.cli.options import add_run_options, overrides, pipeline
 from penstock.cli.output import say
+from penstock.core.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from penstock.core.regions import Infrastructure
     from penstock.core.roles import Plant
     from penstock.pipeline.asked import Asked
     from penstock.pipeline.file import PipelineFile
@@ -23,6 +25,7 @@ examples:
   penstock simulate trading --set policy.strategy=th-power
   penstock simulate wordcount --policy static --set policy.degrees=4 --seed 7
   penstock simulate preference --policy fuzzy --workload map:1000
+  penstock simulate wordcount --infrastructure rl --policy rl --duration 1h
   penstock simulate graph.yaml --json --quiet | jq .executor_seconds_total
 """
 
@@ -37,7 +40,7 @@ def execute(args: Namespace) -> int:
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
 
-    file = load(args.pipeline, overrides(args))
+    file = load(pipeline(args), overrides(args))
     for sentence in _left_out(file):
         say(sentence)
 
@@ -51,10 +54,14 @@ def execute(args: Namespace) -> int:
 
 def _left_out(file: "PipelineFile") -> "Iterator[str]":
     """What the twin does not know of the pipeline."""
+    from penstock.pipeline import regions_told
     from penstock.pipeline.interference import left_out
     from penstock.plant.twin import keyed_checks, panes_checks
 
-    if file.query is not None:
+    if file.infrastructure is not None:
+        yield from regions_told.out_of_reach(file)
+        sentence = regions_told.left_out(file)
+    elif file.query is not None:
         yield from file.query.left_out()
         sentence = panes_checks.shortfall(file.graph)
     else:
@@ -66,22 +73,31 @@ def _left_out(file: "PipelineFile") -> "Iterator[str]":
 
 
 def _twin(file: "PipelineFile") -> "Plant":
-    """The twin of a preference query or of a module with keys, where there is one, or else of the
-    whole graph."""
+    """The twin of regions, of a preference query or of a module with keys, where there is one, or
+    else of the whole graph."""
     from penstock.plant.twin import KeyedTwin, Twin
     from penstock.workload import drawn
 
-    settings: dict[str, Any] = {
-        "step": file.step,
-        "duration": file.duration,
-        "seed": file.seed,
-        "arrivals": "even" if drawn(file.workload) else "poisson",
-    }
+    settings: dict[str, Any] = {"step": file.step, "duration": file.duration, "seed": file.seed}
+    if file.infrastructure is not None:
+        return _region_twin(file, file.infrastructure.places, settings)
+    settings["arrivals"] = "even" if drawn(file.workload) else "poisson"
     if file.query is not None:
         return _pane_twin(file, file.query, settings)
     if any(module.keys for module in file.graph.modules):
         return KeyedTwin(file.graph, file.workload, **settings, **_clock(file))
     return Twin(file.graph, file.workload, **settings)
+
+
+def _region_twin(
+    file: "PipelineFile", places: "Infrastructure", settings: dict[str, Any]
+) -> "Plant":
+    from penstock.pipeline.regions_told import refusal
+    from penstock.plant.twin.regions import RegionTwin
+
+    if (why := refusal(file)) is not None:
+        raise SettingError(why)
+    return RegionTwin(file.graph, places, file.workload, **settings)
 
 
 def _pane_twin(file: "PipelineFile", query: "Asked", settings: dict[str, Any]) -> "Plant":

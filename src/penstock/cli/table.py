@@ -11,9 +11,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
+from penstock.cli import regions
 from penstock.cli.view import processors
 from penstock.cli.words import UNKNOWN, duration, executors, number, p95, percent
 from penstock.core.signals import ModuleReading, Tick
+from penstock.record.acts import nodes_in_force
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
@@ -71,19 +73,27 @@ class Table:
         """All that there is to see now."""
         if self.newest is None:
             return Text(self.text, style="dim")
-        return Group(self._modules(self.newest), self._progress(self.newest), self._decisions())
+        regions = [self._regions(self.newest)] if self.newest.seen.regions else []
+        above = Group(self._modules(self.newest), *regions, self._progress(self.newest))
+        return Group(above, self._decisions(self._room(above)))
+
+    def _room(self, above: RenderableType) -> int:
+        """Lines that are left below."""
+        return self.live.console.height - self._lines(above) - 1
+
+    def _lines(self, shown: RenderableType) -> int:
+        return len(self.live.console.render_lines(shown, pad=False))
 
     def _modules(self, tick: Tick) -> RenderableType:
         rows = [(name, *cells(module)) for name, module in tick.seen.modules.items()]
-        shown = fitting(rows, self.live.console.width)
-        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for index in shown:
-            header = _COLUMNS[index]
-            least = max(len(word) for word in header.split())
-            grid.add_column(header, justify="right" if index else "left", min_width=least)
-        for row in rows:
-            grid.add_row(*(row[index] for index in shown))
-        return grid
+        return _grid(rows, _COLUMNS, fitting(rows, self.live.console.width))
+
+    def _regions(self, tick: Tick) -> RenderableType:
+        rows = [(name, *regions.cells(region)) for name, region in tick.seen.regions.items()]
+        columns, order = regions.COLUMNS, regions.BY_WEIGHT
+        shown = fitting(rows, self.live.console.width, columns, order)
+        told = any(row[-1] for row in rows)
+        return _grid(rows, columns, [n for n in shown if told or n < len(columns) - 1])
 
     def _progress(self, tick: Tick) -> RenderableType:
         total, promised = self.file.duration, self.file.slo.latency_p95
@@ -97,9 +107,18 @@ class Table:
         grid.add_row(ProgressBar(total=total, completed=tick.seen.at, width=30), told, kept)
         return grid
 
-    def _decisions(self) -> RenderableType:
+    def _decisions(self, room: int) -> RenderableType:
+        """The last changes, as many as there are lines for, and at least one decision."""
+        holds = self.newest is not None and self.newest.asked is None
+        fewest = 0 if holds or not self.changes else 1
+        for first in range(len(self.changes) - fewest):
+            if self._lines(shown := self._listed(first)) <= room:
+                return shown
+        return self._listed(len(self.changes) - fewest)
+
+    def _listed(self, first: int) -> RenderableType:
         grid = Grid.grid(padding=(0, 1))
-        for tick in self.changes:
+        for tick in list(self.changes)[first:]:
             grid.add_row(_moment(tick), _asked(tick), tick.decided.why)
         if self.newest is not None and self.newest.asked is None:
             grid.add_row(_moment(self.newest), "", Text(self.newest.decided.why, style="dim"))
@@ -113,7 +132,12 @@ class Table:
         self.live.stop()
 
 
-def fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+def fitting(
+    rows: Sequence[Sequence[str]],
+    width: int,
+    columns: Sequence[str] = _COLUMNS,
+    by_weight: Sequence[int] = _BY_WEIGHT,
+) -> list[int]:
     """The columns that a terminal of that many characters has room for, at least the first.
 
     >>> fitting([("splitter", "230", "221", "225", "66 %", "863 ms", "1.81 s", "1/1/1")], 50)
@@ -121,13 +145,25 @@ def fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """
     width -= 2  # rich's edges
     shown: list[int] = []
-    for index in _BY_WEIGHT:
-        texts = [*_COLUMNS[index].split(), *(row[index][:_LONGEST_NAME] for row in rows)]
+    for index in by_weight:
+        texts = [*columns[index].split(), *(row[index][:_LONGEST_NAME] for row in rows)]
         width -= max(len(text) for text in texts) + 3  # and what rich puts between two columns
         if width < 0 and shown:
             break
         shown.append(index)
     return sorted(shown)
+
+
+def _grid(
+    rows: Sequence[Sequence[str]], columns: Sequence[str], shown: Sequence[int]
+) -> RenderableType:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index in shown:
+        least = max(len(word) for word in columns[index].split())
+        grid.add_column(columns[index], justify="right" if index else "left", min_width=least)
+    for row in rows:
+        grid.add_row(*(row[index] for index in shown))
+    return grid
 
 
 def cells(module: ModuleReading) -> tuple[str, ...]:
@@ -148,16 +184,19 @@ def _moment(tick: Tick) -> Text:
 
 
 def _asked(tick: Tick) -> Text:
-    """Degrees and, where it is decided, the clock.
+    """Degrees and, where they are decided, the clock and nodes that change.
 
     >>> from penstock.core.signals import Configuration, Decision, Observation
-    >>> asked = Configuration(degrees={"split": 2, "count": 3}, frequency=1.9)
+    >>> asked = Configuration(degrees={"split": 2, "count": 3}, frequency=1.9, nodes={"dc1": 2})
     >>> seen = Observation(at=2, step=2, modules={})
     >>> str(_asked(Tick(seen=seen, decided=Decision(configuration=asked, why="-"), asked=asked)))
-    '2/3 1.9 GHz'
+    '2/3 1.9 GHz dc1 2'
     """
     if tick.asked is None:
         return Text(UNKNOWN, style="bold")
     degrees = "/".join(str(degree) for degree in tick.asked.degrees.values()) or UNKNOWN
     clock = tick.asked.frequency
-    return Text(degrees if clock is None else f"{degrees} {number(clock)} GHz", style="bold")
+    told = [degrees, *([] if clock is None else [f"{number(clock)} GHz"])]
+    before = nodes_in_force(tick.seen)
+    told += [f"{name} {n}" for name, n in tick.asked.nodes.items() if before.get(name) != n]
+    return Text(" ".join(told), style="bold")

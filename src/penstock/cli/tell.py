@@ -94,6 +94,7 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     yield _row("latency", _latency(summary.latency, summary.slo) + _left_out(settings))
     yield _row("executors", _executors(summary))
     yield _row("changes", _changes(summary))
+    yield from _regions(summary)
     yield from _stages(summary)
     yield from _energy(summary)
     yield from _economy(summary)
@@ -123,6 +124,17 @@ def _stages(summary: "Summary") -> Iterator[str]:
     told += [f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()]
     if told:
         yield _row("stages", "; ".join(told))
+
+
+def _regions(summary: "Summary") -> Iterator[str]:
+    """Nodes, and what became of requests, each where there are any."""
+    from penstock.record.regions_told import nodes_told, requests_told, silence_told
+
+    told = [text for text in (nodes_told(summary), silence_told(summary)) if text]
+    if told:
+        yield _row("nodes", "; ".join(told))
+    if summary.requests:
+        yield _row("requests", requests_told(summary))
 
 
 def _energy(summary: "Summary") -> Iterator[str]:

@@ -68,20 +68,23 @@ def examine(file: str, overrides: list[str]) -> dict[str, Any]:
 
 def notes(checked: "Checked") -> list[str]:
     """What is no mistake, but stands in the way of some commands or is left out by them."""
+    from penstock.pipeline import regions_told
     from penstock.plant.twin.keyed_checks import refusal, shortfall
 
     file = checked.file
     if file is None:
         return []
-    untwinned, lack = refusal(file.graph), file.lack_of_room() if file.runnable else None
-    found = []
+    regions = file.infrastructure is not None
+    untwinned = regions_told.refusal(file) if regions else refusal(file.graph)
+    lack = file.lack_of_room() if file.runnable else None
+    found = [] if lack else list(regions_told.out_of_reach(file))
     if lack is not None:
         fine = "run --master" if untwinned else "simulate and for run --master"
         found.append(f"fine for {fine}; on a cluster of its own run {_REFUSES}: {lack}")
     if untwinned is not None:
         fine = "fine for run; " if file.runnable and lack is None else ""
         return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
-    caveat = shortfall(file.graph)
+    caveat = regions_told.left_out(file) if regions else shortfall(file.graph)
     return found if caveat is None else [*found, caveat]
 
 

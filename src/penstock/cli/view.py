@@ -5,6 +5,7 @@ from argparse import Namespace
 from contextlib import AbstractContextManager
 from typing import IO, TYPE_CHECKING, Protocol, Self
 
+from penstock.cli import regions
 from penstock.cli.output import write
 from penstock.cli.words import duration, executors, number, p95, percent
 from penstock.core.signals import ModuleReading, Observation, Tick
@@ -60,7 +61,7 @@ class Lines:
 
 
 def line(tick: Tick, total: float) -> str:
-    """A tick in one line: time, what was measured of each module, and the decision.
+    """A tick in one line: time, what was measured of each module and region, and the decision.
 
     >>> from penstock.core.signals import Configuration, Decision, Observation
     >>> seen = Observation(
@@ -71,7 +72,8 @@ def line(tick: Tick, total: float) -> str:
     '2/60 s | count: in 60/s, out -, backlog -, busy -, batch -, p95 -, executors -/-/1 | idle'
     """
     modules = " | ".join(f"{name}: {_module(m)}" for name, m in tick.seen.modules.items())
-    parts = [modules, *([machine] if (machine := processors(tick.seen)) else []), tick.decided.why]
+    beside = [text for text in (regions.line(tick.seen), processors(tick.seen)) if text]
+    parts = [modules, *beside, tick.decided.why]
     return f"{number(tick.seen.at)}/{number(total)} s | {' | '.join(parts)}"
 
 

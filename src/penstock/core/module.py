@@ -68,6 +68,8 @@ class Module:
     """How many times as fast as one the first 1, 2, 3... replicas are, for measured."""
     operators: tuple[str, ...] = ()
     """What the module runs on Spark, by the pipeline's names; its own name where none is given."""
+    region: str | None = None
+    """The region whose nodes host its replicas, where there are regions."""
     keys: int = 0
     """Keys by which rows are routed, each to the one replica that has its state; 0 where any
     replica serves any row."""

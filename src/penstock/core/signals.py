@@ -100,6 +100,39 @@ class ModuleReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegionReading:
+    """What one control step measured of one region and its nodes. Unknown where it did not answer.
+
+    >>> RegionReading(nodes=3, idle=1).answers, RegionReading().answers
+    (True, False)
+    """
+
+    nodes: int | None = None
+    """Nodes that can host replicas now."""
+    idle: int | None = None
+    """Those of them that host nothing."""
+    free: int | None = None
+    """Replicas that they could still take."""
+    replicas: int | None = None
+    """Replicas that they host."""
+    utilisation: float | None = None
+    """Mean busy share of the replicas that it hosts, 0 to 1."""
+    unmet: int | None = None
+    """Replicas that were asked for in this step and found no node with room."""
+    wanted: int | None = None
+    """Nodes the last decision wanted."""
+    requested: int | None = None
+    """Nodes that have been asked for, those that are still to come included."""
+    trouble: str | None = None
+    """What is wrong with it, in a few words; None where nothing is."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether it said how many nodes it has."""
+        return self.nodes is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What one control step measured.
 
@@ -118,6 +151,8 @@ class Observation:
     frequency: float | None = None
     """GHz at which the processors run, where that can be decided."""
     power: Power | None = None
+    regions: Mapping[str, RegionReading] = field(default_factory=dict)
+    """By name, where nodes are decided about."""
 
     @property
     def wanted(self) -> int | None:
@@ -137,7 +172,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What can be decided: executors of each module, who has which key, and the clock.
+    """What can be decided: executors of each module, who has which key, the clock, and nodes.
 
     >>> Configuration(degrees={"split": 2, "count": 4}).executors
     6
@@ -149,11 +184,38 @@ class Configuration:
     keys afresh where its degree changes."""
     frequency: float | None = None
     """GHz at which the processors are to run; None leaves them alone."""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """By region; one that is left out keeps what it has."""
 
     @property
     def executors(self) -> int:
         """Executors in all."""
         return sum(self.degrees.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the manager of one module or region proposed, and what the one above it answered.
+
+    >>> asked = Request(
+    ...     level="infrastructure", manager="dc1", change=1, why="no idle node",
+    ...     granted=False, answer="8 nodes are all that the budget allows",
+    ... )
+    >>> asked.granted
+    False
+    """
+
+    level: str
+    """`application` or `infrastructure`."""
+    manager: str
+    """The module or region."""
+    change: int
+    """Replicas or nodes more, or fewer where negative."""
+    why: str
+    """Why it was proposed."""
+    granted: bool
+    answer: str
+    """Why it was granted or refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +229,8 @@ class Decision:
     after all guards. None where no guard changed anything."""
     expects: Mapping[str, float] = field(default_factory=dict)
     """What the policy expects of the next step, such as `utilisation:count`."""
+    requests: tuple[Request, ...] = ()
+    """What managers of modules and regions proposed, granted or not, where there are managers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
 """Advice only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.core.roles import Policy
-from penstock.core.signals import Configuration, Decision, Observation
+from penstock.core.signals import Configuration, Decision, Observation, Request
 from penstock.policy.degrees import in_force, sentence
+from penstock.policy.regions import nodes_in_force
 
 
 @dataclass
@@ -24,15 +25,18 @@ class DryRun:
     policy: Policy
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """What is in force."""
+        """What is in force; of nodes nothing is asked at all."""
         decided, now = self.policy(seen), Configuration(degrees=in_force(seen))
-        advice = sentence(_moves(now, decided.configuration), otherwise="nothing would change")
+        then, nodes = decided.configuration, nodes_in_force(seen)
+        moves = [*_moves(now, then), *_node_moves(nodes, then.nodes)]
+        advice = sentence(moves, otherwise="nothing would change")
         return replace(
             decided,
             configuration=now,
-            proposed=decided.configuration,
+            proposed=then,
             why="; ".join([f"dry run: {advice}", decided.why, *_wish(decided)]),
             expects={},
+            requests=tuple(_undone(request) for request in decided.requests),
         )
 
 
@@ -47,6 +51,25 @@ def _moves(now: Configuration, then: Configuration) -> Iterator[str]:
         yield f"keys of {name} would be routed anew"
     if then.frequency is not None:
         yield f"the clock would be set to {then.frequency:g} GHz"
+
+
+def _node_moves(now: Mapping[str, int], then: Mapping[str, int]) -> Iterator[str]:
+    """Of nodes.
+
+    >>> list(_node_moves({"dc1": 2, "dc2": 1}, {"dc1": 3, "dc2": 1, "dc3": 1}))
+    ['dc1 would go from 2 to 3 nodes', 'dc3 would go to 1 node']
+    """
+    for name, nodes in then.items():
+        start = f" from {now[name]}" if name in now else ""
+        if now.get(name) != nodes:
+            yield f"{name} would go{start} to {nodes} node{'s' * (nodes != 1)}"
+
+
+def _undone(request: Request) -> Request:
+    """A request that was granted is not carried out, and says so."""
+    if not request.granted:
+        return request
+    return replace(request, answer=f"{request.answer}; dry run, nothing was done")
 
 
 def _wish(decided: Decision) -> Iterator[str]:

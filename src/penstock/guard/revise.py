@@ -1,9 +1,9 @@
 """How a guard changes a decision: the outcome, the proposal and the reason stay together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.core.signals import Decision
+from penstock.core.signals import Decision, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,9 @@ class Ruling:
 def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Decision:
     """The decision under a rule for each module and its degree, where None lets it pass.
 
+    Nodes stay as decided, and requests too, but for those that the rule overrules: their answer
+    says so.
+
     >>> from penstock.core.signals import Configuration
     >>> plan = Decision(configuration=Configuration(degrees={"counter": 9}), why="load doubled")
     >>> ruled = revise(plan, lambda name, degree: Ruling(8, f"{name} limited to 8"))
@@ -26,17 +29,16 @@ def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Deci
     >>> ruled.proposed.degrees
     {'counter': 9}
     """
-    degrees, clauses = dict(decided.configuration.degrees), [decided.why]
-    for name, degree in decided.configuration.degrees.items():
-        ruling = rule(name, degree)
-        if ruling is None:
-            continue
-        clauses.append(ruling.why)
-        if ruling.degree is None:
-            del degrees[name]
-        else:
-            degrees[name] = ruling.degree
-    return changed(replace(decided, why="; ".join(clauses)), degrees)
+    before = decided.configuration.degrees
+    found = {name: rule(name, degree) for name, degree in before.items()}
+    rulings = {name: ruling for name, ruling in found.items() if ruling is not None}
+    told = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
+    requests = tuple(r for made in decided.requests for r in _overruled(made, before, rulings))
+    allowed = {
+        name: before[name] if ruling is None else ruling.degree for name, ruling in found.items()
+    }
+    degrees = {name: degree for name, degree in allowed.items() if degree is not None}
+    return changed(replace(decided, why=told, requests=requests), degrees)
 
 
 def changed(decided: Decision, degrees: Mapping[str, int]) -> Decision:
@@ -57,3 +59,31 @@ def changed(decided: Decision, degrees: Mapping[str, int]) -> Decision:
         # a forecast for the degree that was proposed says nothing of the one that is allowed
         expects={k: v for k, v in decided.expects.items() if k.rpartition(":")[2] not in other},
     )
+
+
+def _overruled(
+    request: Request, before: Mapping[str, int], rulings: Mapping[str, Ruling]
+) -> Iterator[Request]:
+    """The request with what a guard made of it, so that none passes for carried out that is not.
+
+    What the guard leaves stays granted, and the rest is a refusal of its own.
+    """
+    ruling, decided = rulings.get(request.manager), before.get(request.manager)
+    granted = request.granted and request.level == "application"
+    if ruling is None or decided is None or ruling.degree == decided or not granted:
+        yield request
+        return
+    began = decided - request.change
+    left = 0 if ruling.degree is None else ruling.degree - began
+    if left * request.change <= 0:
+        yield _held_back(request, ruling)
+    elif abs(left) < abs(request.change):
+        yield replace(request, change=left)
+        yield replace(_held_back(request, ruling), change=request.change - left)
+    else:
+        yield replace(request, change=left, answer=f"a guard made it more: {ruling.why}")
+
+
+def _held_back(request: Request, ruling: Ruling) -> Request:
+    answer = f"its manager granted it, and a guard held it back: {ruling.why}"
+    return replace(request, granted=False, answer=answer)

@@ -6,32 +6,22 @@ from pathlib import Path as FilePath
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Module, Stream
+from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
-from penstock.core.settings import near, option_names, seconds
-from penstock.core.units import format_duration, parse_duration
+from penstock.core.settings import near, seconds
+from penstock.core.units import format_duration
 from penstock.guard import GUARDS
-from penstock.model.flow_graph import unpriced
 from penstock.pipeline.asked import Asked
 from penstock.pipeline.located import Draft, Path
-from penstock.pipeline.sections import assemble, chosen, kind, mapping, sequence
+from penstock.pipeline.sections import assemble, beside, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part
 from penstock.pipeline.shape import misfits, misplaced_keys
 from penstock.plant.twin.keyed_checks import too_many_keys
-from penstock.policy import POLICIES, Fuzzy, Static
-from penstock.policy.splitting import check_period
+from penstock.policy import Static
 
 _STEPS: Final = 30
 """Steps of a run whose duration is not given."""
-_SOME_GRAPH: Final = FlowGraph(
-    source="any",
-    modules=tuple(
-        Module(name=name, service_time=1.0, price=1.0, delay_cost=1.0) for name in ("any", "other")
-    ),
-    streams=(Stream(origin="any", target="other"),),
-)
-"""One that every policy can do with, so that mistakes in settings show beside those of a graph."""
-_BY_MODULE: Final = frozenset({"degrees", "low", "high"})
+_BY_MODULE: Final = frozenset({"degrees", "low", "high", "bound"})
 """Settings of policies and guards that may differ from module to module."""
 
 
@@ -68,61 +58,6 @@ def read_timing(draft: Draft) -> Timing | None:
     return assemble(draft, (), given, Timing, of="the pipeline")
 
 
-def read_policy(draft: Draft, graph: FlowGraph | None) -> Part:
-    """`policy`: a name, or a mapping with the name and its settings."""
-    given = draft.at(("policy",))
-    if given is None:
-        return Part("threshold")
-    if isinstance(given, str):
-        given = {"name": given}
-    if not isinstance(given, dict):
-        like = "threshold or {name: threshold}"
-        draft.note(("policy",), f"policy must be written as {like}, got {kind(given)}")
-        return Part("threshold")
-    name = given.get("name")
-    policy = chosen(draft, ("policy", "name"), POLICIES, name, of="policy")
-    if policy is None:
-        return Part("threshold")
-    settings = {key: value for key, value in given.items() if key != "name"}
-    of = f"policy {name}"
-    if takes_graph(policy):
-        priced = getattr(policy, "needs_prices", False)
-        if priced:
-            _check_priced(draft, graph, str(name))
-        known = _SOME_GRAPH if priced or graph is None else graph
-        made = assemble(draft, ("policy",), settings, policy, of=of, graph=known)
-        _check_sampling(draft, made)
-    else:
-        assemble(draft, ("policy",), settings, policy, of=of)
-    _check_names(draft, ("policy",), settings, graph.names() if graph else ())
-    return Part(str(name), settings)
-
-
-def _check_sampling(draft: Draft, policy: object) -> None:
-    """Refuse an inner level that is slower than the outer one."""
-    if not isinstance(policy, Fuzzy) or policy.inner is None:
-        return
-    given = draft.at(("step",))
-    try:
-        step = Timing().step if given is None else parse_duration(given)
-    except SettingError:
-        return  # which is told where the step is read
-    try:
-        check_period(policy.inner.period, step)
-    except SettingError as error:
-        draft.note(("policy", "sampling"), str(error))
-
-
-def takes_graph(policy: type) -> bool:
-    """Whether a policy decides for a whole graph, which it is given as a file has it."""
-    return "graph" in option_names(policy)
-
-
-def _check_priced(draft: Draft, graph: FlowGraph | None, policy: str) -> None:
-    for module, setting, why in unpriced(graph, policy) if graph else ():
-        draft.note(("modules", module, setting), why)
-
-
 def read_guards(draft: Draft, modules: Iterable[str]) -> tuple[Part, ...]:
     """`guards`: a list of names, or of names with their settings, innermost first."""
     like = "[hold, cooldown: {out: 4s, in: 8s}]"
@@ -130,7 +65,7 @@ def read_guards(draft: Draft, modules: Iterable[str]) -> tuple[Part, ...]:
     parts = [_read_guard(draft, ("guards", i), item, like) for i, item in enumerate(given)]
     for i, part in enumerate(parts):
         if part:
-            _check_names(draft, ("guards", i, part.name), part.settings, modules)
+            check_names(draft, ("guards", i, part.name), part.settings, modules)
     return tuple(part for part in parts if part)
 
 
@@ -150,7 +85,7 @@ def _read_guard(draft: Draft, path: Path, item: object, like: str) -> Part | Non
     return Part(name, settings)
 
 
-def _check_names(
+def check_names(
     draft: Draft, path: Path, settings: Mapping[str, Any], modules: Iterable[str]
 ) -> None:
     """Refuse executors for a module that there is not."""
@@ -182,8 +117,7 @@ def read_query(draft: Draft, application: str | None, folder: FilePath) -> Asked
         return None
     given = mapping(draft, path, of="query", like="{kind: skyline, window: 1s, slide: 200ms}")
     if isinstance(given.get("tuples"), str):
-        base = folder if draft.place((*path, "tuples")).line else FilePath()
-        given["tuples"] = str(base.absolute() / given["tuples"])
+        given["tuples"] = str(beside(draft, (*path, "tuples"), folder) / given["tuples"])
         if not FilePath(given["tuples"]).is_file():
             draft.note((*path, "tuples"), f"there is no file {given['tuples']} with tuples")
     return assemble(draft, path, given, Asked, of="query")

@@ -1,4 +1,4 @@
-"""The policy of a file inside its guards.
+"""The policy of a file inside its guards, and under its managers where there are any.
 
 >>> from penstock.pipeline.file import load
 >>> build_policy(load("wordcount", ["guards=[hold]"]))
@@ -8,31 +8,78 @@ low={'splitter': 1, 'counter': 1}, high={'splitter': 4, 'counter': 4})
 """
 
 from penstock.core.graph import FlowGraph
+from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose
 from penstock.guard import GUARDS, Clamp, DryRun
-from penstock.pipeline.checks import takes_graph
-from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.policies import taken
+from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 from penstock.policy import POLICIES, Fuzzy
+from penstock.policy.hierarchy import (
+    MANAGERS,
+    ApplicationManager,
+    InfrastructureManager,
+    Rule,
+    TwoLevels,
+)
+from penstock.policy.regions import REGION_POLICIES
 from penstock.policy.splitting import SplittingControl
 
 
 def build_policy(file: PipelineFile) -> Policy:
-    """A fresh policy: the guards from the inside out, then the bounds of each module.
+    """A fresh policy: the guards from the inside out, the bounds of each module, the managers.
 
     A dry run comes on top of even those, wherever the file lists it, or it would not be dry.
     """
+    policy = clamp(_guarded(file, _decider(file)), file.graph)
+    policy = _granted(file, policy)
+    if file.infrastructure is not None:
+        policy = _with_nodes(file, policy, file.infrastructure)
+    dry = any(choose(GUARDS, part.name, of="guard") is DryRun for part in file.guards)
+    return DryRun(policy) if dry else policy
+
+
+def _decider(file: PipelineFile) -> Policy:
     kind = choose(POLICIES, file.policy.name, of="policy")
-    whole = {"graph": file.graph} if takes_graph(kind) else {}
-    of = f"policy {file.policy.name}"
-    policy: Policy = build(kind, file.policy.settings, of=of, **whole)
-    guards = {part.name: choose(GUARDS, part.name, of="guard") for part in file.guards}
+    given = taken(kind, {"graph": file.graph, "slo": file.slo.latency_p95})
+    settings = {**taken(kind, {"seed": file.seed}), **file.policy.settings}
+    return build(kind, settings, of=f"policy {file.policy.name}", **given)
+
+
+def _guarded(file: PipelineFile, policy: Policy) -> Policy:
     for part in file.guards:
-        if guards[part.name] is not DryRun:
-            of = f"guard {part.name}"
-            policy = build(guards[part.name], part.settings, of=of, policy=policy)
-    policy = clamp(policy, file.graph)
-    return DryRun(policy) if DryRun in guards.values() else policy
+        guard = choose(GUARDS, part.name, of="guard")
+        if guard is not DryRun:
+            policy = build(guard, part.settings, of=f"guard {part.name}", policy=policy)
+    return policy
+
+
+def _granted(file: PipelineFile, policy: Policy) -> Policy:
+    """The policy under the application's manager, where it has one."""
+    if file.manager is None:
+        return policy
+    places = file.infrastructure.places if file.infrastructure else None
+    return ApplicationManager(policy, _rule(file.manager), graph=file.graph, infrastructure=places)
+
+
+def _with_nodes(file: PipelineFile, policy: Policy, regions: InfrastructureSettings) -> Policy:
+    """The policy beside one for the nodes, which is under the infrastructure's manager."""
+    nodes = _nodes(file, regions.policy, regions.places)
+    manager = InfrastructureManager(nodes, _rule(regions.manager), infrastructure=regions.places)
+    return TwoLevels(
+        policy, manager, {region.name: region.slots for region in regions.places.regions}
+    )
+
+
+def _nodes(file: PipelineFile, part: Part, places: Infrastructure) -> Policy:
+    kind = choose(REGION_POLICIES, part.name, of="policy of infrastructure")
+    given = taken(kind, {"infrastructure": places, "slo": file.slo.latency_p95})
+    return build(kind, part.settings, of=f"policy {part.name} of infrastructure", **given)
+
+
+def _rule(part: Part) -> Rule:
+    kind = choose(MANAGERS, part.name, of="manager")
+    return build(kind, part.settings, of=f"manager {part.name}")
 
 
 def two_levels(file: PipelineFile) -> Fuzzy | None:

@@ -44,6 +44,7 @@ from penstock.plant.spark.backend import Backend
 from penstock.plant.spark.clock import Clock, find_processors
 from penstock.plant.spark.durable import DurableStream
 from penstock.plant.spark.plant import SparkPlant, Watched
+from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.welcome import Welcome
 from penstock.query.keyed.operator import Sink
 
@@ -58,6 +59,8 @@ class Session:
     spark: SparkSession
     check_cluster: Callable[[], None] = lambda: None
     """Raises where it does not; a cluster that is not ours is not ours to watch."""
+    regions: Regions | None = None
+    """Whose nodes host the executors, where they are ours to decide about."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -206,7 +209,8 @@ def deploy(
     stages = lay_out(file.graph, APPLICATIONS[file.name], application)
     backend = Backend(spark)
     memory = spark.sparkContext.getConf().get("spark.executor.memory")
-    profiles = assign_profiles(backend, stages, memory or file.cluster.executor_memory)
+    places = session.regions.resources() if session.regions else {}
+    profiles = assign_profiles(backend, stages, memory or file.cluster.executor_memory, places)
     lanes = {
         name: make_lane(name, stage, profiles[name], workspace, spark)
         for name, stage in stages.items()
@@ -238,6 +242,7 @@ def deploy(
         final=file.graph.sinks()[0],
         on_progress=on_progress,
         check_cluster=session.check_cluster,
+        regions=session.regions,
         reroute={name: module.operator.reroute for name, module in deployment.keyed.items()},
         clock=None if processors is None else Clock(processors=processors, on_pace=deployment.pace),
     )

@@ -17,19 +17,28 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from penstock.core.errors import FileError
-from penstock.pipeline import allocation, checks, feed, flow
+from penstock.pipeline import allocation, checks, feed, flow, infrastructure
 from penstock.pipeline.find import Text, built_in, find
 from penstock.pipeline.located import Draft, Mistake, read
 from penstock.pipeline.overrides import Setting, override
+from penstock.pipeline.policies import read_policy
 from penstock.pipeline.resolve import resolve
 from penstock.pipeline.sections import assemble, check_keys, kind, mapping
-from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part, PipelineFile, Slo
+from penstock.pipeline.settings import (
+    APPLICATIONS,
+    ClusterSettings,
+    InfrastructureSettings,
+    Part,
+    PipelineFile,
+    Slo,
+)
 from penstock.record.secrets import redact_words
 
 __all__ = [
     "APPLICATIONS",
     "Checked",
     "ClusterSettings",
+    "InfrastructureSettings",
     "Part",
     "PipelineFile",
     "Slo",
@@ -48,6 +57,8 @@ SECTIONS: Final = (
     "slo",
     "policy",
     "guards",
+    "manager",
+    "infrastructure",
     "cluster",
     "interference",
     "source",
@@ -170,8 +181,10 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
     interference = checks.read_interference(draft, cluster)
-    names = graph.names() if graph else ()
-    policy, guards = checks.read_policy(draft, graph), checks.read_guards(draft, names)
+    guards = checks.read_guards(draft, graph.names() if graph else ())
+    manager = infrastructure.read_manager(draft)
+    regions = infrastructure.read_infrastructure(draft, graph, slo, folder)
+    policy = read_policy(draft, graph, slo, folder)
     if draft.mistakes or source is None or graph is None or workload is None:
         return None
     file = PipelineFile(
@@ -185,6 +198,8 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
         workload=workload,
         policy=policy,
         guards=guards,
+        manager=manager,
+        infrastructure=regions,
         slo=slo,
         cluster=cluster,
         query=query,

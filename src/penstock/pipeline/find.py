@@ -41,7 +41,7 @@ def built_in() -> tuple[str, ...]:
     """The names of the pipelines that come with Penstock.
 
     >>> built_in()
-    ('preference', 'recognition', 'trading', 'wordcount')
+    ('preference', 'recognition', 'trading', 'wordcount', 'wordcount-regions')
     """
     names = (entry.name for entry in resources.files("penstock.pipeline").iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))

@@ -14,9 +14,10 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 from penstock.pipeline.application import Application
 from penstock.pipeline.deploy import Session, deploy
-from penstock.pipeline.layout import lay_out
+from penstock.pipeline.layout import default_module, lay_out
 from penstock.pipeline.preference import preference
 from penstock.pipeline.recognition import RECOGNITION
+from penstock.pipeline.regions_on_spark import lack_of_room, open_regions, places_of
 from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.trading import TRADING
@@ -26,6 +27,7 @@ from penstock.plant.spark.daemon import PRELOAD
 from penstock.plant.spark.home import compiled_home
 from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
+from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
 
 APPLICATIONS: Final[Mapping[str, Callable[[PipelineFile], Application]]] = {
@@ -79,7 +81,7 @@ def check_start(file: PipelineFile, master: str | None) -> None:
     if master is not None:
         check_master(master)
         return
-    if (lack := file.lack_of_room()) is not None:
+    if (lack := lack_of_room(file)) is not None:
         raise SettingError(lack)
     if file.cluster.port:
         check_port_free(file.cluster.port, "cluster.port")
@@ -137,25 +139,37 @@ def session_on(
             "SPARK_CONF_DIR": str(cluster.conf_dir),
             "SPARK_LOCAL_IP": LOOPBACK,
         }
+        regions = open_regions(file, cluster)
         memory = {"spark.executor.memory": file.cluster.executor_memory}
-        own = {**_pages(file), **_preload(file), **memory}
+        own = {**_pages(file), **_preload(file), **memory, **_placed(file, regions)}
         conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
-            yield Session(spark=spark, check_cluster=cluster.check)
+            check = cluster.check if regions is None else regions.check
+            yield Session(spark=spark, check_cluster=check, regions=regions)
 
 
 def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedCluster:
-    settings = file.cluster
+    settings, in_regions = file.cluster, places_of(file) is not None
     return EmbeddedCluster(
         folder=scratch,
         java_home=java_home,
         spark_home=compiled_home(scratch),
-        workers=settings.workers,
+        workers=0 if in_regions else settings.workers,  # each region has its own
+        packs=in_regions,
         cores=settings.cores,
         memory=settings.memory,
         port=settings.port,
     )
+
+
+def _placed(file: PipelineFile, regions: Regions | None) -> dict[str, str]:
+    """Where executors under Spark's own profile are placed: at home with the module that has it."""
+    if regions is None:
+        return {}
+    stages = lay_out(file.graph, SHAPES[file.name], APPLICATIONS[file.name](file))
+    resource = regions.resources()[default_module(stages)]
+    return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
 
 
 def _preload(file: PipelineFile) -> dict[str, str]:

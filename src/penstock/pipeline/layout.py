@@ -88,12 +88,21 @@ def hint_path(workspace: Path, name: str) -> Path:
     return workspace / "hints" / name
 
 
+def default_module(stages: Mapping[str, Stage]) -> str:
+    """The module under Spark's own profile: the one that shuffles, or else the first."""
+    return next((name for name, stage in stages.items() if stage.shuffles), next(iter(stages)))
+
+
 def assign_profiles(
-    backend: Backend, stages: dict[str, Stage], memory: str
+    backend: Backend, stages: dict[str, Stage], memory: str, places: Mapping[str, str]
 ) -> dict[str, ResourceProfile | None]:
-    """A profile for every module; None is Spark's own, for the one that shuffles."""
-    default = next((name for name, stage in stages.items() if stage.shuffles), next(iter(stages)))
-    return {name: None if name == default else backend.add_profile(memory) for name in stages}
+    """A profile for every module, which asks for the resource that marks the module's place, if
+    any; None is Spark's own, for the one that shuffles."""
+    default = default_module(stages)
+    return {
+        name: None if name == default else backend.add_profile(memory, places.get(name))
+        for name in stages
+    }
 
 
 def make_lane(

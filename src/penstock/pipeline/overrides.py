@@ -16,7 +16,7 @@ from penstock.core.errors import FileError, SettingError
 from penstock.pipeline.located import Draft, Path, Place, read
 from penstock.record.secrets import redact_words
 
-SHORT: Final = {"policy": "name", "workload": "kind"}
+SHORT: Final = {"policy": "name", "manager": "name", "workload": "kind"}
 """Sections that can be a single word, and the key that this word stands for."""
 
 OPAQUE: Final = "cluster.conf."

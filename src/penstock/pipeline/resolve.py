@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.core.graph import Module, Stream
 from penstock.core.units import parse_duration
-from penstock.pipeline.settings import Part, PipelineFile
+from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 
 
 def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
@@ -22,8 +22,10 @@ def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
         **feeds,
         **({} if file.query is None else {"query": _settings(file.query)}),
         "slo": _settings(file.slo),
-        "policy": {"name": file.policy.name, **plain(file.policy.settings)},
+        "policy": _named(file.policy),
         "guards": [_guard(part) for part in file.guards],
+        **({} if file.manager is None else {"manager": _named(file.manager)}),
+        **_infrastructure(file.infrastructure),
         "cluster": _settings(file.cluster),
         **({} if file.interference is None else {"interference": _settings(file.interference)}),
         "source": plain(given["source"]),
@@ -46,13 +48,34 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
+def _named(part: Part) -> dict[str, Any]:
+    return {"name": part.name, **plain(part.settings)}
+
+
+def _infrastructure(given: InfrastructureSettings | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    places = given.places
+    section = {
+        "policy": _named(given.policy),
+        "manager": _named(given.manager),
+        "regions": {region.name: _unnamed(region) for region in places.regions},
+        "delays": {pair: _seconds(delay) for pair, delay in places.delays.items()},
+    }
+    return {"infrastructure": section}
+
+
 def _guard(part: Part) -> Any:
     return {part.name: plain(part.settings)} if part.settings else part.name
 
 
 def _module(module: Module) -> dict[str, Any]:
-    settings = _settings(module)
-    return {name: value for name, value in settings.items() if name != "name" and value != []}
+    return {name: value for name, value in _unnamed(module).items() if value != []}
+
+
+def _unnamed(part: Any) -> dict[str, Any]:
+    """The settings of a part that has its name before the colon."""
+    return {name: value for name, value in _settings(part).items() if name != "name"}
 
 
 def _stream(stream: Stream) -> dict[str, Any]:

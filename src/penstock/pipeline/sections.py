@@ -12,6 +12,7 @@ job.yaml, line 3: module split has no setting 'max_replica'; did you mean 'max_r
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from penstock.core.errors import SettingError, UserError
@@ -88,6 +89,12 @@ def chosen(
     except SettingError as error:
         draft.note(path, str(error))
         return None
+
+
+def beside(draft: Draft, path: Path, folder: FilePath) -> FilePath:
+    """Where the path of a file begins that stands at a path of the draft: in the file's folder, or
+    where the user is if it came from the command line."""
+    return (folder if draft.place(path).line else FilePath()).absolute()
 
 
 def kind(value: object) -> str:

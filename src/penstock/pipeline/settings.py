@@ -8,6 +8,7 @@ from typing import Any, Final
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
+from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
 from penstock.core.settings import seconds
 from penstock.pipeline.asked import Asked
@@ -44,10 +45,19 @@ _LEAST_EXECUTOR: Final = 450 * 2**20  # Spark refuses an executor with less
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A policy or a guard by its name, with its settings as they were written."""
+    """A policy, a manager or a guard by its name, with its settings as they were written."""
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InfrastructureSettings:
+    """The regions that host replicas, what proposes nodes for each, and what grants them."""
+
+    places: Infrastructure
+    policy: Part
+    manager: Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +140,17 @@ class ClusterSettings:
         >>> ClusterSettings(conf={"spark.executor.memory": "3g"}).room()
         4
         """
+        return self.workers * self.room_of_worker(self.cores)
+
+    def room_of_worker(self, cores: int) -> int:
+        """Executors that a worker of so many cores can hold.
+
+        >>> ClusterSettings(memory="2g", executor_memory="1g").room_of_worker(3)
+        2
+        """
         worker = parse_size(self.memory, "memory of cluster")
         given = str(self.conf.get(_MEMORY, self.executor_memory))
-        return self.workers * min(self.cores, worker // parse_size(given, _MEMORY))
+        return min(cores, worker // parse_size(given, _MEMORY))
 
     def _of(self, name: str) -> Any:
         return getattr(self, name)
@@ -173,6 +191,10 @@ class PipelineFile:
     policy: Part
     guards: tuple[Part, ...]
     """Innermost first; the clamp to each module's bounds comes on top of them."""
+    manager: Part | None = None
+    """What grants the replicas that the policy proposes; None where nobody has to."""
+    infrastructure: InfrastructureSettings | None = None
+    """The regions whose nodes are decided about as well; None where they are not."""
     slo: Slo
     cluster: ClusterSettings
     query: Asked | None = None
@@ -188,6 +210,8 @@ class PipelineFile:
 
     def lack_of_room(self) -> str | None:
         """Why the embedded cluster would not do for this file; None where it would."""
+        if self.infrastructure is not None:
+            return self._lack_of_nodes(self.infrastructure.places)
         most = sum(module.max_replicas for module in self.graph.modules)
         if most <= self.cluster.room():
             return None
@@ -196,6 +220,26 @@ class PipelineFile:
             f"{self.cluster.room()}; raise workers, cores or memory of cluster, "
             "or lower max_replicas"
         )
+
+    def _lack_of_nodes(self, places: Infrastructure) -> str | None:
+        """Why its regions could not host what they may be asked for; None where each could."""
+        for module in self.graph.modules:
+            region = places[str(module.region)]
+            if module.max_replicas > region.max_slots:
+                return (
+                    f"module {module.name} may grow to {module.max_replicas} executors and region "
+                    f"{region.name} has room for {region.max_slots}; raise max_nodes or slots of "
+                    "the region, or lower max_replicas"
+                )
+        for region in places.regions:
+            room = self.cluster.room_of_worker(region.slots)
+            if room < region.slots:
+                return (
+                    f"a node of region {region.name} has {region.slots} slots and memory of "
+                    f"cluster, {self.cluster.memory}, is enough for {room} "
+                    f"executor{'s' * (room != 1)}; raise memory, or lower slots or executor_memory"
+                )
+        return None
 
 
 def parse_size(text: str, what: str) -> int:

@@ -11,6 +11,12 @@
 | `nash` | what each module would choose for itself beside the others (game, Alg. 1) |
 | `incentive` | the same, with incentives that lower the cost of all (game, Alg. 2) |
 | `social` | what costs all modules together the least |
+| `rl` | what costs each module least by what it has learned (e2df, Section 7.2) |
+| `q-learning` | the same, learned without a model: a baseline (e2df, Section 6.2.1) |
+| `warm-start` | as `threshold` until what `rl` learns has settled (e2df, Section 8.4) |
+
+Nodes of regions are decided about by `penstock.policy.regions`; `penstock.policy.hierarchy` has the
+managers that grant or refuse what either proposes.
 """
 
 from typing import Final
@@ -18,6 +24,7 @@ from typing import Final
 from penstock.core.roles import Policy
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.game import Incentive, Nash, Social
+from penstock.policy.learning import QLearning, Rl, WarmStart
 from penstock.policy.mpc import Mpc
 from penstock.policy.rules import Rules
 from penstock.policy.spl import Spl
@@ -29,11 +36,14 @@ POLICIES: Final[dict[str, type[Policy]]] = {
     "incentive": Incentive,
     "mpc": Mpc,
     "nash": Nash,
+    "q-learning": QLearning,
+    "rl": Rl,
     "rules": Rules,
     "social": Social,
     "spl": Spl,
     "static": Static,
     "threshold": Threshold,
+    "warm-start": WarmStart,
 }
 
 __all__ = [
@@ -42,9 +52,12 @@ __all__ = [
     "Incentive",
     "Mpc",
     "Nash",
+    "QLearning",
+    "Rl",
     "Rules",
     "Social",
     "Spl",
     "Static",
     "Threshold",
+    "WarmStart",
 ]

@@ -1,4 +1,4 @@
-"""What each turn of the loop asked the plant to change: degrees, the clock, who has which key.
+"""What each turn of the loop asked to change: degrees, the clock, who has which key, and nodes.
 
 >>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 >>> reading = ModuleReading(requested=2)
@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.graph import FlowGraph
-from penstock.core.signals import Tick, current
+from penstock.core.signals import Observation, Tick, current
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A module's degree, or the GHz of the clock, before and after a decision."""
+    """A module's degree, a region's nodes or the GHz of the clock, before and after a decision."""
 
     before: float | None
     """None where it was not known."""
@@ -44,9 +44,16 @@ class Act:
     """By module, those that change."""
     clock: Change | None = None
     rerouted: tuple[str, ...] = ()
-    """Modules of which keys change hands while their degrees and the clock stay."""
+    """Modules of which keys change hands while all else stays."""
+    nodes: Mapping[str, Change] = field(default_factory=dict)
+    """By region, those that change."""
 
     def __bool__(self) -> bool:
+        return self.reconfigures or bool(self.nodes)
+
+    @property
+    def reconfigures(self) -> bool:
+        """Whether the application is changed, and not only the nodes below it."""
         return bool(self.degrees or self.clock or self.rerouted)
 
     @property
@@ -63,11 +70,13 @@ class Act:
 def acts(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> Iterator[Act]:
     """What each tick asked the plant to change.
 
-    What was before is what was last asked for, or what the plant reports before any asking. Routing
-    tables are not recorded: an ask that changes nothing else is one, where the graph has keys.
+    What was before is what was last asked for, or what the plant reports before any asking; of
+    nodes what it reports comes first, because some fail and are asked for again. Routing tables are
+    not recorded: an ask that changes nothing else is one, where the graph has keys.
     """
     keyed = tuple(module.name for module in graph.modules if module.keys) if graph else ()
     degrees: dict[str, int] = {}
+    nodes: dict[str, int] = {}
     clock: float | None = None
     for tick in ticks:
         if tick.asked is None:
@@ -75,9 +84,32 @@ def acts(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> Iterator[Act]
             continue
         changed = _changed({**current(tick.seen).degrees, **degrees}, tick.asked.degrees)
         faster = _reset(clock or tick.seen.frequency, tick.asked.frequency)
-        yield Act(degrees=changed, clock=faster, rerouted=() if changed or faster else keyed)
+        moved = _changed(nodes_in_force(tick.seen, nodes), tick.asked.nodes)
+        rerouted = () if changed or faster or moved else keyed
+        yield Act(degrees=changed, clock=faster, rerouted=rerouted, nodes=moved)
         degrees.update(tick.asked.degrees)
+        nodes.update(tick.asked.nodes)
         clock = tick.asked.frequency or clock
+
+
+def nodes_in_force(seen: Observation, asked: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Nodes of each region, those to come included, where that is known.
+
+    `asked` is what was last asked for; what a region says of that itself comes before it.
+
+    >>> from penstock.core.signals import RegionReading
+    >>> regions = {"dc1": RegionReading(nodes=2, requested=3), "dc2": RegionReading()}
+    >>> seen = Observation(at=1, step=1, modules={}, regions=regions)
+    >>> nodes_in_force(seen), nodes_in_force(seen, {"dc1": 9, "dc2": 4})
+    ({'dc1': 3}, {'dc1': 3, 'dc2': 4})
+    """
+    last = asked or {}
+    counts = {
+        name: (region.requested, last.get(name), region.wanted, region.nodes)
+        for name, region in seen.regions.items()
+    }
+    known = {name: [n for n in found if n is not None] for name, found in counts.items()}
+    return {**last, **{name: found[0] for name, found in known.items() if found}}
 
 
 def _changed(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Change]:

@@ -1,21 +1,21 @@
 """The folder that a run leaves, written as the run goes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from penstock.core.errors import FileError
 from penstock.core.signals import Tick
 from penstock.record import place
-from penstock.record.codec import dumps, tick_to_json
+from penstock.record.codec import dumps, plain, tick_to_json
 from penstock.record.disk import LineFile, check_space, write_whole
-from penstock.record.place import PROGRESS, REPORT, SETTINGS, SUMMARY, TICKS
+from penstock.record.place import LEARNED, PROGRESS, REPORT, SETTINGS, SUMMARY, TICKS
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary
 
-__all__ = ["PROGRESS", "REPORT", "SETTINGS", "SUMMARY", "TICKS", "RunFolder"]
+__all__ = ["LEARNED", "PROGRESS", "REPORT", "SETTINGS", "SUMMARY", "TICKS", "RunFolder"]
 
 _LEAST_FREE: Final = 50_000_000
 
@@ -80,6 +80,15 @@ class RunFolder:
         """
         # A line break inside JSON is only ever space between its parts.
         self._progress.append(text.strip().replace("\r", " ").replace("\n", " "))
+
+    def write_learned(self, data: Mapping[str, Any]) -> None:
+        """Put down what the policy has learned so far, in place of what it had before.
+
+        Before `finish`, so that a finished run has it; where nothing was learned, no file is made.
+        """
+        if data:
+            self._begin()
+            write_whole(self.path / LEARNED, dumps(plain(data)) + "\n")
 
     def finish(self, summary: Summary) -> None:
         """Add the summary, which marks the run as finished, and close."""

@@ -25,6 +25,11 @@ def modules(ticks: Sequence[Tick]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for tick in ticks for name in tick.seen.modules))
 
 
+def regions(ticks: Sequence[Tick]) -> tuple[str, ...]:
+    """Every region that was ever seen, in the order of its first reading."""
+    return tuple(dict.fromkeys(name for tick in ticks for name in tick.seen.regions))
+
+
 def times(ticks: Sequence[Tick]) -> Column:
     """When each step ended, in seconds since the run began."""
     return np.array([tick.seen.at for tick in ticks], dtype=np.float64)
@@ -38,6 +43,12 @@ def steps(ticks: Sequence[Tick]) -> Column:
 def column(ticks: Sequence[Tick], module: str, metric: str) -> Column:
     """One metric of one module, a value a step."""
     readings = (tick.seen.modules.get(module) for tick in ticks)
+    return _numbers([None if seen is None else getattr(seen, metric) for seen in readings])
+
+
+def region_column(ticks: Sequence[Tick], region: str, metric: str) -> Column:
+    """One metric of one region, a value a step."""
+    readings = (tick.seen.regions.get(region) for tick in ticks)
     return _numbers([None if seen is None else getattr(seen, metric) for seen in readings])
 
 

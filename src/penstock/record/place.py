@@ -16,6 +16,7 @@ TICKS: Final = "ticks.jsonl"
 PROGRESS: Final = "progress.jsonl"
 SUMMARY: Final = "summary.json"
 REPORT: Final = "report.html"
+LEARNED: Final = "learned.json"
 SCRATCH: Final = "spark"
 """Spark's own folder: logs, and while it runs its data."""
 
@@ -70,7 +71,7 @@ def holds_run(path: Path) -> bool:
 def clear(path: Path) -> None:
     """Remove a finished run, its summary first so that half of it never passes for whole."""
     with writing(path):
-        for name in (SUMMARY, REPORT, PROGRESS, TICKS, SETTINGS):
+        for name in (SUMMARY, REPORT, LEARNED, PROGRESS, TICKS, SETTINGS):
             (path / name).unlink(missing_ok=True)
 
 

@@ -117,6 +117,10 @@ def _text(value: Any) -> str:
     return str(_expect(value, str, "a text"))
 
 
+def _bool(value: Any) -> bool:
+    return bool(_expect(value, bool, "true or false"))
+
+
 def _datetime(value: Any) -> datetime:
     try:
         return datetime.fromisoformat(_text(value))
@@ -128,7 +132,13 @@ def _anything(value: Any) -> Any:
     return value
 
 
-_LEAVES: Final[dict[Any, Reader]] = {float: _float, int: _int, str: _text, datetime: _datetime}
+_LEAVES: Final[dict[Any, Reader]] = {
+    bool: _bool,
+    float: _float,
+    int: _int,
+    str: _text,
+    datetime: _datetime,
+}
 
 
 def _expect(value: Any, kind: type, called: str) -> Any:

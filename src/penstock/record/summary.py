@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import nan
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,8 @@ from penstock.record.measures import (
     total,
 )
 from penstock.record.reader import reader
+from penstock.record.regions import RegionUse, RequestCount, node_totals, requests, uses
+from penstock.record.totals import added, highest, integral, known, last, lowest, mean, whole
 
 _NEEDED: Final = ("arrival_rate", "processed_rate", "backlog", "utilisation", "running")
 """What policies live on; a step without one that other steps have is a step with a gap."""
@@ -84,7 +86,8 @@ class Summary:
     """Weighted by time."""
     executors_max: int | None
     reconfigurations: int
-    """Steps that asked for a change, of whatever kind."""
+    """Steps that asked to change the application: degrees, the clock, or owners of keys. Nodes are
+    counted apart, because acquiring one disturbs nothing that runs."""
     scale_outs: int
     """Steps that gave some module more executors."""
     scale_ins: int
@@ -110,6 +113,17 @@ class Summary:
     """By module that measured it: parts that a pane was split into."""
     results_rate_mean: Mapping[str, float] = field(default_factory=dict)
     """By module that counted them: results a second, such as windows."""
+    regions: Mapping[str, RegionUse] = field(default_factory=dict)
+    """What each region brought and what it lacked; empty where nodes are not decided about."""
+    node_seconds_total: float | None = None
+    """Nodes integrated over time, over all regions; a gap keeps the value before it."""
+    nodes_min: int | None = None
+    """Over all regions together."""
+    nodes_mean: float | None = None
+    """Weighted by time."""
+    nodes_max: int | None = None
+    requests: Mapping[str, RequestCount] = field(default_factory=dict)
+    """By level (`application`, `infrastructure`), what managers asked for and were answered."""
 
     @property
     def left(self) -> Mapping[str, int] | None:
@@ -161,17 +175,17 @@ def summarise(
     return Summary(
         steps=len(ticks),
         duration=_duration(ticks),
-        rows_arrived=_sum(rates * seconds),
-        rows_processed=_sum(processed),
-        arrival_rate_mean=_mean(rates, seconds),
-        arrival_rate_max=_max(rates),
-        backlog_final=_last(backlog),
-        backlog_max=_max(backlog),
+        rows_arrived=added(rates * seconds),
+        rows_processed=added(processed),
+        arrival_rate_mean=mean(rates, seconds),
+        arrival_rate_max=highest(rates),
+        backlog_final=last(backlog),
+        backlog_max=highest(backlog),
         latency=pooled([tick.seen.latency for tick in ticks], processed.tolist()),
         slo=None if slo_latency_p95 is None else _check(ticks, slo_latency_p95, backlog),
         **_executors(ticks, seconds),
         **_actions(ticks, graph),
-        failed_tasks=_whole(_sum(_stacked(reporting(ticks, "failed_tasks")))),
+        failed_tasks=whole(added(_stacked(reporting(ticks, "failed_tasks")))),
         steps_with_gaps=int(_gaps(ticks).sum()),
         modules=found,
         cost=_all_of([module.cost for module in found.values()]),
@@ -179,6 +193,9 @@ def summarise(
         load_mean=_means(ticks, "load"),
         splitting_mean=_means(ticks, "splitting"),
         results_rate_mean=_means(ticks, "results_rate"),
+        regions=uses(ticks),
+        **node_totals(ticks),
+        requests=requests(ticks),
     )
 
 
@@ -200,14 +217,14 @@ def _duration(ticks: Sequence[Tick]) -> float:
 
 def _check(ticks: Sequence[Tick], promised: float, backlog: Column) -> SloCheck:
     p95 = latencies(ticks, "p95")
-    known = _known(p95)
-    violated = int((known > promised).sum())
+    measured = known(p95)
+    violated = int((measured > promised).sum())
     return SloCheck(
         latency_p95=promised,
-        met=len(known) - violated,
+        met=len(measured) - violated,
         violated=violated,
-        unknown=len(ticks) - len(known),
-        violated_share=violated / len(known) if known.size else None,
+        unknown=len(ticks) - len(measured),
+        violated_share=violated / len(measured) if measured.size else None,
         idle=int((np.isnan(p95) & (backlog == 0)).sum()),
     )
 
@@ -216,16 +233,16 @@ def _executors(ticks: Sequence[Tick], seconds: Column) -> dict[str, Any]:
     running = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
     everywhere = total(running, len(ticks))
     return {
-        "executor_seconds": {name: _integral(n, seconds) for name, n in running.items()},
-        "executor_seconds_total": _integral(everywhere, seconds),
-        "executors_min": _whole(_min(everywhere)),
-        "executors_mean": _mean(everywhere, seconds),
-        "executors_max": _whole(_max(everywhere)),
+        "executor_seconds": {name: integral(n, seconds) for name, n in running.items()},
+        "executor_seconds_total": integral(everywhere, seconds),
+        "executors_min": whole(lowest(everywhere)),
+        "executors_mean": mean(everywhere, seconds),
+        "executors_max": whole(highest(everywhere)),
     }
 
 
 def _actions(ticks: Sequence[Tick], graph: FlowGraph | None) -> dict[str, Any]:
-    made = [act for act in acts(ticks, graph) if act]
+    made = [act for act in acts(ticks, graph) if act.reconfigures]
     return {
         "reconfigurations": len(made),
         "scale_outs": sum(act.grows for act in made),
@@ -247,45 +264,8 @@ def _stacked(columns: Mapping[str, Column]) -> Column:
     return np.concatenate(list(columns.values())) if columns else np.empty(0)
 
 
-def _known(values: Column) -> Column:
-    return values[~np.isnan(values)]
-
-
-def _sum(values: Column) -> float | None:
-    known = _known(values)
-    return float(known.sum()) if known.size else None
-
-
-def _integral(values: Column, seconds: Column) -> float | None:
-    product = values * seconds
-    return float(product.sum()) if product.size and not np.isnan(product).any() else None
-
-
-def _mean(values: Column, seconds: Column) -> float | None:
-    weights = seconds[~np.isnan(values)]
-    return float(np.average(_known(values), weights=weights)) if weights.sum() > 0 else None
-
-
 def _means(ticks: Sequence[Tick], metric: str) -> dict[str, float]:
     """By module that ever measured it, weighted by time."""
-    known = {n: np.where(np.isfinite(c), c, nan) for n, c in reporting(ticks, metric).items()}
-    means = {name: _mean(values, steps(ticks)) for name, values in known.items()}
-    return {name: mean for name, mean in means.items() if mean is not None}
-
-
-def _min(values: Column) -> float | None:
-    known = _known(values)
-    return float(known.min()) if known.size else None
-
-
-def _max(values: Column) -> float | None:
-    known = _known(values)
-    return float(known.max()) if known.size else None
-
-
-def _last(values: Column) -> float | None:
-    return None if not values.size or isnan(values[-1]) else float(values[-1])
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
+    finite = {n: np.where(np.isfinite(c), c, nan) for n, c in reporting(ticks, metric).items()}
+    means = {name: mean(values, steps(ticks)) for name, values in finite.items()}
+    return {name: found for name, found in means.items() if found is not None}

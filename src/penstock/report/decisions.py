@@ -23,8 +23,8 @@ class Row:
     start: float
     end: float
     kind: str
-    """`out`, `in`, `both` or `set` of degrees; else `faster` or `slower` of the clock, `moved` of
-    keys alone, or `hold`."""
+    """`out`, `in`, `both` or `set` of degrees, else of nodes; else `faster` or `slower` of the
+    clock, `moved` of keys alone, or `hold`."""
     what: tuple[str, ...]
     reasons: tuple[tuple[str, int], ...]
     """Each reason with the number of steps that gave it, the most frequent first."""
@@ -78,13 +78,13 @@ def _hold(ticks: list[Tick]) -> Row:
 
 
 def _kind(act: Act) -> str:
-    if act.grows and act.shrinks:
+    changes = (act.degrees or act.nodes).values()
+    grows, shrinks = any(c.grows for c in changes), any(c.shrinks for c in changes)
+    if grows and shrinks:
         return "both"
-    if act.grows:
-        return "out"
-    if act.shrinks:
-        return "in"
-    return "set" if act.degrees else _kind_of_clock(act)
+    if grows or shrinks:
+        return "out" if grows else "in"
+    return "set" if changes else _kind_of_clock(act)
 
 
 def _kind_of_clock(act: Act) -> str:
@@ -100,6 +100,8 @@ def _what(act: Act) -> Iterator[str]:
         yield f"{module} {_change(change)}"
     if act.clock is not None:
         yield f"clock {_change(act.clock)} GHz"
+    for region, change in act.nodes.items():
+        yield f"{region} {_change(change)} node{'s' * (change.after != 1)}"
     for module in act.rerouted:
         yield f"{module}: keys moved"
 
@@ -122,8 +124,10 @@ def _why(tick: Tick) -> str:
 
 
 def _proposal(proposed: Configuration, instead: Configuration) -> str:
-    """Degrees, and the clock where that is not what was decided."""
+    """Degrees, and the clock and nodes where they are not what was decided."""
     parts = [f"{name} {degree}" for name, degree in proposed.degrees.items()]
+    other = {k: n for k, n in proposed.nodes.items() if instead.nodes.get(k) != n}
+    parts += [f"{name} {n} node{'s' * (n != 1)}" for name, n in other.items()]
     if proposed.frequency not in (None, instead.frequency):
         parts.append(f"{proposed.frequency:.4g} GHz")
     return ", ".join(parts)

@@ -94,7 +94,7 @@ def _box(box: Box, corner: tuple[int, int]) -> str:
     x, y = corner
     width, height = _BOX
     lines = "".join(
-        f'<text class="soft" x="{x + 12}" y="{y + 42 + 17 * index}">{escape(line)}</text>'
+        f'<text class="soft" x="{x + 12}" y="{y + 42 + 17 * index}">{escape(_cut(line, 22))}</text>'
         for index, line in enumerate(box.lines[:2])
     )
     return (

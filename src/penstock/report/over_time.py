@@ -80,15 +80,31 @@ def fitting_axis(unit: str, columns: Sequence[Column]) -> Axis:
 def marks(
     ticks: Sequence[Tick], made: Sequence[Act], kind: Callable[[Act], str | None]
 ) -> tuple[Mark, ...]:
-    """A mark for each act that is of some kind, one where many would touch."""
+    """A mark for each act that is of some kind."""
+    return marked(ticks, [kind(act) for act in made])
+
+
+def marked(ticks: Sequence[Tick], kinds: Sequence[str | None]) -> tuple[Mark, ...]:
+    """A mark for each step of some kind, one where many would touch."""
     time = span(ticks)
     seen: dict[tuple[int, str], Mark] = {}
-    for tick, act in zip(ticks, made, strict=True):
-        found = kind(act)
-        if found is not None:
-            place = (round(_MARKS * time.share(tick.seen.at)), found)
-            seen.setdefault(place, Mark(at=tick.seen.at, kind=found))
+    for tick, kind in zip(ticks, kinds, strict=True):
+        if kind is not None:
+            place = (round(_MARKS * time.share(tick.seen.at)), kind)
+            seen.setdefault(place, Mark(at=tick.seen.at, kind=kind))
     return tuple(seen.values())
+
+
+def stretches(ticks: Sequence[Tick], inside: Sequence[bool]) -> tuple[tuple[float, float], ...]:
+    """Spans of the steps that are inside, from start to end, neighbours joined."""
+    joined: list[tuple[float, float]] = []
+    apart = (ticks[-1].seen.at - ticks[0].seen.at) / 1000
+    for seen in (tick.seen for tick, within in zip(ticks, inside, strict=True) if within):
+        start = seen.at - seen.step
+        if joined and start - joined[-1][1] <= apart:
+            start = joined.pop()[0]
+        joined.append((start, seen.at))
+    return tuple(joined)
 
 
 def direction(change: Change) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.core.module import Module
 from penstock.core.signals import Tick
 from penstock.record.disk import write_whole
 from penstock.record.folder import REPORT
@@ -24,6 +25,8 @@ from penstock.report.flow import Box, drawing
 from penstock.report.interference import sentence
 from penstock.report.plot import Plot, figure
 from penstock.report.plots import plots
+from penstock.report.regions import silences
+from penstock.report.requests import requests
 from penstock.report.results import economy, facts, folded, outcome
 from penstock.report.scales import number
 from penstock.report.series import drawn
@@ -42,6 +45,7 @@ def page(run: Run) -> str:
     groups = plots(run)
     summary = _summary(run)
     candles = sticks(summary.results)
+    told = (paragraph(summary), sentence(run), *silences(run.ticks))
     return Template(_resource("page.html")).substitute(
         title=escape(_title(run.settings)),
         subtitle=escape(_subtitle(run.settings)),
@@ -49,7 +53,7 @@ def page(run: Run) -> str:
         script=_resource("page.js"),
         data=_embedded(_data(groups)),
         warning=_warning(run),
-        paragraph=escape(f"{paragraph(summary)} {sentence(run)}".strip()),
+        paragraph=escape(" ".join(filter(None, told))),
         tiles="".join(_tile(tile) for tile in tiles(summary)) if run.ticks else "",
         graph=_graph(run),
         plots="".join(_group(title, found, _hint(groups)) for title, found in groups.items()),
@@ -57,6 +61,7 @@ def page(run: Run) -> str:
         + outcome(summary, candles)
         + section(candles, _offset(run.settings)),
         decisions=table(run.ticks, run.settings.graph) if run.ticks else "<p>There were none.</p>",
+        requests=requests(run.ticks),
         settings=_settings(run.settings),
     )
 
@@ -102,14 +107,16 @@ def _tile(tile: Tile) -> str:
 
 def _graph(run: Run) -> str:
     graph = run.settings.graph
-    boxes = {name: _box(run.ticks, name) for name in graph.names()}
+    boxes = {module.name: _box(run.ticks, module) for module in graph.modules}
     return "".join(drawing(graph, boxes, standing=standing) for standing in (False, True))
 
 
-def _box(ticks: Sequence[Tick], name: str) -> Box:
+def _box(ticks: Sequence[Tick], module: Module) -> Box:
+    name, place = module.name, [module.region] if module.region else []
     rate, running = _mean(ticks, name, "arrival_rate"), _mean(ticks, name, "running")
     lines = [] if running is None else [f"{number(running)} executor{'s' * (running != 1)}"]
-    lines += [] if rate is None else [f"{number(rate)} rows/s"]
+    flow = [] if rate is None else [f"{number(rate)} rows/s"]
+    lines += [" \u00b7 ".join([*flow, *place])] if flow or place else []
     return Box(name, tuple(lines), _mean(ticks, name, "utilisation"))
 
 
@@ -121,7 +128,7 @@ def _mean(ticks: Sequence[Tick], name: str, metric: str) -> float | None:
 
 def _group(title: str, found: Sequence[Plot], hint: str) -> str:
     figures = "".join(figure(plot) for plot in found)
-    shown = hint if title == "Executors" else ""
+    shown = {"Executors": hint, "Nodes": _node_hint(found)}.get(title, "")
     return f'<section class="plots"><h2>{escape(title)}</h2>{shown}{figures}</section>'
 
 
@@ -135,6 +142,12 @@ def _hint(groups: Mapping[str, Sequence[Plot]]) -> str:
         f'<p class="said">A mark is a decision: \u25b2 out{more}, \u25bc in{less}{keys}. '
         "Point at any plot to read its values.</p>"
     )
+
+
+def _node_hint(found: Sequence[Plot]) -> str:
+    lacked = any(mark.kind == "unmet" for plot in found for mark in plot.marks)
+    cross = ", \u2715 replicas that found no node with room" if lacked else ""
+    return f'<p class="soft">A mark is \u25b2 nodes acquired, \u25bc released{cross}.</p>'
 
 
 def _data(groups: Mapping[str, Sequence[Plot]]) -> dict[str, Any]:

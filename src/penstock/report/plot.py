@@ -17,11 +17,12 @@ _DENSE: Final = 600  # points, from which a thick line would be a smear
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A decision that changed a module or the clock."""
+    """A decision that changed a module, a region or the clock, or a step that lacked nodes."""
 
     at: float
     kind: str
-    """`out` for more, `in` for less, `moved` for keys alone, `set` where it cannot be said."""
+    """`out` for more, `in` for less, `moved` for keys alone, `set` where it cannot be said, `unmet`
+    for replicas that found no room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,9 @@ class Plot:
     limit: tuple[float, str] | None = None
     """A promise, as a line across, and its words."""
     bands: tuple[tuple[float, float], ...] = ()
-    """Spans of time in which the promise was broken."""
+    """Spans of time in which the promise was broken, or nothing was heard."""
+    bands_mean: str = ""
+    """What the bands say, where no limit says it."""
     during: Span | None = None
     """A stretch that explains the lines, as a band with its words."""
     marks: tuple[Mark, ...] = ()
@@ -58,7 +61,8 @@ def figure(plot: Plot) -> str:
     return (
         f'<figure class="plot {plot.style}">'
         f"<figcaption><h3>{escape(plot.title)} <small>{escape(plot.axis.unit)}</small></h3>"
-        f"<ul>{''.join(map(_legend, plot.series))}{_limit_legend(plot)}{_during_legend(plot)}</ul>"
+        f"<ul>{''.join(map(_legend, plot.series))}{_limit_legend(plot)}{_during_legend(plot)}"
+        f"{_bands_legend(plot)}</ul>"
         "</figcaption>"
         f'<div class="frame" tabindex="0" role="img" aria-label="{escape(_spoken(plot))}">'
         f'<div class="y">{y_labels(plot.axis)}</div>'
@@ -180,6 +184,12 @@ def _limit_legend(plot: Plot) -> str:
 
 def _during_legend(plot: Plot) -> str:
     return f'<li class="during"><i></i>{escape(plot.during.words)}</li>' if plot.during else ""
+
+
+def _bands_legend(plot: Plot) -> str:
+    if not (plot.bands and plot.bands_mean):
+        return ""
+    return f'<li class="bands"><i></i>{escape(plot.bands_mean)}</li>'
 
 
 def _marks(plot: Plot) -> str:

@@ -21,8 +21,9 @@ from penstock.record.measures import (
 from penstock.report.energy import energy
 from penstock.report.interference import shaded
 from penstock.report.levels import load, splitting, windows
-from penstock.report.over_time import by_module, direction, limited, marks, over_time
+from penstock.report.over_time import by_module, direction, limited, marks, over_time, stretches
 from penstock.report.plot import Plot
+from penstock.report.regions import regions
 from penstock.report.scales import duration
 from penstock.report.series import Series, thin
 
@@ -37,9 +38,11 @@ def plots(run: Run) -> dict[str, tuple[Plot, ...]]:
     groups = {
         "Rows": _flow(run),
         "Executors": shaded(run, _executors(run)),
+        "Nodes": regions(run),
         "Load": shaded(run, _load(run)),
+        "Energy": energy(run),
     }
-    groups |= {"Energy": found} if (found := energy(run)) else {}
+    groups = {title: found for title, found in groups.items() if found}
     lines = [series for group in groups.values() for plot in group for series in plot.series]
     curves = sum(not series.stepped for series in lines)
     most = max(200, min(1500, _POINTS // max(1, curves)))
@@ -90,17 +93,9 @@ def _latency(run: Run) -> Plot:
 
 
 def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float], ...]:
-    """Spans in which the promise was broken, neighbours joined."""
-    joined: list[tuple[float, float]] = []
-    apart = (ticks[-1].seen.at - ticks[0].seen.at) / 1000
-    for seen in (tick.seen for tick in ticks):
-        if seen.latency is None or seen.latency.p95 <= promised:
-            continue
-        start = seen.at - seen.step
-        if joined and start - joined[-1][1] <= apart:
-            start = joined.pop()[0]
-        joined.append((start, seen.at))
-    return tuple(joined)
+    """Spans in which the promise was broken."""
+    p95 = latencies(ticks, "p95")
+    return stretches(ticks, (p95 > promised).tolist())
 
 
 def _executors(run: Run) -> tuple[Plot, ...]:

@@ -44,7 +44,7 @@ def axis(unit: str, highest: float) -> Axis:
     if unit == "s":
         factor, shown = _time_unit(highest)
         return _axis(nice_step(highest / factor, 4) * factor, highest, factor, shown)
-    if unit == "executors":
+    if unit in ("executors", "nodes"):
         return _axis(max(1.0, floor(nice_step(highest, 4))), max(2.0, highest), 1.0, unit)
     return _axis(nice_step(highest, 4), highest, 1.0, unit)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.record.energy import in_unit, spent
+from penstock.record.regions_told import nodes_told, requests_told
 from penstock.record.summary import SloCheck, Summary
 from penstock.report.scales import duration, number, percent
 
@@ -27,7 +28,8 @@ def paragraph(summary: Summary) -> str:
     """What happened, in plain words."""
     if summary.steps == 0:
         return "The run ended before its first control step, so there is nothing to tell."
-    return " ".join([_quality(summary), *_flow(summary), *_energy(summary), _actions(summary)])
+    told = [_quality(summary), *_flow(summary), *_energy(summary), _actions(summary)]
+    return " ".join([*told, *_nodes(summary)])
 
 
 def tiles(summary: Summary) -> tuple[Tile, ...]:
@@ -41,6 +43,7 @@ def tiles(summary: Summary) -> tuple[Tile, ...]:
         Tile("Backlog, max", _number(summary.backlog_max), _end(summary)),
         Tile("Reconfigurations", f"{summary.reconfigurations:,}", _ways(summary)),
         _failures_tile(summary),
+        *_node_tiles(summary),
         *_energy_tiles(summary),
     )
 
@@ -99,6 +102,14 @@ def _flow(summary: Summary) -> Iterator[str]:
 def _energy(summary: Summary) -> Iterator[str]:
     if summary.energy is not None and summary.energy.joules is not None:
         yield f"Energy: {spent(summary.energy, summary.duration)}."
+
+
+def _nodes(summary: Summary) -> Iterator[str]:
+    """What regions and the managers above them came to, where there are any."""
+    if summary.regions:
+        yield f"Nodes: {nodes_told(summary)}."
+    if summary.requests:
+        yield f"Requests of managers: {requests_told(summary)}."
 
 
 def _left(summary: Summary) -> str:
@@ -176,6 +187,41 @@ def _energy_tiles(summary: Summary) -> tuple[Tile, ...]:
         ("Clock, mean", UNKNOWN if ghz is None else f"{ghz:.3g} GHz"),
     ]
     return tuple(Tile(label, value, energy.origin) for label, value in known)
+
+
+def _node_tiles(summary: Summary) -> tuple[Tile, ...]:
+    """A row of tiles where nodes are decided about."""
+    if not summary.regions:
+        return ()
+    uses = summary.regions.values()
+    moves = (
+        f"{sum(u.acquired for u in uses):,} acquired, {sum(u.released for u in uses):,} released"
+    )
+    unmet = [use.unmet for use in uses if use.unmet is not None]
+    lacking = f"in {_count(sum(use.unmet_steps for use in uses), 'step')}"
+    return (
+        Tile("Nodes, mean", _number(summary.nodes_mean), _node_range(summary)),
+        Tile("Node-seconds", _number(summary.node_seconds_total), moves),
+        Tile(
+            "Replicas without room",
+            _number(sum(unmet) if unmet else None),
+            lacking if any(unmet) else "",
+            "bad" if any(unmet) else "",
+        ),
+        _requests_tile(summary),
+    )
+
+
+def _requests_tile(summary: Summary) -> Tile:
+    made = sum(count.made for count in summary.requests.values())
+    refused = sum(count.refused for count in summary.requests.values())
+    return Tile("Requests refused", f"{refused:,}", f"of {made:,}")
+
+
+def _node_range(summary: Summary) -> str:
+    if summary.nodes_min is None or summary.nodes_max is None:
+        return ""
+    return f"{summary.nodes_min} to {summary.nodes_max}"
 
 
 def _quantity(value: float | None, unit: str) -> str:

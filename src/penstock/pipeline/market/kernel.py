@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.pipeline.market.series import ColumnArrays, Flags, Floats, Ints, Longs
-from penstock.plant.twin.compiling import compiled, entry, inlined
 
 RoomArrays = tuple[NDArray[Any], ...]
 

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.model.compiling import entry, inlined
 from penstock.pipeline.market.arrivals import UNKNOWN, Arrivals
 from penstock.pipeline.market.series import ColumnArrays, Flags, Longs, plain
-from penstock.plant.twin.compiling import entry, inlined
 
 REASONS: Final = ("malformed", "empty", "duplicate", "late")
 DEAREST: Final = 1e12

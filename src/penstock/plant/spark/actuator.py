@@ -7,11 +7,15 @@ batches, because what they wrote for the second stage of a batch would leave wit
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.plant.spark.backend import Backend, Executor
+
+Members = Mapping[str, list[Executor]]
+"""Executors by module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class Actuator:
             members = self.members(executors)
             for module, lane in self.lanes.items():
                 if self._surplus(module, members[module]) > 0:
-                    members[module] = self._shrink_if_safe(lane, members[module])
+                    members[module] = self._shrink_if_safe(lane, members)
                 _tell_source(lane, members[module])
             if any(self._surplus(module, members[module]) < 0 for module in self.lanes):
                 self.on_growth()
@@ -66,7 +70,7 @@ class Actuator:
         """A batch of this module has just ended, and the next has not begun."""
         with self._lock:
             if module in self._crowded:
-                members = self.members(self.backend.executors())[module]
+                members = self.members(self.backend.executors())
                 _tell_source(self.lanes[module], self._shrink(module, members))
 
     def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
@@ -92,32 +96,46 @@ class Actuator:
             self.backend.request({self.lanes[m].profile: n for m, n in self.wanted.items()})
             self.requested = dict(self.wanted)
 
-    def _shrink_if_safe(self, lane: Lane, members: list[Executor]) -> list[Executor]:
+    def _shrink_if_safe(self, lane: Lane, members: Members) -> list[Executor]:
         if not lane.shuffles or lane.between_batches():
             return self._shrink(lane.module, members)
         self._crowded.add(lane.module)
-        return members
+        return members[lane.module]
 
-    def _shrink(self, module: str, members: list[Executor]) -> list[Executor]:
+    def _shrink(self, module: str, members: Members) -> list[Executor]:
         self._crowded.discard(module)
-        surplus = self._surplus(module, members)
+        surplus = self._surplus(module, members[module])
         if surplus <= 0:
-            return members
-        agreed = self.backend.decommission(least_useful(members, surplus))
+            return members[module]
+        crowds = Counter(executor.node for crew in members.values() for executor in crew)
+        agreed = self.backend.decommission(least_useful(members[module], surplus, crowds))
         self._leaving.update(agreed)
-        return [executor for executor in members if executor.id not in agreed]
+        return [executor for executor in members[module] if executor.id not in agreed]
 
     def _surplus(self, module: str, members: list[Executor]) -> int:
         return len(members) - self.wanted.get(module, len(members))
 
 
-def least_useful(executors: Iterable[Executor], count: int) -> list[str]:
-    """Which executors to let go: those not yet warm, then idle ones, then those that came last.
+def least_useful(
+    executors: Iterable[Executor], count: int, crowds: Mapping[str | None, int] | None = None
+) -> list[str]:
+    """Which executors to let go, given how many each node hosts, of any module.
 
-    The longest-serving have their code compiled and the state of their partitions at hand.
+    First those on the node with the fewest, so that nodes become idle; among those, the ones not
+    yet warm, then idle ones, then those that came last. The longest-serving have their code
+    compiled and the state of their partitions at hand.
     """
-    ranked = sorted(executors, key=lambda e: (e.is_warm, e.active_tasks > 0, -int(e.id)))
-    return [executor.id for executor in ranked[:count]]
+    left, hosted, chosen = list(executors), Counter(crowds), list[str]()
+    for _ in range(min(count, len(left))):
+        first = min(left, key=lambda e: (hosted[e.node], *_usefulness(e)))
+        left.remove(first)
+        hosted[first.node] -= 1
+        chosen.append(first.id)
+    return chosen
+
+
+def _usefulness(executor: Executor) -> tuple[bool, bool, int]:
+    return executor.is_warm, executor.active_tasks > 0, -int(executor.id)
 
 
 def _tell_source(lane: Lane, members: list[Executor]) -> None:

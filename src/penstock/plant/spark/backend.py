@@ -18,6 +18,8 @@ from pyspark.resource import (
 )
 from pyspark.sql import SparkSession
 
+from penstock.plant.spark.pages import node_of
+
 DEFAULT_PROFILE: Final = 0
 _PIECE: Final = 6000
 """Characters that surely fit py4j's buffer of 8 KiB."""
@@ -36,6 +38,8 @@ class Executor:
     failed_tasks: int
     busy: float
     """Seconds that its finished tasks took, since it began."""
+    node: str | None = None
+    """The node that hosts it, where nodes have names."""
 
     @property
     def is_warm(self) -> bool:
@@ -65,11 +69,13 @@ class Backend:
         self._json = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
         self._nothing = self._scala_map({})
 
-    def add_profile(self, memory: str) -> ResourceProfile:
-        """A resource profile of one-core executors."""
+    def add_profile(self, memory: str, resource: str | None = None) -> ResourceProfile:
+        """A resource profile of one-core executors, only where there is one of that resource."""
         executors = ExecutorResourceRequests().cores(1).memory(memory)
-        builder = ResourceProfileBuilder().require(executors)
-        profile = builder.require(TaskResourceRequests().cpus(1)).build
+        tasks = TaskResourceRequests().cpus(1)
+        if resource is not None:  # a core runs one task at a time, so it may have all of it
+            executors, tasks = executors.resource(resource, 1), tasks.resource(resource, 1)
+        profile = ResourceProfileBuilder().require(executors).require(tasks).build
         self._context.resourceProfileManager().addResourceProfile(profile._java_resource_profile)
         return profile
 
@@ -147,6 +153,7 @@ def _executor(entry: Mapping[str, Any]) -> Executor:
         completed_tasks=entry["completedTasks"],
         failed_tasks=entry["failedTasks"],
         busy=entry["totalDuration"] / 1000,
+        node=node_of(entry["resources"]),
     )
 
 

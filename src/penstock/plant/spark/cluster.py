@@ -4,23 +4,21 @@ Each is a process of its own. They end when the cluster is left, and also when t
 started them dies in any other way.
 """
 
-import json
 import os
 import secrets
 import socket
-import subprocess
-import sys
+import threading
 import time
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from penstock.core.errors import ClusterError, PlantError
-from penstock.plant.spark import keeper
+from penstock.plant.spark.kept import Kept
+from penstock.plant.spark.offer import Offer, quoted
+from penstock.plant.spark.pages import fetch, listed
 
 LOOPBACK: Final = "127.0.0.1"
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -30,6 +28,12 @@ _YIELDING: Final = ("nice", "-n", "5")
 _START_PATIENCE: Final = 90.0
 _RESTARTS: Final = 3
 """How often a worker that dies is started again; a master would come back without its memory."""
+_LEAVE_PATIENCE: Final = 60.0
+"""Seconds that executors of a leaving worker have for the tasks that they are at."""
+_PACKING: Final = (
+    "-Dspark.deploy.spreadOutApps=false",
+    "-Dspark.deploy.workerSelectionPolicy=CORES_FREE_ASC",
+)
 _LOGGING: Final = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
@@ -54,17 +58,22 @@ class EmbeddedCluster:
     memory: str = "8g"
     port: int = 0
     """The master's port; 0 for any that is free."""
-    _exit: ExitStack = field(default_factory=ExitStack, repr=False)
-    _page: str = ""
-    _daemons: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, repr=False)
+    packs: bool = False
+    """Whether executors fill a worker before they take another, so that some stay idle."""
     url: str = ""
+    _page: str = ""
+    _vital: dict[str, Kept] = field(default_factory=dict, repr=False)
+    """Daemons without which nothing goes on."""
+    _spare: dict[str, Kept] = field(default_factory=dict, repr=False)
+    """Workers that the cluster can lose."""
+    _leaving: list[threading.Thread] = field(default_factory=list, repr=False)
 
     def __enter__(self) -> Self:
         """Start the master, then the workers; returns before the workers have registered."""
         try:
             self._start()
         except BaseException:
-            self._exit.close()
+            self._stop()
             raise
         return self
 
@@ -75,7 +84,7 @@ class EmbeddedCluster:
         trace: TracebackType | None,
     ) -> None:
         """Stop every process that was started."""
-        self._exit.close()
+        self._stop()
 
     @property
     def conf_dir(self) -> Path:
@@ -84,60 +93,98 @@ class EmbeddedCluster:
 
     def await_workers(self) -> None:
         """Wait until every worker has registered."""
-        self._await(lambda: self.state().get("aliveworkers") == self.workers, "workers")
+        count = len(self._vital) - 1 + len(self._spare)  # the master is no worker
+        self._await(lambda: self.state().get("aliveworkers") == count, "workers")
 
     def check(self) -> None:
-        """Tell where a part of the cluster has ended for good; a worker is first started again."""
-        for name, daemon in self._daemons.items():
-            if daemon.poll() is not None:
-                raise PlantError(
-                    f"the {name} of the embedded cluster ended with exit code {daemon.returncode}; "
-                    f"read {self.folder / name}.log"
-                )
+        """Tell where a part that is needed has ended for good; a worker is first started again."""
+        self._check(self._vital)
 
-    def state(self) -> dict[str, Any]:
-        """What the master says of itself: workers, cores, applications."""
-        try:
-            with urllib.request.urlopen(self._page, timeout=5) as page:  # noqa: S310  # our own
-                told: dict[str, Any] = json.load(page)
-                return told
-        except (OSError, ValueError):
-            return {}
+    def state(self, timeout: float = 5.0) -> dict[str, Any]:
+        """What the master says of itself: workers, cores, applications; nothing if it is silent."""
+        return fetch(self._page, timeout)
+
+    def add(self, offer: Offer) -> None:
+        """Start one more worker, which the cluster can lose; returns before it has registered."""
+        self._spare[offer.name] = self._start_worker(offer)
+
+    def ended(self, name: str) -> bool:
+        """Whether a worker that was added has ended for good."""
+        return self._spare[name].code is not None
+
+    def release(self, name: str) -> None:
+        """Let a worker that was added leave: it gets no more executors, those that it has finish
+        their tasks, and it ends. Returns at once."""
+        thread = threading.Thread(target=self._see_off, args=(name, self._spare[name]), daemon=True)
+        self._leaving.append(thread)
+        thread.start()
+
+    def _see_off(self, name: str, worker: Kept) -> None:
+        page = entry.page if (entry := listed(self.state()).get(name)) is not None else None
+        worker.ask_to_leave()
+        give_up = time.monotonic() + _LEAVE_PATIENCE
+        while worker.code is None and time.monotonic() < give_up and not self._left(name, page):
+            time.sleep(0.1)
+        worker.dismiss()
+        worker.wait()
+
+    def _left(self, name: str, page: str | None) -> bool:
+        """Whether the master gives a worker nothing more, and it has nothing left to do.
+
+        The worker is asked itself: the master takes its executors for gone as soon as it leaves.
+        """
+        told = self.state()
+        if not told or name in listed(told):
+            return False
+        return page is None or fetch(page).get("executors") == []
 
     def _start(self) -> None:
         write_configuration(self.conf_dir)
         port, page = self.port or free_port(), free_port()
         check_port_free(port)
         self._page, self.url = f"http://{LOOPBACK}:{page}/json/", f"spark://{LOOPBACK}:{port}"
-        master = ["--host", LOOPBACK, "--port", str(port), "--webui-port", str(page)]
-        self._daemon("master", "org.apache.spark.deploy.master.Master", *master)
+        place = ["--host", LOOPBACK, "--port", str(port), "--webui-port", str(page)]
+        master = ["org.apache.spark.deploy.master.Master", *place]
+        options = {"SPARK_MASTER_OPTS": _PACKING} if self.packs else {}
+        self._vital["master"] = self._daemon("master", master, options)
         self._await(lambda: self.state().get("status") == "ALIVE", "master")
         for number in range(1, self.workers + 1):
-            self._worker(f"worker-{number}")
+            offer = Offer(name=f"worker-{number}", cores=self.cores, memory=self.memory)
+            self._vital[offer.name] = self._start_worker(offer)
 
-    def _worker(self, name: str) -> None:
-        offer = ["--cores", str(self.cores), "--memory", self.memory]
-        place = ["--host", LOOPBACK, "--webui-port", "0", "--work-dir", str(self.folder / name)]
+    def _start_worker(self, offer: Offer) -> Kept:
+        scratch = str(self.folder / offer.name)
+        place = ["--host", LOOPBACK, "--webui-port", "0", "--work-dir", scratch]
         main = "org.apache.spark.deploy.worker.Worker"
-        self._daemon(name, main, *place, *offer, self.url, before=_YIELDING, again=_RESTARTS)
+        options = {"SPARK_WORKER_OPTS": offer.options(self.conf_dir)} if offer.resource else {}
+        worker = [main, *place, *offer.arguments(), self.url]
+        return self._daemon(offer.name, worker, options, before=_YIELDING, again=_RESTARTS)
 
     def _daemon(
-        self, name: str, main: str, *arguments: str, before: Sequence[str] = (), again: int = 0
-    ) -> None:
-        log = self._exit.enter_context((self.folder / f"{name}.log").open("wb"))
-        launcher = str(self.spark_home / "bin" / "spark-class")
-        keep = [sys.executable, "-I", keeper.__file__, str(again)]
-        command = [*keep, *before, launcher, main, *arguments]
-        process = subprocess.Popen(
-            command,
-            env=self._environment(),
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is ours to handle, in order
+        self,
+        name: str,
+        words: Sequence[str],
+        options: Mapping[str, Sequence[str]],
+        *,
+        before: Sequence[str] = (),
+        again: int = 0,
+    ) -> Kept:
+        given = {key: f"{os.environ.get(key, '')} {quoted(o)}" for key, o in options.items()}
+        return Kept.start(
+            [*before, str(self.spark_home / "bin" / "spark-class"), *words],
+            again=again,
+            environment={**self._environment(), **given},
+            log=self.folder / f"{name}.log",
         )
-        self._daemons[name] = process
-        self._exit.callback(_dismiss, process)
+
+    def _stop(self) -> None:
+        daemons = [*self._spare.values(), *self._vital.values()]
+        for daemon in daemons:
+            daemon.dismiss()
+        for daemon in daemons:
+            daemon.wait()
+        for thread in self._leaving:
+            thread.join()
 
     def _await(self, ready: Callable[[], bool], what: str) -> None:
         give_up = time.monotonic() + _START_PATIENCE
@@ -152,9 +199,17 @@ class EmbeddedCluster:
 
     def _check_start(self) -> None:
         try:
-            self.check()
+            self._check({**self._vital, **self._spare})
         except PlantError as error:
             raise ClusterError(str(error)) from None
+
+    def _check(self, daemons: Mapping[str, Kept]) -> None:
+        for name, daemon in daemons.items():
+            if daemon.code is not None:
+                raise PlantError(
+                    f"the {name} of the embedded cluster ended with exit code {daemon.code}; "
+                    f"read {self.folder / name}.log"
+                )
 
     def _environment(self) -> Mapping[str, str]:
         return {
@@ -197,9 +252,3 @@ def check_port_free(port: int, setting: str = "cluster.port") -> None:
                 f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); "
                 f"set {setting} to another one, or leave it out"
             ) from None
-
-
-def _dismiss(process: "subprocess.Popen[bytes]") -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    process.wait(keeper.PATIENCE + 5)

@@ -17,6 +17,8 @@ from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.backend import Executor
 from penstock.plant.spark.clock import Clock
 from penstock.plant.spark.monitor import Batch, Occupancy
+from penstock.plant.spark.rates import Progress
+from penstock.plant.spark.regions import Regions, check_nodes
 from penstock.plant.spark.session import first_line
 
 POLL = 0.02
@@ -82,6 +84,8 @@ class SparkPlant:
     """By module whose rows are routed by key, how to tell it its table."""
     clock: Clock | None = None
     """Of the machine, where it is decided about or measured."""
+    regions: Regions | None = None
+    """Whose nodes host the executors, where nodes are decided about."""
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
     """When the newest progress event ended, in seconds since the epoch."""
@@ -91,13 +95,13 @@ class SparkPlant:
     _failed: dict[str, int] = field(default_factory=dict)
     _routing: dict[str, Routing] = field(default_factory=dict)
     """By module, the table last asked for."""
-    _progress: dict[str, "_Progress"] = field(default_factory=dict)
+    _progress: dict[str, Progress] = field(default_factory=dict)
 
     def readings(self) -> Iterator[Observation]:
         """One observation a step, as soon as a query has reported something new."""
         begin = time.monotonic()
         now = time.time()
-        self._progress = {name: _Progress.of(w, now) for name, w in self.queries.items()}
+        self._progress = {name: _begin(w, now) for name, w in self.queries.items()}
         self._occupancy = dict.fromkeys(self.queries, self._look(now))
         due = self.step
         previous = 0.0
@@ -112,17 +116,23 @@ class SparkPlant:
         """Ask for what was decided; the queries go on meanwhile."""
         degrees = dict(decision.configuration.degrees)
         check_degrees(degrees, self.queries)
+        check_nodes(decision.configuration.nodes, self.regions.known() if self.regions else ())
         tables = self._tables(decision.configuration)
         paced = self._pace(decision.configuration.frequency)
-        if not tables and not paced and degrees.items() <= self.actuator.wanted.items():
+        resized = not degrees.items() <= self.actuator.wanted.items()
+        if tables or paced or resized:
+            for name, table in tables.items():
+                self.reroute[name](table)
+            self.actuator.want(degrees)
+        # after the executors: a node that has just been given one is not idle
+        nodes = self.regions.want(decision.configuration.nodes) if self.regions else {}
+        if not (tables or paced or resized or nodes):
             return None
-        for name, table in tables.items():
-            self.reroute[name](table)
-        self.actuator.want(degrees)
         return Configuration(
             degrees=dict(self.actuator.wanted),
             routing=tables,
             frequency=self.clock.frequency if paced and self.clock else None,
+            nodes=nodes,
         )
 
     def _pace(self, ghz: float | None) -> bool:
@@ -205,6 +215,7 @@ class SparkPlant:
             latency=modules[self.final].latency,
             frequency=clock.frequency if clock else None,
             power=clock.power(at=at, replicas=replicas) if clock else None,
+            regions=self.regions.read(modules) if self.regions else {},
         )
 
     def _collect(self, watched: Watched) -> list[Batch]:
@@ -271,49 +282,9 @@ class SparkPlant:
         return max(total - before, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rates:
-    arrival: float | None
-    processed: float | None
-    backlog: float | None
-
-
-@dataclass(slots=True)
-class _Progress:
-    """Running totals of one module, from which rates over a step follow."""
-
-    read: int = 0
-    read_at: float | None = None
-    arrived: int | None = None
-    arrived_at: float = 0.0
-
-    @classmethod
-    def of(cls, watched: Watched, now: float) -> "_Progress":
-        ask = watched.arrived
-        return cls(read=watched.read(), arrived=ask and ask(), arrived_at=now)
-
-    def advance(self, events: list[Batch], arrived: int | None, now: float) -> _Rates:
-        return _Rates(
-            processed=self._processed(events),
-            arrival=self._arrival(arrived, now),
-            backlog=None if arrived is None else float(max(arrived - self.read, 0)),
-        )
-
-    def _processed(self, events: list[Batch]) -> float | None:
-        """Rows finished between the last event of this step and that of the step before."""
-        if not events or events[-1].read is None:
-            return None
-        end, rows = events[-1].ended, events[-1].read - self.read
-        begin = self.read_at if self.read_at is not None else events[0].started
-        self.read, self.read_at = events[-1].read, end
-        return rows / (end - begin) if end > begin else None
-
-    def _arrival(self, arrived: int | None, now: float) -> float | None:
-        if arrived is None:
-            return None
-        before, then = self.arrived, self.arrived_at
-        self.arrived, self.arrived_at = arrived, now
-        return None if before is None or now <= then else (arrived - before) / (now - then)
+def _begin(watched: Watched, now: float) -> Progress:
+    ask = watched.arrived
+    return Progress(read=watched.read(), arrived=ask and ask(), arrived_at=now)
 
 
 def _mean(values: list[float]) -> float | None:

@@ -3,7 +3,8 @@
 from penstock.plant.twin.keyed import KeyedTwin
 from penstock.plant.twin.panes import PaneTwin
 from penstock.plant.twin.panes_costs import Costs
+from penstock.plant.twin.regions import RegionTwin
 from penstock.plant.twin.totals import Totals
 from penstock.plant.twin.twin import Twin
 
-__all__ = ["Costs", "KeyedTwin", "PaneTwin", "Totals", "Twin"]
+__all__ = ["Costs", "KeyedTwin", "PaneTwin", "RegionTwin", "Totals", "Twin"]

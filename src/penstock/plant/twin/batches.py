@@ -8,7 +8,7 @@ interval; after a batch that overran, the next starts at once if rows wait.
 from math import inf
 from typing import Any
 
-from penstock.plant.twin.compiling import compiled, inlined
+from penstock.model.compiling import compiled, inlined
 from penstock.plant.twin.rows import append, pop
 from penstock.plant.twin.state import IDLE, OPEN
 from penstock.plant.twin.stations import elapse, engage, free_server

@@ -6,7 +6,7 @@ The heap is threaded through the rows, so any number of servers fits.
 from math import inf
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 from penstock.plant.twin.state import NOBODY
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.plant.twin.compiling import compiled, inlined
+from penstock.model.compiling import compiled, inlined
 from penstock.plant.twin.laws import EXPONENTIAL, FIXED, NORMAL
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -5,8 +5,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.plant.twin.batches import collect, go_on, next_result, trigger
-from penstock.plant.twin.compiling import compiled, entry, inlined
 from penstock.plant.twin.completions import next_done
 from penstock.plant.twin.routing import draw_results, has_room, place_results
 from penstock.plant.twin.rows import pop

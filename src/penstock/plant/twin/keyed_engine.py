@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.plant.twin.compiling import entry, inlined
+from penstock.model.compiling import entry, inlined
 from penstock.plant.twin.keyed_moves import announce, open_visit, settle
 from penstock.plant.twin.keyed_replicas import end_service, engage
 from penstock.plant.twin.keyed_splitter import (

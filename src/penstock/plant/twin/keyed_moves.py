@@ -6,7 +6,7 @@ aside every row of the key that was routed to it.
 
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 from penstock.plant.twin.keyed_state import MOVE_IN, MOVE_OUT, R_BLK
 from penstock.plant.twin.rows import append, give_back, pop, take
 from penstock.plant.twin.state import NOBODY

@@ -3,7 +3,7 @@
 from math import inf
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 from penstock.plant.twin.keyed_moves import close, depart_if_done
 from penstock.plant.twin.keyed_state import MOVE_OUT, ROW_OF_KEY
 from penstock.plant.twin.latency import record

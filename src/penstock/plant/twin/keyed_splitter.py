@@ -8,7 +8,7 @@ meanwhile (mpc, Section 5.2.2).
 from math import inf
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 from penstock.plant.twin.draws import service_time, uniform
 from penstock.plant.twin.keyed_replicas import is_full, route
 from penstock.plant.twin.keyed_state import ROW_OF_KEY, S_BLK

@@ -7,8 +7,8 @@ step are alike, and off by less than 0.8 % elsewhere. Memory does not grow with 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.model.compiling import entry, inlined
 from penstock.plant.twin.buckets import BUCKETS, LOWEST_OCTAVE, PER_OCTAVE_BITS
-from penstock.plant.twin.compiling import entry, inlined
 
 _SHIFT = 52 - PER_OCTAVE_BITS  # a double has 52 bits after the leading one
 _LOWEST = (1023 + LOWEST_OCTAVE) << PER_OCTAVE_BITS  # 1023 is the exponent of 1.0

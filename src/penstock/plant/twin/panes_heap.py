@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 
 
 @inlined

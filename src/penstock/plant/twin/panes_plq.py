@@ -8,7 +8,7 @@ is scheduled, and nothing else has to be simulated.
 from math import floor, inf
 from typing import Any, Final
 
-from penstock.plant.twin.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.plant.twin.panes_heap import push
 from penstock.plant.twin.panes_state import REMEMBERED
 from penstock.plant.twin.state import NOBODY

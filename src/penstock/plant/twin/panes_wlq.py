@@ -8,7 +8,7 @@ one part of two.
 from math import inf
 from typing import Any, Final
 
-from penstock.plant.twin.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.plant.twin.panes_heap import drop_first
 from penstock.plant.twin.panes_state import MERGE, UPDATE
 

@@ -6,7 +6,7 @@ server that holds it, until there is room.
 
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 from penstock.plant.twin.draws import uniform
 from penstock.plant.twin.rows import append, put_first
 from penstock.plant.twin.state import NOBODY

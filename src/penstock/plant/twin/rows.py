@@ -5,7 +5,7 @@ How many rows a list has is counted, so where its last row points to means nothi
 
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.plant.twin.compiling import inlined
+from penstock.model.compiling import inlined
 from penstock.plant.twin.completions import next_done, pop_done, push
 from penstock.plant.twin.draws import service_time
 from penstock.plant.twin.latency import record

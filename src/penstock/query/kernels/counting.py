@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.plant.twin.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.query.kernels.given import Floats, Longs
 
 FEW: Final = 192

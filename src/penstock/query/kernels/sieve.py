@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.plant.twin.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.query.kernels.bits import lowest_bit
 from penstock.query.kernels.given import Floats, Longs
 

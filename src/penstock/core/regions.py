@@ -1,0 +1,99 @@
+"""Where replicas run: regions with nodes that come and go, and how far they are from each other.
+
+>>> near, far = Region(name="dc1"), Region(name="dc2", max_nodes=4)
+>>> places = Infrastructure(regions=(near, far), delays={"dc1-dc2": 0.002})
+>>> places.delay("dc2", "dc1"), places.delay("dc1", "dc1"), places["dc2"].max_slots
+(0.002, 0.0, 8)
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import near
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """Nodes that are close to each other; on Spark, a named group of workers."""
+
+    name: str
+    max_nodes: int = 50
+    initial_nodes: int = 1
+    min_nodes: int = 1
+    """Nodes that are never given up."""
+    slots: int = 2
+    """Replicas that one node can host."""
+
+    def __post_init__(self) -> None:
+        """Refuse a region that could host nothing."""
+        if self.max_nodes < 1:
+            raise SettingError(
+                f"max_nodes of region {self.name} must be 1 or more, got {self.max_nodes}; "
+                "a region without nodes can host nothing, leave it out"
+            )
+        if self.slots < 1:
+            raise SettingError(f"slots of region {self.name} must be 1 or more, got {self.slots}")
+        if not 0 <= self.min_nodes <= self.initial_nodes <= self.max_nodes:
+            raise SettingError(
+                f"region {self.name} needs 0 <= min_nodes <= initial_nodes <= max_nodes, "
+                f"got {self.min_nodes}, {self.initial_nodes}, {self.max_nodes}"
+            )
+
+    @property
+    def max_slots(self) -> int:
+        """Replicas that all of its nodes can host together."""
+        return self.max_nodes * self.slots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Infrastructure:
+    """Every region, and how long a row takes from one to another."""
+
+    regions: tuple[Region, ...]
+    delays: Mapping[str, float] = field(default_factory=dict)
+    """Seconds between two regions, written as `dc1-dc2`; the same both ways, 0 where not given."""
+
+    def __post_init__(self) -> None:
+        """Refuse regions that cannot be told apart, and delays between places that are none."""
+        if not self.regions:
+            raise SettingError("infrastructure needs at least one region, got none")
+        for name, count in Counter(self.names()).items():
+            if count > 1:
+                raise SettingError(f"region {name} is given {count} times; keep one")
+        for pair, delay in self.delays.items():
+            self._check_delay(pair, delay)
+
+    def __getitem__(self, name: str) -> Region:
+        """The region of that name."""
+        for region in self.regions:
+            if region.name == name:
+                return region
+        raise SettingError(f"there is no region {name!r}{near(name, self.names())}")
+
+    def names(self) -> tuple[str, ...]:
+        """Every region's name, in the order of the file."""
+        return tuple(region.name for region in self.regions)
+
+    def delay(self, origin: str, target: str) -> float:
+        """Seconds that a row takes between two regions; none within one."""
+        if origin == target:
+            return 0.0
+        there = self.delays.get(f"{origin}-{target}")
+        return self.delays.get(f"{target}-{origin}", 0.0) if there is None else there
+
+    def _check_delay(self, pair: str, delay: float) -> None:
+        known = {f"{a}-{b}" for a in self.names() for b in self.names() if a != b}
+        if pair not in known:
+            raise SettingError(f"there is no pair of regions {pair!r}{near(pair, known)}")
+        if not 0 <= delay < float("inf"):
+            raise SettingError(f"delay {pair} must be 0s or more and finite, got {delay:g}s")
+        origin, target = next(
+            (a, b) for a in self.names() for b in self.names() if f"{a}-{b}" == pair
+        )
+        if f"{target}-{origin}" in self.delays and self.delays[f"{target}-{origin}"] != delay:
+            raise SettingError(
+                f"delay {pair} is {delay:g}s and {target}-{origin} is "
+                f"{self.delays[f'{target}-{origin}']:g}s; a delay is the same both ways, keep one"
+            )

@@ -1,0 +1,303 @@
+"""One slot after another of a word count in regions, both levels of control included, compiled.
+
+A slot is measured, the operator managers decide by it, their manager settles who gets the last
+slots; then the region managers decide by what that left them, and a new node can be used in the
+next slot. A `RegionTwin` brings the ordinary loop to the same decisions.
+"""
+
+from math import floor, inf
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.model.compiling import compiled, entry
+from penstock.plant.twin.regions_nodes import (
+    acquire,
+    count_free,
+    count_idle,
+    count_nodes,
+    place,
+    release,
+    remove,
+)
+from penstock.policy.learning.backup import back_up, choose, learn
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+THRESHOLD: Final = 0
+STATIC: Final = 0
+SIMPLE: Final = 1
+LEARNED: Final = 2
+
+
+class Rules(NamedTuple):
+    """What decides, in numbers."""
+
+    application: int
+    infrastructure: int
+    max_utilisation: float
+    scale_in: float
+    """Busy share under which the rest must stay for a replica to go."""
+    bound: float
+    idle: int
+    performance_weight: float
+    demand_weight: float
+    resource_weight: float
+    discount: float
+    learning_rate: float
+    quantum: float
+
+
+class Work(NamedTuple):
+    """What the modules are, one value each."""
+
+    visits: Floats
+    service: Floats
+    spans: Floats
+    """Rows a second that the levels of arrivals span."""
+    least: Ints
+    most: Ints
+    first_node: Ints
+    """By region, the fewest nodes."""
+    most_nodes: Ints
+    delay: Floats
+    """One value: seconds that rows spend between regions."""
+
+
+class Memory(NamedTuple):
+    """What is carried from slot to slot."""
+
+    busy: Floats
+    """By module, work by capacity; may exceed 1."""
+    response: Floats
+    region_busy: Floats
+    """By region, the mean busy share of its replicas."""
+    level: Ints
+    before: Ints
+    """By module, replicas in the slot before; -1 before the first."""
+    change: Ints
+    """By module, what is proposed."""
+    region_level: Ints
+    region_flag: Ints
+    nodes_before: Ints
+    """By region; -1 before the first slot."""
+    node_change: Ints
+    unmet: Ints
+    """By region, replicas that found no slot when the application last acted."""
+    free: Ints
+    """By region, slots that it has left."""
+
+
+class Tracks(NamedTuple):
+    """What is recorded of each slot."""
+
+    response: Floats
+    replicas: Ints
+    nodes: Ints
+    reconfigured: Ints
+    unmet: Ints
+    costs: Floats
+
+
+@entry
+def turn(
+    nodes: Any,
+    work: Any,
+    rules: Any,
+    memory: Any,
+    operators: Any,
+    regions: Any,
+    rates: Any,
+    draws: Any,
+    tracks: Any,
+) -> None:
+    """Every slot, from the first to the last."""
+    if rules.infrastructure == SIMPLE:  # which need not have seen any load
+        for region in range(nodes.slots.size):
+            memory.node_change[region] = _keep_idle(nodes, work, rules, region)
+        _change_nodes(nodes, memory)
+    for slot in range(rates.size):
+        tracks.response[slot] = _measure(nodes, work, memory, rates[slot])
+        for region in range(nodes.slots.size):
+            memory.region_busy[region] = _mean_busy(nodes, memory, region)
+        for module in range(nodes.replicas.size):
+            _judge_module(nodes, work, rules, memory, operators, module, rates[slot])
+            tracks.replicas[slot] += nodes.replicas[module]
+        _settle_conflicts(nodes, memory)
+        tracks.reconfigured[slot] = _change_replicas(nodes, memory, draws[slot])
+        for region in range(nodes.slots.size):
+            _judge_region(nodes, work, rules, memory, regions, region, tracks, slot)
+            tracks.unmet[slot] += memory.unmet[region]
+        _change_nodes(nodes, memory)
+
+
+@compiled
+def _measure(nodes: Any, work: Any, memory: Any, rate: float) -> float:
+    """Mean response time along the path: an M/D/1 queue for each replica, and the way between."""
+    total: float = work.delay[0]
+    for module in range(nodes.replicas.size):
+        service = work.service[module]
+        busy = rate * work.visits[module] / nodes.replicas[module] * service
+        waits = inf if busy >= 1 else busy * service / (2 * (1 - busy))
+        memory.busy[module] = busy
+        memory.response[module] = service + waits
+        total += memory.response[module]
+    return total
+
+
+@compiled
+def _judge_region(
+    nodes: Any,
+    work: Any,
+    rules: Any,
+    memory: Any,
+    tables: Any,
+    region: int,
+    tracks: Any,
+    slot: int,
+) -> None:
+    count = count_nodes(nodes, region)
+    penalty = rules.demand_weight * (memory.unmet[region] > 0)
+    tracks.nodes[slot] += count
+    tracks.costs[slot, region] = (
+        penalty + rules.resource_weight * count / work.most_nodes[region]  # e2df, Expr. 1
+    )
+    memory.node_change[region] = 0
+    if rules.infrastructure == SIMPLE:
+        memory.node_change[region] = _keep_idle(nodes, work, rules, region)
+    elif rules.infrastructure == LEARNED:
+        memory.node_change[region] = _learn_region(
+            rules, memory, tables[region], region, count, count_idle(nodes, region), penalty
+        )
+    memory.nodes_before[region] = count
+
+
+@compiled
+def _keep_idle(nodes: Any, work: Any, rules: Any, region: int) -> int:
+    """e2df, Section 6.1."""
+    count, idle = count_nodes(nodes, region), count_idle(nodes, region)
+    if idle < rules.idle and count < work.most_nodes[region]:
+        return 1
+    return -1 if idle > rules.idle and count > work.first_node[region] else 0
+
+
+@compiled
+def _learn_region(
+    rules: Any, memory: Any, table: Any, region: int, count: int, idle: int, penalty: float
+) -> int:
+    level, flag = floor(memory.region_busy[region] / rules.quantum + 0.5), int(idle > 0)
+    before = memory.nodes_before[region]
+    if before >= 0:
+        was, had = memory.region_level[region], memory.region_flag[region]
+        rate = rules.learning_rate
+        learn(table, was, had, count - before, level, flag, count, penalty, rate)
+    back_up(table, rules.discount)
+    memory.region_level[region], memory.region_flag[region] = level, flag
+    return choose(table, level, flag, count)
+
+
+@compiled
+def _mean_busy(nodes: Any, memory: Any, region: int) -> float:
+    """Over the replicas that it hosts."""
+    busy, replicas = 0.0, 0
+    for module in range(nodes.replicas.size):
+        if nodes.region[module] == region:
+            busy += nodes.replicas[module] * min(memory.busy[module], 1.0)
+            replicas += nodes.replicas[module]
+    return busy / replicas if replicas > 0 else 0.0
+
+
+@compiled
+def _judge_module(
+    nodes: Any, work: Any, rules: Any, memory: Any, tables: Any, module: int, rate: float
+) -> None:
+    count = nodes.replicas[module]
+    if rules.application == THRESHOLD:
+        change = _threshold(rules, min(memory.busy[module], 1.0), count)
+    else:
+        change = _learn_module(work, rules, memory, tables[module], module, count, rate)
+    if count + change > work.most[module] or count + change < work.least[module]:
+        change = 0
+    memory.change[module] = change
+    memory.before[module] = count
+
+
+@compiled
+def _threshold(rules: Any, busy: float, count: int) -> int:
+    """e2df, Section 7.1."""
+    if busy > rules.max_utilisation:
+        return 1
+    if count > 1 and busy * count / (count - 1) < rules.scale_in:
+        return -1
+    return 0
+
+
+@compiled
+def _learn_module(
+    work: Any, rules: Any, memory: Any, table: Any, module: int, count: int, rate: float
+) -> int:
+    levels = table.level_counts.shape[0]
+    arrivals = rate * work.visits[module]
+    level = min(floor(arrivals / work.spans[module] * levels), levels - 1)
+    before = memory.before[module]
+    if before >= 0:
+        penalty = rules.performance_weight * (memory.response[module] > rules.bound)
+        was, alpha = memory.level[module], rules.learning_rate
+        learn(table, was, 0, count - before, level, 0, count, penalty, alpha)
+    back_up(table, rules.discount)
+    memory.level[module] = level
+    return choose(table, level, 0, count)
+
+
+@compiled
+def _settle_conflicts(nodes: Any, memory: Any) -> None:
+    """Of the replicas wanted in one region, as many as there are free slots, the busiest module
+    first; one passes in any case, to be counted as unmet where there is no slot at all."""
+    for region in range(nodes.slots.size):
+        left = max(memory.free[region], 1)
+        for module in range(nodes.replicas.size):
+            wants = nodes.region[module] == region and memory.change[module] > 0
+            if wants and _ahead(nodes, memory, module) >= left:
+                memory.change[module] = 0
+
+
+@compiled
+def _ahead(nodes: Any, memory: Any, module: int) -> int:
+    """How many others want a replica in the same region and come first."""
+    ahead, region = 0, nodes.region[module]
+    mine = min(memory.busy[module], 1.0)
+    for other in range(nodes.replicas.size):
+        if nodes.region[other] == region and memory.change[other] > 0 and other != module:
+            theirs = min(memory.busy[other], 1.0)
+            ahead += theirs > mine or (theirs == mine and other < module)
+    return ahead
+
+
+@compiled
+def _change_nodes(nodes: Any, memory: Any) -> None:
+    for region in range(nodes.slots.size):
+        if memory.node_change[region] > 0:
+            acquire(nodes, region)
+        elif memory.node_change[region] < 0:
+            release(nodes, region)
+        memory.free[region] = count_free(nodes, region)
+
+
+@compiled
+def _change_replicas(nodes: Any, memory: Any, draws: Any) -> bool:
+    """Replicas go before others come; True where any did."""
+    memory.unmet[:] = 0
+    acted = False
+    for module in range(nodes.replicas.size):
+        if memory.change[module] < 0:
+            remove(nodes, module)
+            acted = True
+    for module in range(nodes.replicas.size):
+        if memory.change[module] > 0:
+            if place(nodes, module, draws[module]):
+                acted = True
+            else:
+                memory.unmet[nodes.region[module]] += 1
+    return acted

@@ -1,0 +1,55 @@
+"""What a twin of regions refuses."""
+
+from collections.abc import Mapping
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.regions import Infrastructure, Region
+from penstock.core.settings import near
+
+
+def check_places(graph: FlowGraph, places: Infrastructure) -> None:
+    """Refuse modules without a region, and first replicas that do not fit on the first nodes.
+
+    >>> from penstock.core.graph import Module
+    >>> lone = FlowGraph(source="a", modules=(Module(name="a", region="dc9"),), streams=())
+    >>> check_places(lone, Infrastructure(regions=(Region(name="dc1"),)))
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: module a is in region 'dc9'; did you mean 'dc1'?
+    """
+    for module in graph.modules:
+        if module.region not in places.names():
+            raise SettingError(
+                f"module {module.name} is in region {module.region!r}"
+                f"{near(str(module.region), places.names())}"
+            )
+    for region in places.regions:
+        _check_room(graph, region)
+
+
+def check_nodes(nodes: Mapping[str, int], places: Infrastructure) -> None:
+    """Refuse regions that there are not, and nodes beyond their bounds.
+
+    >>> check_nodes({"dc1": 9}, Infrastructure(regions=(Region(name="dc1", max_nodes=8),)))
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: region dc1 can have 1 to 8 nodes, got 9
+    """
+    for name, count in nodes.items():
+        region = places[name]
+        if not region.min_nodes <= count <= region.max_nodes:
+            raise SettingError(
+                f"region {name} can have {region.min_nodes} to {region.max_nodes} nodes, "
+                f"got {count}"
+            )
+
+
+def _check_room(graph: FlowGraph, region: Region) -> None:
+    here = [module for module in graph.modules if module.region == region.name]
+    first, room = sum(m.initial_replicas for m in here), region.initial_nodes * region.slots
+    if first > room:
+        raise SettingError(
+            f"region {region.name} has room for {room} replicas at the start and its modules "
+            f"begin with {first}; raise its initial_nodes, which are {region.initial_nodes}"
+        )

@@ -1,0 +1,44 @@
+"""Managers that grant or refuse what others propose: the hierarchy of the **e2df** paper.
+
+Below, a manager for each module and each region proposes (`penstock.policy` and
+`penstock.policy.regions`); above, one for the application and one for the infrastructure answer, by
+one of these rules:
+
+| kind | settings | grants |
+|---|---|---|
+| `accept` | | everything |
+| `conflicts` | | as many replicas in a region as it has room for, the busiest module first |
+| `token-bucket` | `every` 1m, `burst` 1 | a change for each token, else as `conflicts` |
+
+`ApplicationManager` and `InfrastructureManager` are policies that hold a policy and a rule, and
+`TwoLevels` is a policy that holds both, so that all of them take guards, inside or around them.
+"""
+
+from typing import Final
+
+from penstock.policy.hierarchy.accept import Accept
+from penstock.policy.hierarchy.application import ApplicationManager
+from penstock.policy.hierarchy.conflicts import Conflicts
+from penstock.policy.hierarchy.infrastructure import InfrastructureManager
+from penstock.policy.hierarchy.rule import Answer, Proposal, Rule
+from penstock.policy.hierarchy.token_bucket import TokenBucket
+from penstock.policy.hierarchy.two_levels import TwoLevels
+
+MANAGERS: Final[dict[str, type[Rule]]] = {
+    "accept": Accept,
+    "conflicts": Conflicts,
+    "token-bucket": TokenBucket,
+}
+
+__all__ = [
+    "MANAGERS",
+    "Accept",
+    "Answer",
+    "ApplicationManager",
+    "Conflicts",
+    "InfrastructureManager",
+    "Proposal",
+    "Rule",
+    "TokenBucket",
+    "TwoLevels",
+]

@@ -1,0 +1,111 @@
+"""Regions of a run as plots: nodes wanted, running and idle, and steps that lacked some."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from penstock.core.signals import Tick
+from penstock.record.acts import Act, acts
+from penstock.record.load import Run
+from penstock.record.measures import region_column, times
+from penstock.record.measures import regions as names
+from penstock.report.over_time import colour, direction, marked, marks, over_time, span, stretches
+from penstock.report.plot import Plot
+from penstock.report.scales import clock
+from penstock.report.series import Series
+
+_KINDS: Final = (
+    ("wanted", "wanted", "ink halo"),
+    ("requested", "requested", "c2"),
+    ("nodes", "running", "c1 fill"),
+    ("idle", "idle", "c3 d1"),
+)
+_MOST_SPANS: Final = 3
+
+
+def regions(run: Run) -> tuple[Plot, ...]:
+    """A plot for each region, and one of how busy they are; none where there are no regions."""
+    made = tuple(acts(run.ticks, run.settings.graph))
+    found = names(run.ticks)
+    return (*(_nodes(run, name, made) for name in found), *(_busy(run) if found else ()))
+
+
+def silences(ticks: Sequence[Tick]) -> Iterator[str]:
+    """A sentence for each region that stopped answering: from when until when, and what was said.
+
+    >>> from penstock.core.signals import Configuration, Decision, Observation, RegionReading
+    >>> held = Decision(configuration=Configuration(degrees={}), why="as it was")
+    >>> readings = (RegionReading(nodes=1), RegionReading(trouble="gone"), RegionReading(nodes=1))
+    >>> ticks = [
+    ...     Tick(decided=held, asked=None, seen=Observation(
+    ...         at=10.0 * n, step=10.0, modules={}, regions={"dc2": reading}
+    ...     ))
+    ...     for n, reading in enumerate(readings, start=1)
+    ... ]
+    >>> list(silences(ticks))
+    ['dc2 did not answer from 0:10 to 0:20 (gone).']
+    """
+    for name in names(ticks):
+        silent = _silent(ticks, name)
+        if any(silent):
+            spans = stretches(ticks, silent)
+            yield f"{name} did not answer {_when(ticks, spans)}{_said(ticks, name)}."
+
+
+def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:
+    at = times(run.ticks)
+    lines = tuple(
+        Series(name=word, style=style, at=at, values=values, stepped=True)
+        for metric, word, style in _KINDS
+        if not np.isnan(values := region_column(run.ticks, name, metric)).all()
+    )
+    lacking = region_column(run.ticks, name, "unmet") > 0
+    unmet = marked(run.ticks, ["unmet" if lacks else None for lacks in lacking])
+    decisions = marks(run.ticks, made, partial(_kind, name))
+    plot = over_time(run, name, "nodes", lines, style="low", marks=(*decisions, *unmet))
+    silent = stretches(run.ticks, _silent(run.ticks, name))
+    return replace(plot, bands=silent, bands_mean="no answer")
+
+
+def _kind(region: str, act: Act) -> str | None:
+    return direction(act.nodes[region]) if region in act.nodes else None
+
+
+def _busy(run: Run) -> tuple[Plot, ...]:
+    columns = {name: region_column(run.ticks, name, "utilisation") for name in names(run.ticks)}
+    lines = tuple(
+        Series(name=name, style=colour(index), at=times(run.ticks), values=values)
+        for index, (name, values) in enumerate(columns.items())
+        if not np.isnan(values).all()
+    )
+    return (over_time(run, "Utilisation by region", "%", lines),) if lines else ()
+
+
+def _silent(ticks: Sequence[Tick], name: str) -> list[bool]:
+    return [bool(gap) for gap in np.isnan(region_column(ticks, name, "nodes"))]
+
+
+def _when(ticks: Sequence[Tick], spans: Sequence[tuple[float, float]]) -> str:
+    if spans[0][0] <= ticks[0].seen.at - ticks[0].seen.step and spans[0][1] >= ticks[-1].seen.at:
+        return "in any step"
+    told = [_span(ticks, start, end) for start, end in spans[:_MOST_SPANS]]
+    more = len(spans) - _MOST_SPANS
+    if more > 0:
+        return f"{', '.join(told)} and {more:,} more time{'s' * (more != 1)}"
+    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
+
+
+def _span(ticks: Sequence[Tick], start: float, end: float) -> str:
+    if end >= span(ticks).high:
+        return f"from {clock(start)} on"
+    return f"from {clock(start)} to {clock(end)}"
+
+
+def _said(ticks: Sequence[Tick], name: str) -> str:
+    """What was said to be wrong when it did not answer, the first such words."""
+    readings = (tick.seen.regions.get(name) for tick in ticks)
+    words = [r.trouble for r in readings if r is not None and not r.answers and r.trouble]
+    return f" ({words[0]})" if words else ""
