@@ -36,7 +36,7 @@ APPLICATIONS: dict[str, Callable[[], Policy]] = {
 REGIONS: dict[str, Callable[[Infrastructure], Policy]] = {
     "static": StaticNodes,
     "simple": SimpleNodes,
-    "rl": lambda where: LearnedNodes(where, sweeps=1),
+    "rl": lambda where: LearnedNodes(where, sweeps=1, assume_idle=False),
 }
 
 

@@ -18,9 +18,8 @@ def reasons_2(entries: Sequence[Entry]) -> Iterator[str]:
     if any(_is(entry, SCARCE, "threshold", ("replicas", "nodes")) for entry in off):
         yield (
             f"Threshold, {SCARCE:g}: in 50,000 minutes of a seed the regions of splitter and "
-            "filter stay with one node each, that of counter and consumer takes 2.6; the paper's "
-            "3.14 are hardly more than one in each. There, another prior (0.01 and 100), learning "
-            "rate (0.05 and 0.2) or quantum (0.05) moves the replicas by 2 % at most."
+            "filter stay with one node each, that of counter and consumer takes 2.4; the paper's "
+            "3.14 are hardly more than one in each."
         )
     if any(_is(entry, 0.3, "threshold", ("violations",)) for entry in off):
         yield (

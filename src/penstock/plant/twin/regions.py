@@ -48,8 +48,9 @@ class RegionTwin:
 
     Rows are spread evenly over replicas. Nothing is carried from one slot to the next: where an
     operator cannot cope, its queue would never end, and rows of that slot take as long as the run.
-    Latency is the mean response time on the slowest way, at every quantile. What is decided at the end of a slot holds in the next, nodes
-    before replicas; a replica that finds no free slot is not started, and counted as unmet.
+    Latency is the mean response time on the slowest way, at every quantile. What is decided at the
+    end of a slot holds in the next, nodes before replicas; a replica that finds no free slot is not
+    started, and counted as unmet.
 
     A region is read when the application has just acted: its nodes as that left them, and how busy
     its replicas had been until then.

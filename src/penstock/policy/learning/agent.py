@@ -95,6 +95,8 @@ class ModelBased:
     learning_rate: float = 0.1
     sweeps: int = 1
     """How often every state is valued anew at each step; once in the paper."""
+    assume_idle: bool = False
+    """Whether a new node is taken for idle until one was seen."""
     progress: Progress = field(default_factory=Progress, init=False)
     _table: Any = field(init=False, repr=False)
 
@@ -102,7 +104,9 @@ class ModelBased:
         """Know the costs of actions and nothing else."""
         from penstock.policy.learning.backup import new_table  # numba takes its time
 
-        self._table = new_table(self.known, levels=self.levels, flags=self.flags)
+        self._table = new_table(
+            self.known, levels=self.levels, flags=self.flags, assume_idle=self.assume_idle
+        )
 
     @property
     def visits(self) -> Floats:

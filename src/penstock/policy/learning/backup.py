@@ -42,26 +42,31 @@ class Table(NamedTuple):
     level comes next."""
 
 
-def new_table(known: Floats, *, levels: int, flags: int = 1, prior: float = 1.0) -> Table:
+def new_table(
+    known: Floats, *, levels: int, flags: int = 1, prior: float = 1.0, assume_idle: bool = False
+) -> Table:
     """A table that knows the costs of actions and nothing else.
 
-    `prior` is how often levels and flags count as having stayed as they were.
+    `prior` is how often levels and flags count as having stayed as they were. With `assume_idle` a
+    new node counts as having been idle, or whoever never had one would not think that it can be
+    given back.
 
     >>> known = np.array([[np.inf, 0.0], [0.5, 1.0], [1.0, np.inf]])
     >>> new_table(known, levels=3).q.shape
     (3, 3, 1, 2)
     """
     numbers = known.shape[1]
-    level_counts = prior * np.eye(levels)
-    flag_counts = prior * np.repeat(np.eye(flags)[:, np.newaxis, :], 3, axis=1)
+    flag_chances = np.repeat(np.eye(flags)[:, np.newaxis, :], 3, axis=1)
+    if assume_idle:
+        flag_chances[:, 2, :] = np.eye(flags)[-1]
     return Table(
         q=np.zeros((3, levels, flags, numbers)),
         penalty=np.zeros((levels, flags, numbers)),
         known=known.copy(),
-        level_counts=level_counts,
-        flag_counts=flag_counts,
+        level_counts=prior * np.eye(levels),
+        flag_counts=prior * flag_chances,
         level_chances=np.eye(levels),
-        flag_chances=np.repeat(np.eye(flags)[:, np.newaxis, :], 3, axis=1),
+        flag_chances=flag_chances,
         visits=np.zeros((levels, flags, numbers)),
         values=np.zeros((levels, flags, numbers)),
         expected=np.zeros((levels, flags, numbers)),
