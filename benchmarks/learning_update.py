@@ -90,7 +90,7 @@ def plain_milliseconds(table: Table) -> float:
 
 def policy_milliseconds() -> float:
     """CPU time of one decision of the policy for one region, its sentence included."""
-    policy = LearnedNodes(Infrastructure(regions=(Region(name="dc1", max_nodes=NODES),)))
+    policy = LearnedNodes(Infrastructure(regions=(Region(name="dc1", max_nodes=NODES),)), sweeps=1)
     reading = RegionReading(nodes=8, idle=1, replicas=12, utilisation=0.5, unmet=0)
     now = Observation(at=1.0, step=60.0, modules={}, regions={"dc1": reading})
     policy(now)

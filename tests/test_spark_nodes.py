@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.errors import PlantError, SettingError
-from penstock.core.regions import Infrastructure, Region
+from penstock.core.regions import Infrastructure, Region, check_nodes
 from penstock.core.signals import ModuleReading, RegionReading
 from penstock.plant.spark.actuator import least_useful
 from penstock.plant.spark.kept import Kept
 from penstock.plant.spark.nodes import Nodes
 from penstock.plant.spark.offer import resource_names
-from penstock.plant.spark.regions import Regions, check_nodes, mean_utilisation, unmet
+from penstock.plant.spark.regions import Regions, mean_utilisation, unmet
 from tests.spark_nodes import Workers, workers
 from tests.test_spark_monitor import executor
 

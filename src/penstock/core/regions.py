@@ -7,7 +7,7 @@
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.errors import SettingError
@@ -96,4 +96,24 @@ class Infrastructure:
             raise SettingError(
                 f"delay {pair} is {delay:g}s and {target}-{origin} is "
                 f"{self.delays[f'{target}-{origin}']:g}s; a delay is the same both ways, keep one"
+            )
+
+
+def check_nodes(nodes: Mapping[str, int], known: Iterable[Region]) -> None:
+    """Refuse nodes of regions that are not there, and more or fewer than a region may have.
+
+    >>> check_nodes({"dc1": 9}, [Region(name="dc1", max_nodes=8)])
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: region dc1 may have 1 to 8 nodes, got 9
+    """
+    regions = {region.name: region for region in known}
+    for name, count in nodes.items():
+        if name not in regions:
+            raise SettingError(f"there is no region {name!r} to resize{near(name, regions)}")
+        region = regions[name]
+        if not region.min_nodes <= count <= region.max_nodes:
+            raise SettingError(
+                f"region {name} may have {region.min_nodes} to {region.max_nodes} nodes, "
+                f"got {count}"
             )

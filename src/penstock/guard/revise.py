@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.core.signals import Decision, Request
+from penstock.policy.degrees import with_degrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +39,7 @@ def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Deci
         name: before[name] if ruling is None else ruling.degree for name, ruling in found.items()
     }
     degrees = {name: degree for name, degree in allowed.items() if degree is not None}
-    return changed(replace(decided, why=told, requests=requests), degrees)
-
-
-def changed(decided: Decision, degrees: Mapping[str, int]) -> Decision:
-    """The decision with other degrees; what the policy first proposed is kept."""
-    before = decided.configuration.degrees
-    if degrees == before:
-        return decided
-    other = {name for name in before if degrees.get(name) != before[name]}
-    return replace(
-        decided,
-        configuration=replace(
-            decided.configuration,
-            degrees=degrees,
-            # a table for so many replicas is none for another number of them
-            routing={k: v for k, v in decided.configuration.routing.items() if k not in other},
-        ),
-        proposed=decided.proposed or decided.configuration,
-        # a forecast for the degree that was proposed says nothing of the one that is allowed
-        expects={k: v for k, v in decided.expects.items() if k.rpartition(":")[2] not in other},
-    )
+    return with_degrees(replace(decided, why=told, requests=requests), degrees)
 
 
 def _overruled(

@@ -17,7 +17,7 @@ from penstock.pipeline.deploy import Session, deploy
 from penstock.pipeline.layout import default_module, lay_out
 from penstock.pipeline.preference import preference
 from penstock.pipeline.recognition import RECOGNITION
-from penstock.pipeline.regions_on_spark import lack_of_room, open_regions, places_of
+from penstock.pipeline.regions_on_spark import open_regions, places_of
 from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.trading import TRADING
@@ -81,7 +81,7 @@ def check_start(file: PipelineFile, master: str | None) -> None:
     if master is not None:
         check_master(master)
         return
-    if (lack := lack_of_room(file)) is not None:
+    if (lack := file.lack_of_room()) is not None:
         raise SettingError(lack)
     if file.cluster.port:
         check_port_free(file.cluster.port, "cluster.port")

@@ -48,28 +48,6 @@ only executors are controlled"
     )
 
 
-def lack_of_room(file: PipelineFile) -> str | None:
-    """Why our own cluster would not do for a file; None where it would.
-
-    >>> from penstock.pipeline.file import load
-    >>> lack_of_room(load("wordcount-regions", ["modules.filter.max_replicas=9"]))
-    'module filter may grow to 9 executors and region dc2 has room for 8; raise max_nodes or slots \
-of the region, or lower max_replicas'
-    """
-    places = places_of(file)
-    if places is None:
-        return file.lack_of_room()
-    for module in file.graph.modules:
-        region = places[str(module.region)]
-        if module.max_replicas > region.max_slots:
-            return (
-                f"module {module.name} may grow to {module.max_replicas} executors and region "
-                f"{region.name} has room for {region.max_slots}; raise max_nodes or slots of the "
-                "region, or lower max_replicas"
-            )
-    return file.lack_of_room()
-
-
 def open_regions(file: PipelineFile, cluster: Cluster) -> Regions | None:
     """Start the nodes that a file's regions begin with; None where it has no regions.
 

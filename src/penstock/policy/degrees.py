@@ -1,9 +1,10 @@
 """Degrees of parallelism as policies and guards speak of them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from penstock.core.errors import SettingError
-from penstock.core.signals import Observation, current
+from penstock.core.signals import Decision, Observation, current
 
 PerModule = int | Mapping[str, int]
 """A number of executors: one for every module, or one for each by name."""
@@ -45,6 +46,32 @@ def in_force(seen: Observation) -> dict[str, int]:
     a change that nobody decided.
     """
     return {name: degree for name, degree in current(seen).degrees.items() if degree >= 1}
+
+
+def with_degrees(decided: Decision, degrees: Mapping[str, int]) -> Decision:
+    """The decision with other degrees; what the policy first proposed is kept.
+
+    >>> plan = Decision(configuration=Configuration(degrees={"counter": 9}), why="load doubled")
+    >>> fewer = with_degrees(plan, {"counter": 8})
+    >>> fewer.configuration.degrees, fewer.proposed.degrees
+    ({'counter': 8}, {'counter': 9})
+    """
+    before = decided.configuration.degrees
+    if degrees == before:
+        return decided
+    other = {name for name in before if degrees.get(name) != before[name]}
+    return replace(
+        decided,
+        configuration=replace(
+            decided.configuration,
+            degrees=degrees,
+            # a table for so many replicas is none for another number of them
+            routing={k: v for k, v in decided.configuration.routing.items() if k not in other},
+        ),
+        proposed=decided.proposed or decided.configuration,
+        # a forecast for the degree that was proposed says nothing of the one that is allowed
+        expects={k: v for k, v in decided.expects.items() if k.rpartition(":")[2] not in other},
+    )
 
 
 def sentence(clauses: Iterable[str], *, otherwise: str) -> str:

@@ -10,6 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.core.degrees import check_degrees
 from penstock.core.errors import FileError, PlantError
+from penstock.core.regions import check_nodes
 from penstock.core.routing import Routing
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.plant.spark import monitor
@@ -18,7 +19,7 @@ from penstock.plant.spark.backend import Executor
 from penstock.plant.spark.clock import Clock
 from penstock.plant.spark.monitor import Batch, Occupancy
 from penstock.plant.spark.rates import Progress
-from penstock.plant.spark.regions import Regions, check_nodes
+from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.session import first_line
 
 POLL = 0.02

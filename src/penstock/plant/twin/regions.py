@@ -28,7 +28,7 @@ import numpy as np
 
 from penstock.core.degrees import check_degrees
 from penstock.core.graph import FlowGraph
-from penstock.core.regions import Infrastructure
+from penstock.core.regions import Infrastructure, check_nodes
 from penstock.core.roles import Workload
 from penstock.core.signals import (
     Configuration,
@@ -39,7 +39,7 @@ from penstock.core.signals import (
     RegionReading,
 )
 from penstock.model import md1
-from penstock.plant.twin.regions_checks import check_nodes, check_places
+from penstock.plant.twin.regions_checks import check_places
 from penstock.plant.twin.regions_delays import arrivals
 
 
@@ -90,7 +90,7 @@ class RegionTwin:
         """Change nodes, then replicas, as far as bounds and free slots allow."""
         wanted = decision.configuration
         check_degrees(wanted.degrees, self.graph.names())
-        check_nodes(wanted.nodes, self.places)
+        check_nodes(wanted.nodes, self.places.regions)
         self._wanted = Configuration(
             degrees={**self._wanted.degrees, **wanted.degrees},
             nodes={**self._wanted.nodes, **wanted.nodes},

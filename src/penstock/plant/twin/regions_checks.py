@@ -1,7 +1,5 @@
 """What a twin of regions refuses."""
 
-from collections.abc import Mapping
-
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure, Region
@@ -26,23 +24,6 @@ def check_places(graph: FlowGraph, places: Infrastructure) -> None:
             )
     for region in places.regions:
         _check_room(graph, region)
-
-
-def check_nodes(nodes: Mapping[str, int], places: Infrastructure) -> None:
-    """Refuse regions that there are not, and nodes beyond their bounds.
-
-    >>> check_nodes({"dc1": 9}, Infrastructure(regions=(Region(name="dc1", max_nodes=8),)))
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: region dc1 can have 1 to 8 nodes, got 9
-    """
-    for name, count in nodes.items():
-        region = places[name]
-        if not region.min_nodes <= count <= region.max_nodes:
-            raise SettingError(
-                f"region {name} can have {region.min_nodes} to {region.max_nodes} nodes, "
-                f"got {count}"
-            )
 
 
 def _check_room(graph: FlowGraph, region: Region) -> None:

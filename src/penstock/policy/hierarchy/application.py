@@ -7,7 +7,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.degrees import in_force
+from penstock.policy.degrees import in_force, with_degrees
 from penstock.policy.hierarchy.asking import ask, requests, share_of
 from penstock.policy.hierarchy.rule import Proposal, Rule
 
@@ -49,7 +49,7 @@ the next comes in 1 min; 0 of 1 token left'
         for answer in answers:
             degrees[answer.proposal.manager] = answer.proposal.before + answer.granted
         return replace(
-            _with_degrees(decided, degrees),
+            with_degrees(decided, degrees),
             why="; ".join(filter(None, [decided.why, told])),
             requests=(*decided.requests, *requests(answers)),
         )
@@ -82,23 +82,3 @@ the next comes in 1 min; 0 of 1 token left'
         if self.infrastructure is None:
             return None
         return self._regions.get(name)
-
-
-def _with_degrees(decided: Decision, degrees: dict[str, int]) -> Decision:
-    """The decision with the degrees that were granted; what was proposed is kept beside it."""
-    before = decided.configuration.degrees
-    other = {name for name, degree in degrees.items() if degree != before[name]}
-    if not other:
-        return decided
-    return replace(
-        decided,
-        configuration=replace(
-            decided.configuration,
-            degrees=degrees,
-            # a table for so many replicas is none for another number of them
-            routing={k: v for k, v in decided.configuration.routing.items() if k not in other},
-        ),
-        proposed=decided.proposed or decided.configuration,
-        # what was foreseen of the degree that was proposed is not foreseen of another
-        expects={k: v for k, v in decided.expects.items() if k.rpartition(":")[2] not in other},
-    )
