@@ -51,6 +51,7 @@ def in_force(seen: Observation) -> dict[str, int]:
 def with_degrees(decided: Decision, degrees: Mapping[str, int]) -> Decision:
     """The decision with other degrees; what the policy first proposed is kept.
 
+    >>> from penstock.core.signals import Configuration
     >>> plan = Decision(configuration=Configuration(degrees={"counter": 9}), why="load doubled")
     >>> fewer = with_degrees(plan, {"counter": 8})
     >>> fewer.configuration.degrees, fewer.proposed.degrees
