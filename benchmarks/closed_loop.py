@@ -68,7 +68,9 @@ def ordinary(slots: int, seed: int) -> None:
     flow, where = graph(), places()
     levels = tuple((rate, SLOT * at) for at, rate in enumerate(rates(slots, seed).tolist()))
     twin = RegionTwin(flow, where, Step(levels), step=SLOT, duration=SLOT * slots, seed=seed)
-    operators = Rl(flow, bound=LEVELS.bound, levels=LEVELS.levels, peak=LEVELS.peak, sweeps=1)
+    operators = Rl(
+        flow, bound=LEVELS.bound, levels=LEVELS.levels, peak=LEVELS.peak, sweeps=1, catch_up=None
+    )
     regions = LearnedNodes(where, demand_weight=LEVELS.demand_weight, sweeps=1)
     policy = TwoLevels(
         ApplicationManager(operators, Conflicts(), graph=flow, infrastructure=where),

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 APPLICATIONS: dict[str, Callable[[], Policy]] = {
     "threshold": Threshold,
-    "rl": lambda: Rl(graph(), bound=0.011, peak=650.0, sweeps=1),
+    "rl": lambda: Rl(graph(), bound=0.011, peak=650.0, sweeps=1, catch_up=None),
 }
 REGIONS: dict[str, Callable[[Infrastructure], Policy]] = {
     "static": StaticNodes,

@@ -77,7 +77,7 @@ class Managers:
 
 
 def _told(name: str, reading: ModuleReading, degree: int, state: State, choice: Choice) -> Verdict:
-    now = f"{rows(reading.arrival_rate)} at level {state.level}"
+    now = f"{rows(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
     if choice.action == 0 or degree + choice.action < 1:
         return held(name, degree, f"{now}, {costs(choice)}")
     after = degree + choice.action
@@ -88,6 +88,11 @@ def _told(name: str, reading: ModuleReading, degree: int, state: State, choice: 
         why=f"{name} {degree} -> {after}: {now}, {costs(choice)}",
         expects=_expected(reading, degree, after),
     )
+
+
+def _waiting(reading: ModuleReading) -> str:
+    """Rows that wait, where any that count do."""
+    return f" and {reading.backlog:,.0f} waiting" if (reading.backlog or 0.0) >= 1 else ""
 
 
 def _expected(reading: ModuleReading, degree: int, after: int) -> dict[str, Any]:

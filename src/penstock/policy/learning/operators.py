@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import rate
+from penstock.core.settings import rate, seconds
 from penstock.core.signals import ModuleReading
 from penstock.core.units import format_duration, parse_duration
 from penstock.policy.learning.agent import State
@@ -52,6 +52,9 @@ class OperatorSettings:
     peak: float | None = rate(None)
     """Rows a second at the source that the levels span. Unless given, what each module's
     max_replicas can serve."""
+    catch_up: float | None = seconds(30.0)
+    """Seconds in which rows that wait are to be worked off: they count as arrivals beside those
+    that come. None counts only these, as the paper does, where nothing ever waits for long."""
     load: str | None = None
     """File with what was learned before."""
     _spans: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -64,6 +67,11 @@ class OperatorSettings:
         check_levels(self.levels, of=self.called)
         self._check_bounds()
         self._check_peak()
+        if self.catch_up is not None and not self.catch_up > 0:
+            raise SettingError(
+                f"catch_up of {self.called} must be above 0s, got {self.catch_up:g}s; leave rows "
+                "that wait aside with catch_up: null"
+            )
         visits = self.graph.visits()  # once: graphs may have thousands of modules
         self._spans = {name: self._span(name, visits[name]) for name in self.graph.names()}
 
@@ -105,7 +113,8 @@ class OperatorSettings:
         if arrivals is None or isnan(arrivals) or arrivals < 0:
             return "its arrival rate is unknown"
         here = min(running, degree, self.graph[name].max_replicas)
-        return State(number=here, level=level_of(arrivals, self.span_of(name), self.levels))
+        asked = arrivals + self._behind(reading)
+        return State(number=here, level=level_of(asked, self.span_of(name), self.levels))
 
     def meaning(self, name: str) -> dict[str, Any]:
         """What a table of a module can only be read with, as plain values."""
@@ -116,7 +125,13 @@ class OperatorSettings:
             "resource_weight": self.resource_weight,
             "bound": bound if bound < inf else None,
             "span": self.span_of(name),
+            "catch_up": self.catch_up,
         }
+
+    def _behind(self, reading: ModuleReading) -> float:
+        """Rows a second that it takes to work off what waits."""
+        waiting = reading.backlog or 0.0
+        return waiting / self.catch_up if self.catch_up and waiting > 0 else 0.0
 
     def _span(self, name: str, visits: float) -> float:
         if self.peak is not None:
