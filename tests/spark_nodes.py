@@ -38,6 +38,8 @@ class Workers:
     silent: set[str] = field(default_factory=set)
     dead: set[str] = field(default_factory=set)
     released: list[str] = field(default_factory=list)
+    lives: dict[str, int] = field(default_factory=dict)
+    """How often a worker was started again."""
     master_answers: bool = True
 
     def add(self, offer: Offer, /) -> None:
@@ -68,6 +70,7 @@ class Workers:
         slots = [f"{offer.name}/{slot}" for slot in range(1, offer.cores + 1)]
         page = self.stuck if offer.name in self.silent else self.well
         return {
+            "id": f"{offer.name}-{self.lives.get(offer.name, 0)}",
             "state": "ALIVE",
             "cores": offer.cores,
             "coresused": self.used.get(offer.name, 0),

@@ -141,7 +141,9 @@ def test_a_run_that_learned_nothing_is_told_apart_from_a_folder_that_is_none(
 ) -> None:
     with RunFolder.create(tmp_path / "run", a_settings()) as folder:
         folder.write(a_tick())
-    assert "left no learned.json; only policies that learn" in refused(capsys, f"{tmp_path}/run")
+    assert "left no learned.json; runs with a policy that learns" in refused(
+        capsys, f"{tmp_path}/run"
+    )
     assert "has no learned.json; give a file" in refused(capsys, str(tmp_path))
 
 

@@ -138,7 +138,7 @@ def test_no_more_is_granted_than_there_is_room_for_but_for_the_first(
     wishes = [
         Proposal(
             level="application", manager=f"m{i}", before=1, change=wants[i], why="",
-            region="dc3", utilisation=share,
+            region="dc3", load=share,
         )
         for i, share in enumerate(busy)
     ]  # fmt: skip

@@ -274,3 +274,18 @@ def await_lines(note: Path, count: int) -> None:
     while not note.exists() or len(note.read_text().splitlines()) < count:
         assert time.monotonic() < give_up, "it says nothing"
         time.sleep(0.02)
+
+
+def test_a_node_that_ended_and_was_started_again_is_told_once() -> None:
+    with workers() as cluster:
+        nodes = Nodes(cluster=cluster, infrastructure=PLACES, memory="1g")
+        nodes.open()
+        cluster.settle()
+        regions = Regions(nodes=nodes, homes={})
+        assert regions.read({})["dc1"].trouble is None
+        cluster.lives["dc1-1"] = 1
+        assert regions.read({})["dc1"].trouble == "dc1-1 ended and was started again"
+        assert regions.read({})["dc1"].trouble is None
+        cluster.lives["dc1-1"] = 2
+        told = regions.read({})["dc1"].trouble
+        assert told == "dc1-1 ended and was started again, 2 times by now"

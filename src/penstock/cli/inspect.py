@@ -94,8 +94,8 @@ def _file(path: Path) -> Path:
         return path / LEARNED
     if (path / SETTINGS).exists():
         raise FileError(
-            f"the run in {path} left no {LEARNED}; only policies that learn do, "
-            "such as rl, q-learning and warm-start"
+            f"the run in {path} left no {LEARNED}; runs with a policy that learns (rl, q-learning, "
+            "warm-start) write one when they end"
         )
     raise FileError(f"the folder {path} has no {LEARNED}; give a file, or the folder of a run")
 

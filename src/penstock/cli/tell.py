@@ -89,7 +89,10 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     summary = written.summary
     where = "Spark" if settings.plant == "spark" else f"the {settings.plant}"
     yield ""
-    yield f"{settings.pipeline} on {where}: {duration(summary.duration)}, {summary.steps} steps"
+    dry = ", a dry run in which nothing was carried out" * settings.dry
+    yield (
+        f"{settings.pipeline} on {where}: {duration(summary.duration)}, {summary.steps} steps{dry}"
+    )
     yield _row("rows", _rows(summary))
     yield _row("latency", _latency(summary.latency, summary.slo) + _left_out(settings))
     yield _row("executors", _executors(summary))

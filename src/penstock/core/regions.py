@@ -84,14 +84,17 @@ class Infrastructure:
         return self.delays.get(f"{target}-{origin}", 0.0) if there is None else there
 
     def _check_delay(self, pair: str, delay: float) -> None:
-        known = {f"{a}-{b}" for a in self.names() for b in self.names() if a != b}
-        if pair not in known:
+        pairs = [(a, b) for a in self.names() for b in self.names() if a != b]
+        meant = [(a, b) for a, b in pairs if f"{a}-{b}" == pair]
+        if not meant:
+            known = {f"{a}-{b}" for a, b in pairs}
             raise SettingError(f"there is no pair of regions {pair!r}{near(pair, known)}")
+        if len(meant) > 1:
+            both = " or ".join(f"from {a} to {b}" for a, b in meant)
+            raise SettingError(f"delay {pair} may be {both}; give the regions other names")
         if not 0 <= delay < float("inf"):
             raise SettingError(f"delay {pair} must be 0s or more and finite, got {delay:g}s")
-        origin, target = next(
-            (a, b) for a in self.names() for b in self.names() if f"{a}-{b}" == pair
-        )
+        origin, target = meant[0]
         if f"{target}-{origin}" in self.delays and self.delays[f"{target}-{origin}"] != delay:
             raise SettingError(
                 f"delay {pair} is {delay:g}s and {target}-{origin} is "

@@ -19,6 +19,8 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.settings import near
+from penstock.policy.learning.costs import check_pace, check_weights
+from penstock.policy.learning.levels import check_levels, check_quantum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +60,7 @@ class Levels:
     """How often a level counts as having stayed as it was, before anything was seen."""
 
     def __post_init__(self) -> None:
-        """Refuse a policy that there is not."""
+        """Refuse a policy that there is not, and what nothing can be learned with."""
         for name, known in (
             ("application", APPLICATIONS),
             ("infrastructure", INFRASTRUCTURES),
@@ -66,6 +68,17 @@ class Levels:
             given = getattr(self, name)
             if given not in known:
                 raise SettingError(f"there is no {name} policy {given!r}{near(given, known)}")
+        of = "a closed loop"
+        weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
+        check_weights({name: getattr(self, name) for name in weights}, of=of)
+        nodes = {"demand_weight": self.demand_weight, "its rest": 1 - self.demand_weight}
+        check_weights(nodes, of=of)
+        check_pace(self.discount, self.learning_rate, of=of)
+        check_levels(self.levels, of=of)
+        check_quantum(self.quantum, of=of)
+        for name in ("bound", "peak", "prior"):
+            if not getattr(self, name) > 0:
+                raise SettingError(f"{name} of {of} must be above 0, got {getattr(self, name):g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -187,7 +187,9 @@ def _keep_idle(nodes: Any, work: Any, rules: Any, region: int) -> int:
 def _learn_region(
     rules: Any, memory: Any, table: Any, region: int, count: int, idle: int, penalty: float
 ) -> int:
-    level, flag = floor(memory.region_busy[region] / rules.quantum + 0.5), int(idle > 0)
+    top = table.level_counts.shape[0] - 1
+    level = min(floor(memory.region_busy[region] / rules.quantum + 0.5), top)
+    flag = int(idle > 0)
     before = memory.nodes_before[region]
     if before >= 0:
         was, had = memory.region_level[region], memory.region_flag[region]
@@ -266,11 +268,10 @@ def _settle_conflicts(nodes: Any, memory: Any) -> None:
 @compiled
 def _ahead(nodes: Any, memory: Any, module: int) -> int:
     """How many others want a replica in the same region and come first."""
-    ahead, region = 0, nodes.region[module]
-    mine = min(memory.busy[module], 1.0)
+    ahead, region, mine = 0, nodes.region[module], memory.busy[module]
     for other in range(nodes.replicas.size):
         if nodes.region[other] == region and memory.change[other] > 0 and other != module:
-            theirs = min(memory.busy[other], 1.0)
+            theirs = memory.busy[other]
             ahead += theirs > mine or (theirs == mine and other < module)
     return ahead
 

@@ -65,7 +65,10 @@ def _read_region(draft: Draft, name: str) -> Region | None:
     if draft.at(path) not in (None, given):
         return None
     if not NAME.fullmatch(name):
-        draft.note(path, f"a region's name is letters, digits, - and _, got {name!r}")
+        draft.note(
+            path,
+            f"a region's name is a letter, then letters, digits, - and _, got {name!r}",
+        )
     if "min_nodes" in given:
         given = {"initial_nodes": given["min_nodes"], **given}
     if "name" in given:

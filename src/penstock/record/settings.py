@@ -44,6 +44,12 @@ class RunSettings:
         if self.plant not in _PLANTS:
             raise SettingError(f"plant must be one of {', '.join(_PLANTS)}, got {self.plant!r}")
 
+    @property
+    def dry(self) -> bool:
+        """Whether decisions were told and not carried out."""
+        guards = self.file.get("guards")
+        return isinstance(guards, list | tuple) and "dry-run" in guards
+
     def to_json(self) -> dict[str, Any]:
         """As written to the run folder, passwords and the like left out."""
         hidden = {"command": redact_words(self.command), "file": redact(self.file)}

@@ -25,7 +25,7 @@ from penstock.report.flow import Box, drawing
 from penstock.report.interference import sentence
 from penstock.report.plot import Plot, figure
 from penstock.report.plots import plots
-from penstock.report.regions import silences
+from penstock.report.regions import silences, troubles
 from penstock.report.requests import requests
 from penstock.report.results import economy, facts, folded, outcome
 from penstock.report.scales import number
@@ -45,7 +45,7 @@ def page(run: Run) -> str:
     groups = plots(run)
     summary = _summary(run)
     candles = sticks(summary.results)
-    told = (paragraph(summary), sentence(run), *silences(run.ticks))
+    told = (paragraph(summary), sentence(run), *silences(run.ticks), *troubles(run.ticks))
     return Template(_resource("page.html")).substitute(
         title=escape(_title(run.settings)),
         subtitle=escape(_subtitle(run.settings)),
@@ -82,6 +82,7 @@ def _subtitle(settings: RunSettings) -> str:
     started = settings.started
     when = f"{started.day} {started:%B %Y, %H:%M} {started.tzname() or ''}".strip()
     policy = [f"policy {settings.policy}"] if settings.policy else []
+    policy += ["dry run: nothing was carried out"] if settings.dry else []
     return " \u00b7 ".join([when, *policy, f"penstock {settings.penstock}"])
 
 

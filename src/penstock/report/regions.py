@@ -24,6 +24,7 @@ _KINDS: Final = (
     ("idle", "idle", "c3 d1"),
 )
 _MOST_SPANS: Final = 3
+_MOST_TROUBLES: Final = 5
 
 
 def regions(run: Run) -> tuple[Plot, ...]:
@@ -53,6 +54,27 @@ def silences(ticks: Sequence[Tick]) -> Iterator[str]:
         if any(silent):
             spans = stretches(ticks, silent)
             yield f"{name} did not answer {_when(ticks, spans)}{_said(ticks, name)}."
+
+
+def troubles(ticks: Sequence[Tick]) -> Iterator[str]:
+    """A sentence for each thing that was wrong in a region that answered, with the moment.
+
+    >>> from penstock.core.signals import Configuration, Decision, Observation, RegionReading
+    >>> held = Decision(configuration=Configuration(degrees={}), why="as it was")
+    >>> lame = RegionReading(nodes=1, trouble="dc2-1 ended and was started again")
+    >>> now = Observation(at=25.0, step=5.0, modules={}, regions={"dc2": lame})
+    >>> list(troubles([Tick(decided=held, asked=None, seen=now)]))
+    ['In dc2 at 0:25: dc2-1 ended and was started again.']
+    """
+    told = [
+        f"In {name} at {clock(tick.seen.at)}: {region.trouble}."
+        for tick in ticks
+        for name, region in tick.seen.regions.items()
+        if region.answers and region.trouble
+    ]
+    yield from told[:_MOST_TROUBLES]
+    if len(told) > _MOST_TROUBLES:
+        yield f"There were {len(told) - _MOST_TROUBLES:,} more troubles like these."
 
 
 def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:

@@ -112,5 +112,6 @@ def _remarks(settings: Settings, *, whole: bool) -> Iterator[str]:
     if not whole:
         yield (
             f"Runs have {settings.slots:,} minutes and not {SLOTS_OF_THE_PAPER:,}: the paper's "
-            "figures are left out, and what learning comes to may not be found."
+            "figures are left out, with what notes say of them, what learning comes to may not be "
+            "found, and the first day ends with the first half at the latest."
         )

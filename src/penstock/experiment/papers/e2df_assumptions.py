@@ -72,7 +72,7 @@ ASSUMPTIONS: Final = (
     ("a reconfiguration", "a minute in which at least one operator is scaled", ""),
     (
         "minutes that count",
-        f"those after the first {LEARNING // DAY} days",
+        f"those after the first {LEARNING // DAY} days; of a shorter run, its second half",
         "e2df_outcome.LEARNING",
     ),
 )
@@ -95,8 +95,8 @@ def assumptions() -> Table:
 def beside_tables() -> tuple[str, ...]:
     """The same in short, under Tab. 1 and 2."""
     return (
-        f"Counted from day {LEARNING // DAY + 1} on, because the paper speaks of the time when "
-        "learning is complete; whole runs are below.",
+        f"Counted from day {LEARNING // DAY + 1} on (of a shorter run, its second half), because "
+        "the paper speaks of the time when learning is complete; whole runs are below.",
         "The paper leaves open, and these rest on: the load (drawn in Fig. 3 without data), M/D/1 "
         "operators without a backlog, "
         f"{1e3 * _USUAL.bound:g} ms as the bound of an operator, {_USUAL.levels} levels of its "

@@ -4,7 +4,7 @@ A node of region dc1 is a worker called dc1-1, dc1-2 and so on; a number is neve
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -52,6 +52,8 @@ class Survey:
     """Nodes that were there before, have not ended, and do not answer."""
     lost: tuple[str, ...] = ()
     """Nodes that have ended for good by themselves, since the run began."""
+    restarts: Mapping[str, int] = field(default_factory=dict)
+    """By node that has ended by itself and was started again, how often."""
 
     @property
     def is_silent(self) -> bool:
@@ -81,6 +83,9 @@ class Nodes:
     """Looks in a row at which a node did not answer, of those that have registered."""
     _listed: dict[str, Listed] = field(default_factory=dict)
     """What the master said when it last answered."""
+    _ids: dict[str, str] = field(default_factory=dict)
+    """By node, the id under which it was last seen."""
+    _restarts: dict[str, int] = field(default_factory=dict)
     _unheard: int = 0
     """Looks in a row at which the master did not answer."""
     _gone: dict[str, list[str]] = field(default_factory=dict)
@@ -130,11 +135,14 @@ class Nodes:
         with self._lock:
             self._strike_off()
             here = self._look()
+            for node in self._listed.values():
+                self._note_restart(node)
             return {
                 region: Survey(
                     answering=tuple(here[name] for name in kept if name in here),
                     silent=tuple(n for n in kept if n in self._missed and n not in here),
                     lost=tuple(self._gone[region]),
+                    restarts={n: self._restarts[n] for n in kept if n in self._restarts},
                 )
                 for region, kept in self._kept.items()
             }
@@ -172,6 +180,12 @@ class Nodes:
         if self._unheard >= _LOOKS:
             return {}
         return {name: n for name, n in self._listed.items() if self._missed[name] < _LOOKS}
+
+    def _note_restart(self, node: Listed) -> None:
+        """Count it where it was started again since it was last seen."""
+        known, self._ids[node.name] = self._ids.get(node.name, node.id), node.id
+        if known != node.id:
+            self._restarts[node.name] = self._restarts.get(node.name, 0) + 1
 
     def _coming(self, region: str) -> list[str]:
         return [name for name in self._kept[region] if name not in self._missed]

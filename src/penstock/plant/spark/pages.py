@@ -41,6 +41,8 @@ class Listed:
     """Cores that executors have, those that are still starting included."""
     page: str
     """Where it speaks for itself."""
+    id: str = ""
+    """Another one each time that it is started."""
 
 
 def listed(told: Mapping[str, Any]) -> dict[str, Listed]:
@@ -61,6 +63,7 @@ def listed(told: Mapping[str, Any]) -> dict[str, Listed]:
             cores=worker["cores"],
             used=worker["coresused"],
             page=f"{worker['webuiaddress']}/json/",
+            id=str(worker.get("id", "")),
         )
         for name, worker in named.items()
         if name is not None

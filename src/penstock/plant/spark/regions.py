@@ -100,6 +100,7 @@ class Regions:
             return f"{', '.join(seen.silent)} {_verb(seen.silent)} not answer"
         wrong = {f"{node} ended for good" for node in seen.lost}
         wrong |= {f"{node} does not answer" for node in seen.silent}
+        wrong |= {f"{node} {_again(times)}" for node, times in seen.restarts.items()}
         news = sorted(wrong - self._told.get(name, set()))
         self._told[name] = wrong
         refused = self._refused.pop(name, None)
@@ -131,6 +132,10 @@ def mean_utilisation(modules: list[ModuleReading]) -> float | None:
     if not running_in_all:
         return None
     return sum(share * running for share, running in shares) / running_in_all
+
+
+def _again(times: int) -> str:
+    return "ended and was started again" + (f", {times} times by now" if times > 1 else "")
 
 
 def _verb(names: tuple[str, ...]) -> str:

@@ -75,7 +75,7 @@ the next comes in 1 min; 0 of 1 token left'
             change=after - before,
             why=share_of(why, name),
             region=self._region(name),
-            utilisation=reading.utilisation,
+            load=reading.utilisation if reading.load is None else reading.load,
         )
 
     def _region(self, name: str) -> str | None:

@@ -1,9 +1,12 @@
 """How a manager puts proposals to its rule, and tells what came of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from penstock.core.signals import Observation, Request
 from penstock.policy.hierarchy.rule import Answer, Proposal, Rule
+
+PARTLY: Final = "a part of what was asked for"
 
 
 def ask(rule: Rule, proposals: Sequence[Proposal], seen: Observation) -> tuple[list[Answer], str]:
@@ -25,7 +28,7 @@ def requests(answers: Iterable[Answer]) -> Iterator[Request]:
                     change=change,
                     why=answer.proposal.why,
                     granted=granted,
-                    answer=answer.why,
+                    answer=PARTLY if granted and answer.refused else answer.why,
                 )
 
 

@@ -20,7 +20,7 @@ class Conflicts:
     >>> now = Observation(at=1, step=1, modules={}, regions={"dc3": RegionReading(nodes=2, free=1)})
     >>> def wish(module, busy):
     ...     return Proposal(level="application", manager=module, before=2, change=1, why="busy",
-    ...                     region="dc3", utilisation=busy)
+    ...                     region="dc3", load=busy)
     >>> rule = Conflicts()
     >>> asked = rule.prioritise([wish("counter", 0.8), wish("consumer", 0.9)], now)
     >>> [(a.proposal.manager, a.granted, a.why) for a in rule.accept(asked, now)]
@@ -28,7 +28,7 @@ class Conflicts:
     """
 
     def prioritise(self, proposals: Sequence[Proposal], _: Observation, /) -> list[Proposal]:
-        """The busiest first; of equals, the one that comes first in the graph."""
+        """The one with most to do for its replicas first; of equals, the first in the graph."""
         return sorted(proposals, key=_idleness)
 
     def accept(self, proposals: Sequence[Proposal], seen: Observation, /) -> list[Answer]:
@@ -52,7 +52,8 @@ class Conflicts:
         room = left.get(region, reading.free)
         given = min(wish.change, max(room, 1) if first else room)
         left[region] = max(room - given, 0)
-        return Answer(proposal=wish, granted=given, why=_because(given, wish, room, region))
+        why = _because(given, wish, room, region)
+        return Answer(proposal=wish, granted=given, why=why, roomless=room == 0 and given > 0)
 
 
 def _because(given: int, wish: Proposal, room: int, region: str) -> str:
@@ -64,5 +65,5 @@ def _because(given: int, wish: Proposal, room: int, region: str) -> str:
 
 
 def _idleness(proposal: Proposal) -> float:
-    busy = proposal.utilisation
+    busy = proposal.load
     return 1.0 if busy is None or isnan(busy) else -busy

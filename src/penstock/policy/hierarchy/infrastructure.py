@@ -71,7 +71,7 @@ class InfrastructureManager:
                 change=nodes[name] - now[name],
                 why=share_of(decided.why, name),
                 region=name,
-                utilisation=seen.regions[name].utilisation,
+                load=seen.regions[name].utilisation,
             )
             for name in self.infrastructure.names()
             if name in now and nodes.get(name, now[name]) != now[name]

@@ -22,8 +22,9 @@ class Proposal:
     why: str
     region: str | None = None
     """Where it would take room."""
-    utilisation: float | None = None
-    """How busy it is."""
+    load: float | None = None
+    """Work that comes by what its replicas could do, where that is known; else how busy they are,
+    which cannot tell one overload from another."""
 
     @property
     def grows(self) -> bool:
@@ -40,6 +41,8 @@ class Answer:
     """How much of its change, from none to all."""
     why: str
     """Of what was refused, where any of it was; else of what was granted."""
+    roomless: bool = False
+    """Whether it is granted only so that its region knows: nothing will change by it."""
 
     @property
     def refused(self) -> int:

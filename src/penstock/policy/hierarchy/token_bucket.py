@@ -17,7 +17,8 @@ class TokenBucket:
     """Grants a change for a token, of which one comes `every` so many seconds.
 
     Tokens that nobody needs are kept, `burst` of them at most. Where modules want the same room it
-    decides as `conflicts` does, and what that refuses takes no token.
+    decides as `conflicts` does, and what that refuses takes no token; nor does a request that is
+    granted for a region without room to know of it, since nothing changes by it.
 
     >>> from penstock.testing import seen
     >>> rule = TokenBucket(every=60.0)
@@ -68,7 +69,7 @@ class TokenBucket:
         self._at = at
 
     def _pay(self, answer: Answer) -> Answer:
-        if not answer.granted:
+        if not answer.granted or answer.roomless:
             return answer
         if self._tokens < 1 - _ROUNDING:
             wait = format_duration((1 - self._tokens) * self.every)

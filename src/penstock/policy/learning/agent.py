@@ -134,6 +134,13 @@ class ModelBased:
         if last is not None:
             self.progress.note(self._table.q, self._table.visits)
 
+    def warn(self, of: State, penalty: float) -> None:
+        """Expect a penalty of a state that it has not been to."""
+        from penstock.policy.learning import backup
+
+        rate = float(self.learning_rate)
+        backup.warn(self._table, of.level, of.flag, of.number, float(penalty), rate)
+
     def choose(self, now: State) -> Choice:
         """The action of least cost in the long run."""
         from penstock.policy.learning import backup

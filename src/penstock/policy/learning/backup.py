@@ -95,6 +95,15 @@ def learn(
 
 
 @entry
+def warn(table: Any, level: int, flag: int, number: int, penalty: float, rate: float) -> None:
+    """Take in a penalty that a state would bring, although nobody has been there."""
+    before = table.penalty[level, flag, number]
+    after = (1 - rate) * before + rate * penalty
+    table.penalty[level, flag, number] = after
+    _keep_monotone(table.penalty, level, number, after)
+
+
+@entry
 def plan(table: Any, discount: float, sweeps: int) -> None:
     """Value every state and action anew, so many times over."""
     for _ in range(sweeps):

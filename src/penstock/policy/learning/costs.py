@@ -17,6 +17,7 @@ from penstock.core.errors import SettingError
 
 Floats = NDArray[np.float64]
 
+MOST_STATES: Final = 1_000_000
 SWEEPS: Final = 30
 """How often policies that run for minutes value every state anew at each step."""
 
@@ -59,6 +60,22 @@ def check_pace(discount: float, learning_rate: float, *, of: str) -> None:
         raise SettingError(f"discount of {of} must be in [0, 1), got {discount:g}")
     if not 0 < learning_rate <= 1:
         raise SettingError(f"learning_rate of {of} must be in (0, 1], got {learning_rate:g}")
+
+
+def check_size(states: int, *, table: str, remedy: str) -> None:
+    """Refuse a table that would take minutes to look through once.
+
+    >>> check_size(2_000_000, table="dc1", remedy="raise quantum or lower max_nodes")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: the table of dc1 would have 2,000,000 states, and 1,000,000 \
+are the most; raise quantum or lower max_nodes
+    """
+    if states > MOST_STATES:
+        raise SettingError(
+            f"the table of {table} would have {states:,} states, and {MOST_STATES:,} are the "
+            f"most; {remedy}"
+        )
 
 
 def check_sweeps(sweeps: int, *, of: str) -> None:

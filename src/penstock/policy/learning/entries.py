@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 Shape = tuple[int, int, int]
 """Levels, flags and numbers."""
 
+MOST: Final = 10**15
+"""Above any count or cost that can be; and every whole number up to it is one exactly."""
 MODEL_BASED: Final = "rl"
 MODEL_FREE: Final = "q-learning"
 
@@ -113,7 +115,10 @@ def _array(given: Any, shape: tuple[int, ...], name: str, what: str) -> Floats:
         )
     if name == "q":
         values[np.isnan(values)] = np.inf
-    unusable = np.isnan(values).any() or values.min() < 0
+    kept = values[np.isfinite(values)]
+    unusable = np.isnan(values).any() or values.min() < 0 or (kept > MOST).any()
+    if name == "q":  # doing nothing is always allowed, so its cost is known
+        unusable = unusable or bool(np.isinf(values[1]).any())
     if unusable or (name.endswith("_counts") and not values.sum(axis=-1).all()):
         raise SettingError(f"{name} of {what} holds a number that cannot be; save it again")
     return values

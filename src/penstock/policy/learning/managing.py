@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.signals import ModuleReading, Observation
+from penstock.policy.degrees import in_force
 from penstock.policy.learning.agent import Agent, Choice, State
 from penstock.policy.learning.operators import OperatorSettings
 from penstock.policy.learning.response import response_time
@@ -42,8 +43,9 @@ class Managers:
 
     def verdicts(self, seen: Observation) -> list[Verdict]:
         """Learn from a step, and say what each module's manager would do."""
+        known = in_force(seen)
         for name, manager in self.by_name.items():
-            if name not in seen.modules:
+            if name not in known:
                 manager.last = None
         return judged(seen, self._judge)
 

@@ -11,7 +11,13 @@ from penstock.core.settings import rate, seconds
 from penstock.core.signals import ModuleReading
 from penstock.core.units import format_duration, parse_duration
 from penstock.policy.learning.agent import State
-from penstock.policy.learning.costs import Floats, check_pace, check_weights, known_costs
+from penstock.policy.learning.costs import (
+    Floats,
+    check_pace,
+    check_size,
+    check_weights,
+    known_costs,
+)
 from penstock.policy.learning.levels import check_levels, level_of
 
 
@@ -65,6 +71,9 @@ class OperatorSettings:
         check_weights({name: getattr(self, name) for name in weights}, of=self.called)
         check_pace(self.discount, self.learning_rate, of=self.called)
         check_levels(self.levels, of=self.called)
+        for module in self.graph.modules:
+            states = self.levels * (module.max_replicas + 1)
+            check_size(states, table=module.name, remedy="lower levels or max_replicas")
         self._check_bounds()
         self._check_peak()
         if self.catch_up is not None and not self.catch_up > 0:
@@ -126,6 +135,7 @@ class OperatorSettings:
             "bound": bound if bound < inf else None,
             "span": self.span_of(name),
             "catch_up": self.catch_up,
+            "min_replicas": self.graph[name].min_replicas,
         }
 
     def _behind(self, reading: ModuleReading) -> float:

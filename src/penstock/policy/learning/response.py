@@ -11,6 +11,7 @@
 from math import inf, isnan
 
 from penstock.core.signals import ModuleReading
+from penstock.model import md1
 
 
 def response_time(reading: ModuleReading) -> float | None:
@@ -27,6 +28,30 @@ def response_time(reading: ModuleReading) -> float | None:
         if waits is not None:
             return _value(reading.batch_duration) + waits
     return inf if _overloaded(reading) else None
+
+
+def late_with(reading: ModuleReading, bound: float) -> int | None:
+    """The most replicas, of fewer than now, with which rows would take longer than the bound.
+
+    Each is taken for an M/D/1 queue with the time of a replica that a row takes now; None where
+    that is unknown, or no fewer replicas would be late.
+
+    >>> busy = ModuleReading(arrival_rate=900.0, utilisation=0.6, running=4)
+    >>> late_with(busy, bound=1.0), late_with(busy, bound=0.005), late_with(busy, bound=0.001)
+    (2, 3, 3)
+    """
+    rows, running = _value(reading.arrival_rate), reading.running or 0
+    share = reading.utilisation if reading.load is None else reading.load
+    if not rows or not _known(share):
+        return None
+    service = _value(share) * running / rows
+    late = (n for n in range(running - 1, 0, -1) if _is_late(rows / n, service, bound))
+    return next(late, None)
+
+
+def _is_late(rate: float, service: float, bound: float) -> bool:
+    seconds = md1.response(rate, service)
+    return seconds > bound or seconds == inf
 
 
 def _working_off(backlog: float, rate: float | None) -> float | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol, runtime_checkable
 
 from penstock.core.errors import FileError, SettingError
-from penstock.policy.learning.entries import MODEL_BASED, MODEL_FREE, arrays_of
+from penstock.policy.learning.entries import MODEL_BASED, MODEL_FREE, MOST, arrays_of
 from penstock.policy.learning.inspecting import Inspected, inspection
 
 __all__ = ["Inspected", "Learns", "inspection", "learned", "of_level", "read", "write"]
@@ -137,4 +137,4 @@ def _check(entry: Any, manager: str, path: str | Path) -> None:
 
 
 def _count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST

@@ -11,6 +11,7 @@ from penstock.policy.learning.agent import Choice, ModelBased, State
 from penstock.policy.learning.costs import (
     SWEEPS,
     check_pace,
+    check_size,
     check_sweeps,
     check_weights,
     known_costs,
@@ -79,6 +80,9 @@ expected cost 0.049 against 0.05 without'
         check_pace(self.discount, self.learning_rate, of=self.called)
         check_quantum(self.quantum, of=self.called)
         check_sweeps(self.sweeps, of=self.called)
+        for region in self.infrastructure.regions:
+            states = 2 * utilisation_levels(self.quantum) * (region.max_nodes + 1)
+            check_size(states, table=region.name, remedy="raise quantum or lower max_nodes")
         if self.load is not None:
             self._begin_with(self.load)
 
@@ -96,7 +100,9 @@ expected cost 0.049 against 0.05 without'
     def tables(self) -> dict[str, dict[str, Any]]:
         """By level and region, what can be saved."""
         entries = {
-            name: as_entry(agent, kind=MODEL_BASED, settings=self._meaning())
+            name: as_entry(
+                agent, kind=MODEL_BASED, settings=self._meaning(self.infrastructure[name])
+            )
             for name, agent in self.agents().items()
         }
         return {"infrastructure": entries}
@@ -146,12 +152,13 @@ expected cost 0.049 against 0.05 without'
     def _resource(self) -> float:
         return 1 - self.demand_weight if self.resource_weight is None else self.resource_weight
 
-    def _meaning(self) -> dict[str, float]:
+    def _meaning(self, region: Region) -> dict[str, float]:
         """What a table can only be read with."""
         return {
             "demand_weight": self.demand_weight,
             "resource_weight": self._resource(),
             "quantum": self.quantum,
+            "min_nodes": region.min_nodes,
         }
 
     def _begin_with(self, path: str) -> None:
@@ -170,7 +177,7 @@ expected cost 0.049 against 0.05 without'
     def _take_over(self, region: Region, entry: dict[str, Any], path: str) -> None:
         what = f"the table of {region.name} in {path}"
         shape = (utilisation_levels(self.quantum), 2, region.max_nodes + 1)
-        check_fits(entry, kind=MODEL_BASED, shape=shape, settings=self._meaning(), what=what)
+        check_fits(entry, kind=MODEL_BASED, shape=shape, settings=self._meaning(region), what=what)
         restore(self._manager(region).agent, entry, what=what)
 
 
