@@ -235,6 +235,7 @@ def test_every_operator_can_be_a_module_of_its_own(tmp_path: Path) -> None:
     assert list((tmp_path / "shared").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_run_in_a_relative_folder_leaves_logs_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

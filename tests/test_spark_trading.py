@@ -19,7 +19,7 @@ from penstock.pipeline.market.quotes import Quotes
 from penstock.pipeline.trading import PAGE, digest
 from penstock.plant.machine import Machine
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SYMBOLS, SECONDS = 400, 24.0
 CLOCKED = bool(Machine.find().frequencies)
@@ -111,7 +111,6 @@ def test_candlesticks_are_published(run: Run) -> None:
         assert 100 <= low <= min(first, last) <= max(first, last) <= high <= 200
 
 
-@pytest.mark.slow
 def test_the_consumer_may_be_a_module_of_its_own(tmp_path: Path) -> None:
     text = tmp_path / "two.yaml"
     text.write_text(
