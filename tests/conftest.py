@@ -1,5 +1,9 @@
 """What all tests share."""
 
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # The same examples on every machine: a change that fails is the change's fault. To look further:
@@ -7,3 +11,17 @@ from hypothesis import settings
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a file and returns its path."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "job.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

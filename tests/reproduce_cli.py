@@ -7,7 +7,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+import pytest
+
 from penstock.cli import reproduce
+from penstock.core.errors import PenstockError
 
 LONG = 120
 WATCHED = """
@@ -45,6 +48,13 @@ def check_page(folder: Path, figures: tuple[str, ...], plots: int) -> None:
     for number in figures:
         assert f"<h2>Fig. {number}: " in page
     assert page.count('<figure class="plot') == plots
+
+
+def check_mistake(words: list[str], sentence: str, folder: Path) -> None:
+    """It is told in a sentence, before anything is written."""
+    with pytest.raises(PenstockError, match=sentence.replace("?", r"\?")):
+        reproduce.execute(arguments(*words, "--out", str(folder / "out")))
+    assert list(folder.iterdir()) == []
 
 
 def check_interruption(words: list[str], runs: int, folder: Path) -> None:

@@ -6,8 +6,15 @@ from pathlib import Path
 import pytest
 
 from penstock.cli import reproduce
-from penstock.core.errors import PenstockError
-from tests.reproduce_cli import LONG, WATCHED, arguments, check_interruption, check_page, start
+from tests.reproduce_cli import (
+    LONG,
+    WATCHED,
+    arguments,
+    check_interruption,
+    check_mistake,
+    check_page,
+    start,
+)
 
 QUICK = ["e2df", "--seeds", "1", "--steps", "200", "--jobs", "1", "--quiet"]
 
@@ -46,9 +53,7 @@ def test_json_is_one_object_and_needs_no_spark(tmp_path: Path) -> None:
 def test_mistakes_are_told_in_a_sentence_before_anything_is_written(
     words: list[str], sentence: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(PenstockError, match=sentence.replace("?", r"\?")):
-        reproduce.execute(arguments(*words, "--out", str(tmp_path / "out")))
-    assert list(tmp_path.iterdir()) == []
+    check_mistake(words, sentence, tmp_path)
 
 
 def test_a_signal_ends_the_workers_and_leaves_nothing_behind(tmp_path: Path) -> None:

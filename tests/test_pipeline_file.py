@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -19,6 +18,7 @@ from penstock.pipeline.file import PipelineFile, check, load
 from penstock.pipeline.settings import APPLICATIONS, ClusterSettings
 from penstock.policy import Static, Threshold
 from penstock.workload import Constant, Daily
+from tests.conftest import Write
 
 WORDCOUNT = (resources.files("penstock.pipeline") / "wordcount.yaml").read_text(encoding="utf-8")
 
@@ -44,20 +44,6 @@ streams:
 sinks:
   o1: {from: b, produces: 0.9, weight: 0.3}
 """
-
-Write = Callable[[str], Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a file and returns its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "job.yaml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
 
 
 def mistakes(path: Path, *overrides: str) -> list[str]:

@@ -10,19 +10,8 @@ from hypothesis import strategies as st
 from penstock.core.errors import FileError, UserError
 from penstock.pipeline.file import check, load
 from penstock.pipeline.find import LARGEST
-from tests.test_pipeline_file import WORDCOUNT, Write, mistakes
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a file and returns its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "job.yaml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
+from tests.conftest import Write
+from tests.test_pipeline_file import WORDCOUNT, mistakes
 
 
 def line_of(text: str, part: str) -> int:

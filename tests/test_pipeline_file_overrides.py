@@ -1,7 +1,5 @@
 """Settings of the command line lie over those of the file, and are blamed for what they break."""
 
-from pathlib import Path
-
 import pytest
 
 from penstock.core.errors import FileError, UserError
@@ -10,19 +8,8 @@ from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import check, load
 from penstock.policy import Threshold
 from penstock.workload import Constant
-from tests.test_pipeline_file import GAME, WORDCOUNT, Write
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a file and returns its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "job.yaml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
+from tests.conftest import Write
+from tests.test_pipeline_file import GAME, WORDCOUNT
 
 
 class TestOverrides:

@@ -13,7 +13,8 @@ from penstock.core.regions import Infrastructure, Region
 from penstock.pipeline.file import check, load
 from penstock.pipeline.regions_told import left_out, out_of_reach, refusal
 from penstock.pipeline.settings import Part
-from tests.test_pipeline_file import WORDCOUNT, Write, again, mistakes
+from tests.conftest import Write
+from tests.test_pipeline_file import WORDCOUNT, again, mistakes
 from tests.test_pipeline_file_mistakes import line_of, refused_or_read
 
 REGIONS = (resources.files("penstock.pipeline") / "wordcount-regions.yaml").read_text("utf-8")
@@ -29,18 +30,6 @@ infrastructure:
     dc1: {}
     dc2: {max_nodes: 4, slots: 3}
 """
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes a file and returns its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "job.yaml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
 
 
 class TestWhatAFileSays:

@@ -21,10 +21,9 @@ from penstock.policy.hierarchy import (
 )
 from penstock.policy.learning.saved import learned
 from penstock.policy.regions import LearnedNodes, SimpleNodes
-from tests.test_pipeline_file import Write, mistakes, write
+from tests.conftest import Write
+from tests.test_pipeline_file import mistakes
 from tests.test_pipeline_infrastructure import SMALL
-
-__all__ = ["write"]
 
 MODULES = ("splitter", "filter", "counter")
 BUSY = ModuleReading(

@@ -68,11 +68,13 @@ class Levels:
             given = getattr(self, name)
             if given not in known:
                 raise SettingError(f"there is no {name} policy {given!r}{near(given, known)}")
-        of = "a closed loop"
+        self._check_learning("a closed loop")
+
+    def _check_learning(self, of: str) -> None:
         weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
         check_weights({name: getattr(self, name) for name in weights}, of=of)
-        nodes = {"demand_weight": self.demand_weight, "its rest": 1 - self.demand_weight}
-        check_weights(nodes, of=of)
+        demand = self.demand_weight
+        check_weights({"demand_weight": demand, "its rest": 1 - demand}, of=of)
         check_pace(self.discount, self.learning_rate, of=of)
         check_levels(self.levels, of=of)
         check_quantum(self.quantum, of=of)

@@ -40,7 +40,7 @@ def work(graph: FlowGraph, places: Infrastructure, levels: Levels) -> Work:
         spans=np.array([levels.peak * visits[module.name] for module in modules]),
         least=np.array([module.min_replicas for module in modules], np.int64),
         most=np.array([module.max_replicas for module in modules], np.int64),
-        first_node=np.array([region.min_nodes for region in places.regions], np.int64),
+        least_nodes=np.array([region.min_nodes for region in places.regions], np.int64),
         most_nodes=np.array([region.max_nodes for region in places.regions], np.int64),
         delay=np.array([path_delay(graph, places)]),
     )

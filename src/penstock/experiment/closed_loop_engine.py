@@ -59,7 +59,7 @@ class Work(NamedTuple):
     """Rows a second that the levels of arrivals span."""
     least: Ints
     most: Ints
-    first_node: Ints
+    least_nodes: Ints
     """By region, the fewest nodes."""
     most_nodes: Ints
     delay: Floats
@@ -180,7 +180,7 @@ def _keep_idle(nodes: Any, work: Any, rules: Any, region: int) -> int:
     count, idle = count_nodes(nodes, region), count_idle(nodes, region)
     if idle < rules.idle and count < work.most_nodes[region]:
         return 1
-    return -1 if idle > rules.idle and count > work.first_node[region] else 0
+    return -1 if idle > rules.idle and count > work.least_nodes[region] else 0
 
 
 @compiled

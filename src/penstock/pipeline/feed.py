@@ -8,8 +8,8 @@ from penstock.core.errors import UserError
 from penstock.core.roles import Workload
 from penstock.core.settings import option_names
 from penstock.pipeline.flow import Source
-from penstock.pipeline.located import Draft, Path
-from penstock.pipeline.sections import assemble, chosen, kind, sentence
+from penstock.pipeline.located import Draft
+from penstock.pipeline.sections import assemble, beside, chosen, kind, sentence
 from penstock.workload import WORKLOADS, parse
 
 
@@ -50,7 +50,7 @@ def _workload_part(
     if part is None:
         return None
     if name == "trace" and isinstance(given.get("path"), str):
-        given["path"] = str(_base(draft, (*path, "path"), folder) / given["path"])
+        given["path"] = str(beside(draft, (*path, "path"), folder) / given["path"])
     rest = {key: value for key, value in given.items() if key != "kind"}
     if "seed" in option_names(part):
         rest.setdefault("seed", seed)
@@ -65,7 +65,7 @@ def _workload_text(draft: Draft, given: object, seed: int, folder: FilePath) -> 
         return None
     name, _, rest = given.partition(":")
     if name == "trace" and rest:
-        given = draft.value["workload"] = f"trace:{_base(draft, path, folder) / rest}"
+        given = draft.value["workload"] = f"trace:{beside(draft, path, folder) / rest}"
     try:
         workload: Any = parse(given)
     except UserError as error:
@@ -73,8 +73,3 @@ def _workload_text(draft: Draft, given: object, seed: int, folder: FilePath) -> 
         return None
     seeded = hasattr(workload, "seed") and "seed=" not in rest
     return cast(Workload, replace(workload, seed=seed) if seeded else workload)
-
-
-def _base(draft: Draft, path: Path, folder: FilePath) -> FilePath:
-    """The folder of paths in the file; those of the command line start where the user is."""
-    return (folder if draft.place(path).line else FilePath()).absolute()

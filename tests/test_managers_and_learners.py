@@ -1,4 +1,4 @@
-"""What managers and learners must not do, found by trying to break them."""
+"""What managers, learners and closed loops must not do."""
 
 from pathlib import Path
 
