@@ -117,12 +117,18 @@ def test_every_row_is_accepted_or_counted_however_the_batch_is_cut(
     first = Arrivals.of(to_rows(rows[:cut]))
     start = np.full(len(first.symbols), UNKNOWN)
     half = screen(first, last=start, newest=start)
-    rest = screen(Arrivals.of(to_rows(rows[cut:])), last=half.last, newest=half.newest)
     assert set(judged.refused) == set(REASONS)
     assert judged.accepted.sum() + sum(judged.refused.values()) == len(rows)
-    if half.last.size and rest.accepted.size:
+    if rows[:cut] and rows[cut:]:
+        rest = screen(Arrivals.of(to_rows(rows[cut:])), last=half.last, newest=half.newest)
         parts = np.concatenate((half.accepted, rest.accepted))
         assert np.array_equal(parts, judged.accepted)
+
+
+def test_a_state_of_other_keys_than_the_rows_have_is_refused() -> None:
+    known = np.full(1, UNKNOWN)
+    with pytest.raises(ValueError, match="each of the 0 symbols, got 1 and 1"):
+        screen(Arrivals.of(to_rows([])), last=known, newest=known)
 
 
 def test_a_negative_lateness_is_refused() -> None:

@@ -58,6 +58,12 @@ def screen(rows: Arrivals, *, last: Longs, newest: Longs, lateness: int = 0) -> 
     """
     if lateness < 0:
         raise SettingError(f"lateness must not be negative, got {lateness}")
+    keys = len(rows.symbols)
+    if (last.size, newest.size) != (keys, keys):  # compiled code would read beyond the end
+        raise ValueError(
+            f"last and newest need one entry for each of the {keys} symbols, "
+            f"got {last.size} and {newest.size}"
+        )
     last, newest = last.astype(np.int64), newest.astype(np.int64)
     verdict = np.empty(len(rows.number), np.int8)
     named = np.array([name != "" for name in rows.symbols], np.bool_)
