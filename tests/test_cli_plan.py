@@ -149,18 +149,6 @@ def test_a_mistake_gets_one_sentence(
     assert told in refused(capsys, graph, *words)
 
 
-def test_an_allocation_graph_is_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "alloc.yaml"
-    path.write_text(
-        "budget: 1.0\nsources: {s: {rate: inf, to: a}}\nmodules: {a: {}}\n"
-        "streams: [{from: s, to: a, consumes: 0.3}]\n"
-        "sinks: {o: {from: a, produces: 0.9, weight: 1.0}}\n"
-    )
-    assert "is an allocation graph" in refused(capsys, str(path))
-
-
 def test_planning_does_not_load_spark(graph: str) -> None:
     code = (
         "import sys; from penstock.cli import main; "

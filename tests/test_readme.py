@@ -20,7 +20,7 @@ def test_its_python_runs_as_shown() -> None:
     assert failed == 0
 
 
-PIPELINE, GRAPH = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+PIPELINE, GRAPH, _ = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
 
 
 def test_its_pipeline_file_is_without_mistakes(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def ticks(number: st.SearchStrategy[float]) -> st.SearchStrategy[Tick]:
         modules=st.dictionaries(names, readings(number), max_size=3),
         latency=st.none() | latencies(number),
         regions=st.dictionaries(names, regions(number), max_size=3),
+        pool=st.none() | st.integers(0, 50),
     )
     decided = st.builds(
         Decision,
@@ -180,6 +181,7 @@ def test_a_line_has_the_shape_that_others_script_against() -> None:
             "frequency": None,
             "power": None,
             "regions": {},
+            "pool": None,
         },
         "decided": {
             "configuration": {"degrees": {"count": 2}, "frequency": None, "nodes": {}},

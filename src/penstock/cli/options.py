@@ -6,6 +6,9 @@ from typing import Final
 from penstock.pipeline.find import built_in
 
 POLICIES: Final = (
+    "allocation",
+    "fair",
+    "fifo",
     "fuzzy",
     "incentive",
     "mpc",

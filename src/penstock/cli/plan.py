@@ -1,28 +1,31 @@
-"""`penstock plan`: how many replicas each module of a graph should have."""
+"""`penstock plan`: what each module of a graph should have, replicas or a share of a budget."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.cli import plan_allocation
 from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line
 from penstock.cli.words import duration, number
-from penstock.core.errors import FileError, SettingError
+from penstock.core.errors import SettingError
 from penstock.core.settings import near
 from penstock.core.units import parse_rate
 
 if TYPE_CHECKING:
-    from penstock.pipeline.file import PipelineFile
+    from penstock.pipeline.file import Checked, PipelineFile
     from penstock.policy.game import Plan
 
-HELP: Final = "tell how many replicas each module of a graph should have, and what that costs"
+HELP: Final = "tell what each module of a graph should have: replicas, or a share of a budget"
 EXAMPLES: Final = """\
 examples:
   penstock plan graph.yaml --policy nash          each module for itself
   penstock plan graph.yaml --policy incentive     with incentives to do what is best for all
   penstock plan graph.yaml --policy social --json | jq .rounded
   penstock plan recognition --policy incentive --rate 12/s --set policy.aggregation=gossip
+  penstock plan alloc.yaml                        what a budget is worth most for
+  penstock plan alloc.yaml --policy heuristic-b --set budget=2 --json | jq .resource
 """
 _BEST: Final = "social"
 
@@ -34,7 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--policy",
         metavar="NAME",
         type=something,
-        help="nash, incentive or social (the file's own, where it is one of them; else social)",
+        help="nash, incentive or social (the file's own, where it is one of them; else social); "
+        f"for a budget {', '.join(plan_allocation.POLICIES)} (the file's own, else the first)",
     )
     parser.add_argument(
         "--rate",
@@ -47,7 +51,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Plan, and tell the plan."""
-    plan = _plan(args)
+    from penstock.pipeline.file import check
+
+    checked = check(args.graph)
+    if checked.sort == "allocation graph":
+        return plan_allocation.execute(args, checked)
+    plan = _plan(args, checked)
     if args.json:
         print_json(plan.to_json())
     else:
@@ -56,27 +65,21 @@ def execute(args: Namespace) -> int:
     return 0
 
 
-def _plan(args: Namespace) -> "Plan":
+def _plan(args: Namespace, checked: "Checked") -> "Plan":
     from penstock.model import FlowModel
     from penstock.policy.game import PLANNERS
 
-    file = _load(args)
+    file = _load(args, checked)
     between = _between_rows(file, args.rate)
     model = FlowModel.of(file.graph, inter_arrival=between)
     return PLANNERS[file.policy.name](model, **_settings(file, PLANNERS[file.policy.name]))
 
 
-def _load(args: Namespace) -> "PipelineFile":
+def _load(args: Namespace, checked: "Checked") -> "PipelineFile":
     """The file with a policy that plans: the one asked for, its own, or the best there is."""
-    from penstock.pipeline.file import check, load
+    from penstock.pipeline.file import load
     from penstock.policy.game import PLANNERS
 
-    checked = check(args.graph)
-    if checked.sort == "allocation graph":
-        raise FileError(
-            f"{args.graph} is an allocation graph, which no policy of this version plans; "
-            f"{', '.join(PLANNERS)} need a source with its module, prices and delay costs"
-        )
     own = checked.file.policy.name if checked.file is not None else None
     name = args.policy or (own if own in PLANNERS else _BEST)
     chosen = [] if name == own else [f"policy={name}"]  # its settings in the file stay
@@ -87,6 +90,11 @@ def _load(args: Namespace) -> "PipelineFile":
 
 
 def _check_plans(policy: str, planners: Iterable[str]) -> None:
+    if policy in plan_allocation.POLICIES:
+        raise SettingError(
+            f"policy {policy!r} divides the budget of an allocation graph, and this graph has "
+            f"none; there are {', '.join(planners)}"
+        )
     if policy not in planners:
         raise SettingError(f"policy {policy!r} does not plan{near(policy, planners)}")
 

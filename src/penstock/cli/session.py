@@ -105,6 +105,13 @@ def _drive(
     return outcome
 
 
+def _worth(file: "PipelineFile", outcome: Outcome) -> dict[str, object]:
+    """What left the pipelines while the run lasted, where several share a cluster."""
+    from penstock.pipeline.sharing import weights, worth
+
+    return worth(outcome.ticks, weights(file)) if file.parts else {}
+
+
 def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: Outcome) -> Written:
     """Write what was learned, the summary and the report of what ran."""
     from penstock.policy.learning.saved import learned
@@ -114,7 +121,7 @@ def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: 
     summary = summarise(
         outcome.ticks, file.slo.latency_p95, source=file.graph.source, graph=file.graph
     )
-    summary = replace(summary, results=outcome.results)
+    summary = replace(summary, results={**outcome.results, **_worth(file, outcome)})
     try:
         folder.write_learned(learned(policy))
         folder.finish(summary)

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.cli.options import add_run_options, overrides, pipeline
 from penstock.cli.output import say
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.core.roles import Plant
     from penstock.pipeline.asked import Asked
     from penstock.pipeline.file import PipelineFile
+    from penstock.plant.twin.joint import Part
     from penstock.record import RunFolder
 
 HELP: Final = "run a pipeline on the twin, in virtual time and without Spark"
@@ -26,6 +27,7 @@ examples:
   penstock simulate wordcount --policy static --set policy.degrees=4 --seed 7
   penstock simulate preference --policy fuzzy --workload map:1000
   penstock simulate wordcount --infrastructure rl --policy rl --duration 1h
+  penstock simulate shared --set pipelines.fraud.weight=10
   penstock simulate graph.yaml --json --quiet | jq .executor_seconds_total
 """
 
@@ -53,7 +55,14 @@ def execute(args: Namespace) -> int:
 
 
 def _left_out(file: "PipelineFile") -> "Iterator[str]":
-    """What the twin does not know of the pipeline."""
+    """What the twin does not know of the pipeline, or of each of several."""
+    for part in file.parts.values():
+        yield from _left_out(part)
+    if not file.parts:
+        yield from _unknown(file)
+
+
+def _unknown(file: "PipelineFile") -> "Iterator[str]":
     from penstock.pipeline import regions_told
     from penstock.pipeline.interference import left_out
     from penstock.plant.twin import keyed_checks, panes_checks
@@ -73,11 +82,13 @@ def _left_out(file: "PipelineFile") -> "Iterator[str]":
 
 
 def _twin(file: "PipelineFile") -> "Plant":
-    """The twin of regions, of a preference query or of a module with keys, where there is one, or
-    else of the whole graph."""
+    """The twins of several pipelines, of regions, of a preference query or of a module with keys,
+    where there are any, or else of the whole graph."""
     from penstock.plant.twin import KeyedTwin, Twin
     from penstock.workload import drawn
 
+    if file.parts:
+        return _joint_twin(file)
     settings: dict[str, Any] = {"step": file.step, "duration": file.duration, "seed": file.seed}
     if file.infrastructure is not None:
         return _region_twin(file, file.infrastructure.places, settings)
@@ -87,6 +98,18 @@ def _twin(file: "PipelineFile") -> "Plant":
     if any(module.keys for module in file.graph.modules):
         return KeyedTwin(file.graph, file.workload, **settings, **_clock(file))
     return Twin(file.graph, file.workload, **settings)
+
+
+def _joint_twin(file: "PipelineFile") -> "Plant":
+    from penstock.pipeline.sharing import pooled
+    from penstock.plant.twin.joint import JointTwin
+
+    if pooled(file):
+        raise SettingError(
+            f"policy {file.policy.name} is Spark's own scheduler, which the twin does not have; "
+            "run it on Spark, or simulate another policy"
+        )
+    return JointTwin({name: cast("Part", _twin(part)) for name, part in file.parts.items()})
 
 
 def _region_twin(

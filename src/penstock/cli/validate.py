@@ -1,6 +1,7 @@
 """`penstock validate`: every mistake of a file, with the line it stands on."""
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.options import add_set
@@ -8,7 +9,7 @@ from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import UserError
 
 if TYPE_CHECKING:
-    from penstock.pipeline.file import Checked
+    from penstock.pipeline.file import Checked, PipelineFile
 
 HELP: Final = "check pipeline files and explain every mistake with its line"
 EXAMPLES: Final = """\
@@ -19,6 +20,7 @@ examples:
 """
 _SORTS: Final = {
     "pipeline": ("a pipeline file", "fine for run and simulate"),
+    "pipelines": ("a file of several pipelines", "fine for run and simulate"),
     "graph": ("a graph file", "fine for simulate; run needs `pipeline:` as well"),
     "allocation graph": ("an allocation graph", "for planning"),
 }
@@ -74,6 +76,8 @@ def notes(checked: "Checked") -> list[str]:
     file = checked.file
     if file is None:
         return []
+    if file.parts:
+        return _notes_of_several(checked, file)
     regions = file.infrastructure is not None
     untwinned = regions_told.refusal(file) if regions else refusal(file.graph)
     lack = file.lack_of_room() if file.runnable else None
@@ -86,6 +90,22 @@ def notes(checked: "Checked") -> list[str]:
         return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
     caveat = regions_told.left_out(file) if regions else shortfall(file.graph)
     return found if caveat is None else [*found, caveat]
+
+
+def _notes_of_several(checked: "Checked", file: "PipelineFile") -> list[str]:
+    """What is to be said of pipelines that share a cluster: of all, then of each."""
+    from penstock.pipeline.sharing import pooled
+
+    lack = file.lack_of_room() if file.runnable else None
+    found = [f"on a cluster of its own run {_REFUSES}: {lack}"] if lack else []
+    if not file.runnable:
+        found.append(f"run {_REFUSES}: every one of them needs `pipeline:` as well")
+    if pooled(file):
+        found.append(f"simulate {_REFUSES}: policy {file.policy.name} is Spark's own scheduler")
+    for name, part in file.parts.items():
+        own = notes(replace(checked, file=replace(part, runnable=False)))
+        found.extend(f"{name}: {note}" for note in own)
+    return found
 
 
 def _found(

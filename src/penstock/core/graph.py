@@ -52,11 +52,13 @@ class GraphError(SettingError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowGraph:
-    """An acyclic graph of modules with one source."""
+    """An acyclic graph of modules with one source, or several such graphs side by side."""
 
     source: str
     modules: tuple[Module, ...]
     streams: tuple[Stream, ...] = ()
+    also: tuple[str, ...] = ()
+    """Sources beside the first, one for each further pipeline that shares the cluster."""
     _by_name: Mapping[str, Module] = field(init=False, repr=False, compare=False)
     _outputs: Mapping[str, tuple[Stream, ...]] = field(init=False, repr=False, compare=False)
     _order: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -72,6 +74,11 @@ class FlowGraph:
     def __getitem__(self, name: str) -> Module:
         """The module of that name."""
         return self._by_name[name]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Modules that rows come to from outside: one of each pipeline."""
+        return (self.source, *self.also)
 
     def names(self) -> tuple[str, ...]:
         """Every module's name, in the order of the file."""
@@ -90,9 +97,8 @@ class FlowGraph:
         return tuple(name for name in self.names() if not self.outputs(name))
 
     def visits(self) -> dict[str, float]:
-        """Rows that each module sees for one row of the source."""
-        visits = dict.fromkeys(self.names(), 0.0)
-        visits[self.source] = 1.0
+        """Rows that each module sees for one row of its source."""
+        visits = dict.fromkeys(self.names(), 0.0) | dict.fromkeys(self.sources, 1.0)
         for name in self.order():
             for stream in self.outputs(name):
                 visits[stream.target] += visits[name] * stream.selectivity * stream.probability
@@ -135,8 +141,9 @@ class FlowGraph:
         for name, count in counts.items():
             if count > 1:
                 raise GraphError(f"module {name} is defined twice; give one another name")
-        if self.source not in counts:
-            raise GraphError(_no_module(self.source, counts))
+        for source in self.sources:
+            if source not in counts:
+                raise GraphError(_no_module(source, counts))
         pairs = Counter((stream.origin, stream.target) for stream in self.streams)
         for pair, count in pairs.items():
             for end in pair:
@@ -163,15 +170,17 @@ class FlowGraph:
 
     def _check_sources(self) -> None:
         fed = {stream.target: stream for stream in self.streams}
-        if self.source in fed:
-            before = fed[self.source].origin
+        for source in self.sources:
+            if source not in fed:
+                continue
+            before = fed[source].origin
             raise GraphError(
-                f"source {self.source} is fed by module {before}; name as source the one module "
+                f"source {source} is fed by module {before}; name as source the one module "
                 "that no stream leads to",
-                stream=(before, self.source),
+                stream=(before, source),
             )
         for name in self.names():
-            if name not in fed and name != self.source:
+            if name not in fed and name not in self.sources:
                 raise GraphError(
                     f"no row can reach module {name} from {self.source}: no stream leads to "
                     f"{name}, and a graph has one source",

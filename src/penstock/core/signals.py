@@ -4,7 +4,7 @@ Everything here is frozen. What could not be measured is `None`, never zero: a p
 mistakes silence for idleness scales a busy pipeline in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -26,6 +26,16 @@ class Latency:
     p50: float
     p95: float
     p99: float
+
+
+def worst(latencies: Iterable[Latency | None]) -> Latency | None:
+    """The latency with the highest 95th percentile, of those that are known.
+
+    >>> worst([None, Latency(p50=1, p95=2, p99=3), Latency(p50=0, p95=4, p99=5)]).p95
+    4
+    """
+    known = [latency for latency in latencies if latency is not None]
+    return max(known, key=lambda latency: latency.p95, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +163,8 @@ class Observation:
     power: Power | None = None
     regions: Mapping[str, RegionReading] = field(default_factory=dict)
     """By name, where nodes are decided about."""
+    pool: int | None = None
+    """Executors that run for all modules alike, where none has executors of its own."""
 
     @property
     def wanted(self) -> int | None:
@@ -167,6 +179,8 @@ class Observation:
     @property
     def running(self) -> int | None:
         """Executors running in all, or None where a module's are unknown."""
+        if self.pool is not None:
+            return self.pool
         return _total([module.running for module in self.modules.values()])
 
 

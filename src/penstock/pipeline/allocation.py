@@ -1,78 +1,51 @@
 """A graph file with joint inputs and a budget, for dividing a resource among modules.
 
-Its streams say how much flow a unit of resource consumes and produces at either end; nothing in
-it can run or be simulated, so it is checked here and left to planning.
+Its streams say how much flow a unit of resource consumes and produces at either end; it can be
+planned, and neither run nor simulated.
+
+>>> from penstock.pipeline.located import read
+>>> text = '''
+... budget: 2
+... sources: {s: {rate: 3, to: a}}
+... modules: {a: {}}
+... streams: [{from: s, to: a, consumes: 0.5}]
+... sinks: {o: {from: a, produces: 0.9}}
+... '''
+>>> graph = read_allocation(read(text, name="job.yaml"))
+>>> graph.network.budget, graph.network.inflows[0].rate, graph.policy.name
+(2.0, 3.0, 'cutting-plane')
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import nan
 from typing import Any, Final
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
-from penstock.pipeline.located import Draft, Path
-from penstock.pipeline.sections import assemble, check_keys, mapping, sequence
+from penstock.pipeline.allocation_parts import Budget, Share, Sink, Source, Stream, read_part
+from penstock.pipeline.allocation_planner import read_planner
+from penstock.pipeline.allocation_shape import Shape, check_shape
+from penstock.pipeline.located import Draft
+from penstock.pipeline.sections import check_keys, kind, mapping, sequence
+from penstock.pipeline.settings import Part
+from penstock.policy.allocation.network import Network
 
-SECTIONS: Final = ("budget", "sources", "modules", "streams", "sinks")
+SECTIONS: Final = ("budget", "policy", "sources", "modules", "streams", "sinks")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """Resource to divide."""
-
-    budget: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a budget of nothing."""
-        _above_zero("budget", self.budget)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inflow:
-    """Where flow comes from: its rate, without end where `inf`."""
-
-    to: str
-    rate: float = float("inf")
-
-    def __post_init__(self) -> None:
-        """Refuse a source without flow."""
-        _above_zero("rate", self.rate)
+_PARTS: Final = {
+    "sources": (Source, "{s: {to: a}}"),
+    "modules": (Share, "{a: {}}"),
+    "streams": (Stream, "[{from: s, to: a, consumes: 0.3}]"),
+    "sinks": (Sink, "{o: {from: a, produces: 0.9}}"),
+}
+"""What each section holds, and how it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
-    """A stream: flow per unit of resource, at either end."""
+class AllocationGraph:
+    """What an allocation graph says: the network, and which policy divides its budget."""
 
-    from_: str
-    to: str
-    produces: float | None = None
-    consumes: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse flow that is not above zero."""
-        _above_zero("produces", self.produces)
-        _above_zero("consumes", self.consumes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outflow:
-    """Where flow leaves, and what a unit of it is worth."""
-
-    from_: str
-    produces: float
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a sink that nothing reaches."""
-        _above_zero("produces", self.produces)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """A module, which has no settings here."""
-
-    name: str = field(init=False, default="")
+    network: Network
+    policy: Part
 
 
 def is_allocation(value: Mapping[str, Any]) -> bool:
@@ -84,56 +57,76 @@ def is_allocation(value: Mapping[str, Any]) -> bool:
     return any(key in value for key in ("budget", "sources", "sinks"))
 
 
-def check(draft: Draft) -> None:
-    """Write down every mistake of an allocation graph."""
+def read_allocation(draft: Draft) -> AllocationGraph | None:
+    """The graph, with every mistake of it written down; None where there are any."""
     check_keys(draft, (), draft.value, SECTIONS, of="an allocation graph")
-    budget = {key: draft.value[key] for key in ("budget",) if key in draft.value}
-    assemble(draft, (), budget, Budget, of="the allocation graph")
-    named = {name: _named(draft, name) for name in ("sources", "modules", "sinks")}
-    for name in named["modules"]:
-        _part(draft, ("modules", name), Share, of=f"module {name}")
-    inflows = {n: _part(draft, ("sources", n), Inflow, of=f"source {n}") for n in named["sources"]}
-    outflows = {n: _part(draft, ("sinks", n), Outflow, of=f"sink {n}") for n in named["sinks"]}
-    for name, inflow in inflows.items():
-        _check_end(draft, ("sources", name, "to"), inflow and inflow.to, named["modules"])
-    for name, outflow in outflows.items():
-        _check_end(draft, ("sinks", name, "from"), outflow and outflow.from_, named["modules"])
-    _check_streams(draft, named["sources"], named["modules"])
+    policy = read_planner(draft)
+    budget = _read_budget(draft)
+    shape = Shape(
+        sources=_named(draft, "sources"),
+        modules=_named(draft, "modules"),
+        streams=dict(enumerate(_streams(draft))),
+        sinks=_named(draft, "sinks"),
+    )
+    if shape.sources and shape.modules and shape.streams and shape.sinks:
+        check_shape(draft, shape)
+    if draft.mistakes:
+        return None
+    return AllocationGraph(network=_network(budget, shape), policy=policy)
 
 
-def _check_streams(draft: Draft, sources: list[str], modules: list[str]) -> None:
-    like = "[{from: a, to: b, produces: 0.7, consumes: 0.4}]"
-    sorter: TopologicalSorter[str] = TopologicalSorter()
-    for i, _ in enumerate(sequence(draft, ("streams",), of="streams", like=like)):
-        joint = _part(draft, ("streams", i), Joint, of="a stream")
-        if joint is not None:
-            _check_end(draft, ("streams", i, "from"), joint.from_, [*sources, *modules])
-            _check_end(draft, ("streams", i, "to"), joint.to, modules)
-            sorter.add(joint.to, joint.from_)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        path = " -> ".join(reversed(error.args[1]))
-        draft.note(("streams",), f"the streams form a cycle: {path}; remove one of them")
+def _read_budget(draft: Draft) -> float:
+    given = {key: draft.value[key] for key in ("budget",) if key in draft.value}
+    made = read_part(draft, (), given, Budget, of="the allocation graph")
+    return made.budget if made else nan
 
 
-def _named(draft: Draft, section: str) -> list[str]:
-    given = mapping(draft, (section,), of=section, like="{a: {}}")
-    if not given:
-        draft.note((section,), f"{section} is missing; an allocation graph has {section}")
-    return list(given)
+def _named(draft: Draft, section: str) -> dict[str, Any]:
+    """The parts of a section by their names; None for one that cannot be read."""
+    part, like = _PARTS[section]
+    sort, inner = section[:-1], like.partition(": ")[2][:-1]
+    _check_there(draft, section, {})
+    found: dict[str, Any] = {}
+    for name in mapping(draft, (section,), of=section, like=like):
+        path = (section, name)
+        _check_name(draft, path)
+        given = mapping(draft, path, of=f"{sort} {name}", like=inner)
+        whole = draft.at(path) is None or given is draft.at(path)
+        found[name] = read_part(draft, path, given, part, of=f"{sort} {name}") if whole else None
+    return found
 
 
-def _part(draft: Draft, path: Path, part: type[Any], *, of: str) -> Any:
-    given = mapping(draft, path, of=of, like="{to: a}")
-    return assemble(draft, path, given, part, of=of)
+def _streams(draft: Draft) -> Iterator[Stream | None]:
+    like = _PARTS["streams"][1]
+    _check_there(draft, "streams", [])
+    for i, given in enumerate(sequence(draft, ("streams",), of="streams", like=like)):
+        if isinstance(given, dict):
+            of = f"stream {given.get('from', '?')} -> {given.get('to', '?')}"
+            yield read_part(draft, ("streams", i), given, Stream, of=of)
+        else:
+            told = f"a stream must be a mapping such as {like[1:-1]}, got {kind(given)}"
+            draft.note(("streams", i), told)
+            yield None
 
 
-def _check_end(draft: Draft, path: Path, name: str | None, known: Iterable[str]) -> None:
-    if name is not None and name not in known:
-        draft.note(path, f"there is no module {name!r}{near(name, known)}")
+def _check_there(draft: Draft, section: str, empty: object) -> None:
+    if draft.at((section,)) in (None, empty):
+        draft.note((section,), f"{section} is missing; write {section}: {_PARTS[section][1]}")
 
 
-def _above_zero(name: str, value: float | None) -> None:
-    if value is not None and not value > 0:
-        raise SettingError(f"{name} must be above 0, got {value:g}")
+def _check_name(draft: Draft, path: tuple[str, str]) -> None:
+    section, name = path
+    if not name.strip() or not name.isprintable():
+        draft.note(path, f"the name of a {section[:-1]} must be printable, got {name!r}")
+
+
+def _network(budget: float, shape: Shape) -> Network:
+    """The network of parts that fit together."""
+    rates = {name: source.rate for name, source in shape.sources.items() if source}
+    return Network(
+        budget=budget,
+        modules=tuple(shape.modules),
+        inflows=tuple(s.as_inflow(rates[s.from_]) for s in shape.feeds.values()),
+        links=tuple(s.as_link() for s in shape.links.values()),
+        outflows=tuple(sink.as_outflow(name) for name, sink in shape.sinks.items() if sink),
+    )

@@ -12,6 +12,7 @@ from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose
 from penstock.guard import GUARDS, Clamp, DryRun
+from penstock.pipeline import sharing
 from penstock.pipeline.policies import taken
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 from penstock.policy import POLICIES, Fuzzy
@@ -30,7 +31,10 @@ def build_policy(file: PipelineFile) -> Policy:
     """A fresh policy: the guards from the inside out, the bounds of each module, the managers.
 
     A dry run comes on top of even those, wherever the file lists it, or it would not be dry.
+    Where Spark's own scheduler shares the executors there is nothing to guard.
     """
+    if sharing.pooled(file):
+        return _decider(file)
     policy = clamp(_guarded(file, _decider(file)), file.graph)
     policy = _granted(file, policy)
     if file.infrastructure is not None:
@@ -41,7 +45,8 @@ def build_policy(file: PipelineFile) -> Policy:
 
 def _decider(file: PipelineFile) -> Policy:
     kind = choose(POLICIES, file.policy.name, of="policy")
-    given = taken(kind, {"graph": file.graph, "slo": file.slo.latency_p95})
+    shared = sharing.given(file)
+    given = taken(kind, {"graph": file.graph, "slo": file.slo.latency_p95, **shared})
     settings = {**taken(kind, {"seed": file.seed}), **file.policy.settings}
     return build(kind, settings, of=f"policy {file.policy.name}", **given)
 

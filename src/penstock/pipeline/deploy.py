@@ -1,55 +1,45 @@
-"""Start an application's queries on a Spark session, one for each module of its file.
+"""Start the queries of one or several applications on a Spark session, and stop them again.
 
 Every module is a streaming query with executors of its own. The module that shuffles runs under
 Spark's default profile, where all of its stages stay together; each of the others carries a
-profile that pins its single stage.
+profile that pins its single stage. Where Spark's own scheduler is to share the executors, all
+modules run under the default profile, each pipeline in a scheduler pool of its own.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
-from functools import reduce
-from math import isinf
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-import pyarrow as pa
 from pyspark.resource import ResourceProfile
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql import SparkSession
 
-from penstock.core.graph import Module
 from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.pipeline.application import Application
-from penstock.pipeline.inner import emitter_of, split_panes
-from penstock.pipeline.keyed import KeyedModule, appending, handing, make_keyed
-from penstock.pipeline.layout import (
-    Stage,
-    assign_profiles,
-    hint_path,
-    lay_out,
-    make_lane,
-    state_partitions,
-)
-from penstock.pipeline.query import process, warm_up, watch
-from penstock.pipeline.settings import APPLICATIONS, PipelineFile
+from penstock.pipeline.deployment import Deployment, make_feed
+from penstock.pipeline.inner import split_panes
+from penstock.pipeline.layout import Stage, assign_profiles, make_lane, state_partitions
+from penstock.pipeline.query import warm_up
+from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.sharing import pooled
 from penstock.pipeline.waiting import await_executors, await_first_rows, drain
 from penstock.plant.machine import Processors
 from penstock.plant.spark import source, stream
-from penstock.plant.spark.actuator import Actuator
+from penstock.plant.spark.actuator import Actuator, Lane
 from penstock.plant.spark.backend import Backend
 from penstock.plant.spark.clock import Clock, find_processors
-from penstock.plant.spark.durable import DurableStream
 from penstock.plant.spark.plant import SparkPlant, Watched
+from penstock.plant.spark.pool import Pool
 from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.welcome import Welcome
-from penstock.query.keyed.operator import Sink
 
-_FIRST_ROWS: Final = 32
-"""Rows that go through every query before the workload begins."""
+_SCHEDULER_POOL: Final = "spark.scheduler.pool"
+_NO_POOL: Final = "default"
+"""What Spark calls the pool of jobs that name none."""
+
+Profiles = dict[str, ResourceProfile | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,204 +53,171 @@ class Session:
     """Whose nodes host the executors, where they are ours to decide about."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Deployment:
-    """The queries of one application on one session."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A pipeline to be deployed, alone or beside others."""
 
-    spark: SparkSession
     file: PipelineFile
-    workspace: Path
-    """Where checkpoints, streams between modules and hints for the sources lie."""
-    profiles: dict[str, ResourceProfile | None]
+    application: Application
     stages: dict[str, Stage]
-    feed: source.Feed
-    actuator: Actuator
-    consumer: Any
-    keyed: dict[str, KeyedModule] = field(default_factory=dict)
-    """Modules whose rows are routed by key."""
-
-    def start(self) -> dict[str, Watched]:
-        """Start every query, one after the other: Spark's look-up of sources knows no threads."""
-        return {name: self._start(name) for name in self.file.graph.order()}
-
-    def results(self, plant: SparkPlant) -> dict[str, Any]:
-        """What came out, and whether it is all that went in."""
-        fed = self.feed.arrived(time.time())
-        refused = {name: dict(+module.monitor.refused) for name, module in self.keyed.items()}
-        told = {"rows_refused": {n: of for n, of in refused.items() if of}} if refused else {}
-        waiting = plant.waiting()
-        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": waiting, **told}
-
-    def settle(self) -> None:
-        """Let rows that wait for the state of their key wait no longer."""
-        for module in self.keyed.values():
-            module.operator.settle()
-
-    def pace(self, share: float) -> None:
-        """Let rows take as much longer as modelled processors are slower."""
-        for module in self.keyed.values():
-            module.pace(share)
-
-    def _start(self, name: str) -> Watched:
-        if self.stages[name].keyed is not None:
-            return self._start_keyed(name)
-        table = process(self.stages[name], self._read(name), self.profiles[name])
-        return Watched(
-            module=name,
-            query=self._write(name, table),
-            arrived=self._arrivals(name),
-            measured=self.stages[name].measure(),
-        )
-
-    def _start_keyed(self, name: str) -> Watched:
-        module = make_keyed(name, self.stages[name], self.workspace, self._keyed_sink(name))
-        self.keyed[name] = module
-        writer = self._writer(name, watch(self._read(name)), mode="append")
-        return Watched(
-            module=name,
-            query=writer.foreachBatch(module.operator.take).start(),
-            arrived=self._arrivals(name),
-            measured=lambda *_: module.measured(),
-        )
-
-    def _keyed_sink(self, name: str) -> Sink:
-        targets = self.stages[name].targets.values()
-        streams = [DurableStream(self._stream_path(name, target)) for target in targets]
-        for stream_ in streams:
-            stream_.create()
-        take = appending(streams[0]) if streams else self.consumer.take
-        return handing(take, lambda: self.actuator.batch_ended(name))
-
-    def _read(self, name: str) -> DataFrame:
-        stage, reader = self.stages[name], self.spark.readStream
-        if not stage.sources:
-            return reader.format(source.FORMAT).option("feed", self.feed.encode()).load()
-        streams = [
-            reader.format(stream.FORMAT)
-            .option("path", self._stream_path(origin, name))
-            .option("columns", self.stages[origin].schema)
-            .option("hint", str(hint_path(self.workspace, name)))
-            .option("share", _share(stage.module, len(stage.sources)) or "")
-            .load()
-            for origin in stage.sources
-        ]
-        return reduce(DataFrame.unionByName, streams)
-
-    def _write(self, name: str, table: DataFrame) -> StreamingQuery:
-        stage = self.stages[name]
-        writer = self._writer(name, table, mode="update" if stage.updates else "append")
-        if not self.file.graph.outputs(name):
-            return writer.foreachBatch(self._ending_batches(name, self.consumer)).start()
-        paths = {key: self._stream_path(name, to) for key, to in stage.targets.items()}
-        for path in paths.values():
-            DurableStream(path).create()
-        if stage.shuffles:  # Spark writes updates to no sink of ours
-            sink = _appending(DurableStream(next(iter(paths.values()))))
-            return writer.foreachBatch(self._ending_batches(name, sink)).start()
-        return writer.format(stream.FORMAT).options(**stream.ways(paths, stage.route)).start()
-
-    def _writer(self, name: str, table: DataFrame, *, mode: str) -> DataStreamWriter:
-        writer = (
-            table.writeStream.queryName(name)
-            .outputMode(mode)
-            .option("checkpointLocation", str(self.workspace / "checkpoints" / name))
-        )
-        trigger = self.stages[name].module.trigger
-        if trigger <= 0:
-            return writer
-        return writer.trigger(processingTime=f"{round(trigger * 1000)} milliseconds")
-
-    def _ending_batches(
-        self, name: str, sink: Callable[[DataFrame, int], None]
-    ) -> Callable[[DataFrame, int], None]:
-        """A sink that tells the actuator when a batch has ended."""
-
-        def take(batch: DataFrame, number: int) -> None:
-            sink(batch, number)
-            self.actuator.batch_ended(name)
-
-        return take
-
-    def _arrivals(self, name: str) -> Callable[[], int]:
-        origins = self.stages[name].sources
-        if not origins:
-            return lambda: self.feed.arrived(time.time())
-        streams = [DurableStream(self._stream_path(origin, name)) for origin in origins]
-        return lambda: sum(stream.length() for stream in streams)
-
-    def _stream_path(self, origin: str, target: str) -> str:
-        return str(self.workspace / "streams" / f"{origin}--{target}")
+    results: Path
+    """The folder where it publishes."""
 
 
 @contextmanager
 def deploy(
     session: Session,
     file: PipelineFile,
-    application: Application,
+    pieces: Mapping[str, Piece],
     *,
     workspace: Path,
-    results: Path,
     duration: float,
     on_progress: Callable[[str], None],
 ) -> Iterator[SparkPlant]:
-    """The application running on the session, as a plant; drained and stopped at the end."""
+    """The pipelines running on the session, as a plant; drained and stopped at the end.
+
+    `file` says what all of them share; a single one goes by the name of "".
+    """
     spark = session.spark
-    application.prepare()
-    stages = lay_out(file.graph, APPLICATIONS[file.name], application)
-    backend = Backend(spark)
-    memory = spark.sparkContext.getConf().get("spark.executor.memory")
-    places = session.regions.resources() if session.regions else {}
-    profiles = assign_profiles(backend, stages, memory or file.cluster.executor_memory, places)
+    for piece in pieces.values():
+        piece.results.mkdir(exist_ok=True)
+        piece.application.prepare()
+    stages = {name: stage for piece in pieces.values() for name, stage in piece.stages.items()}
+    profiles = _profiles(session, file, stages)
     lanes = {
         name: make_lane(name, stage, profiles[name], workspace, spark)
         for name, stage in stages.items()
     }
-    actuator = Actuator(backend, lanes)
-    welcome = Welcome(actuator, lambda name, tasks: warm_up(spark, profiles[name], tasks))
+    actuator = _actuator(spark, file, lanes)
+    welcome = Welcome(actuator, lambda name, tasks: warm_up(spark, profiles.get(name), tasks))
     actuator.on_growth = welcome.expect
-    actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
+    _staff(actuator, stages)
     spark.conf.set("spark.sql.shuffle.partitions", state_partitions(stages))
     spark.dataSource.register(source.WorkloadSource)
     spark.dataSource.register(stream.StreamSource)
-    deployment = Deployment(
-        spark=spark,
-        file=file,
-        workspace=workspace,
-        profiles=profiles,
-        stages=stages,
-        feed=_feed(file, application, workspace, duration),
-        actuator=actuator,
-        consumer=application.consumer(results),
-    )
-    queries = deployment.start()
+    deployments = {
+        name: Deployment(
+            spark=spark,
+            file=piece.file,
+            workspace=workspace,
+            profiles=profiles,
+            stages=piece.stages,
+            feed=make_feed(piece.file, piece.application, workspace, duration),
+            actuator=actuator,
+            consumer=piece.application.consumer(piece.results),
+        )
+        for name, piece in pieces.items()
+    }
+    queries = _start(spark, deployments)
     processors = _processors(file)
     plant = SparkPlant(
         queries=queries,
         actuator=actuator,
         step=file.step,
         duration=duration,
-        final=file.graph.sinks()[0],
+        finals=file.graph.sinks(),
         on_progress=on_progress,
         check_cluster=session.check_cluster,
         regions=session.regions,
-        reroute={name: module.operator.reroute for name, module in deployment.keyed.items()},
-        clock=None if processors is None else Clock(processors=processors, on_pace=deployment.pace),
+        reroute={
+            name: module.operator.reroute
+            for deployment in deployments.values()
+            for name, module in deployment.keyed.items()
+        },
+        clock=_clock(processors, deployments),
     )
     with processors or nullcontext():  # which leave the clock as they found it
         try:
             await_executors(actuator)
             await_first_rows(plant)
-            deployment.feed.open(time.time())
-            with split_panes(application, queries[file.graph.source], file, workspace):
+            _open(deployments)
+            with _inner_levels(pieces, queries, workspace):
                 yield plant
-                deployment.feed.close(time.time())
+                _close(deployments)
                 drain(plant)
-            deployment.settle()
+            for deployment in deployments.values():
+                deployment.settle()
         finally:
             welcome.close()
-            plant.results.update(deployment.results(plant))
+            plant.results.update(_results(deployments, plant))
             for watched in queries.values():
                 watched.query.stop()
+
+
+def _profiles(session: Session, file: PipelineFile, stages: dict[str, Stage]) -> Profiles:
+    if pooled(file):
+        return dict.fromkeys(stages)
+    spark = session.spark
+    memory = spark.sparkContext.getConf().get("spark.executor.memory")
+    places = session.regions.resources() if session.regions else {}
+    return assign_profiles(Backend(spark), stages, memory or file.cluster.executor_memory, places)
+
+
+def _actuator(
+    spark: SparkSession, file: PipelineFile, lanes: Mapping[str, Lane]
+) -> Actuator | Pool:
+    if pooled(file):
+        return Pool(Backend(spark), lanes, file.cores or len(lanes))
+    return Actuator(Backend(spark), lanes)
+
+
+def _staff(actuator: Actuator | Pool, stages: Mapping[str, Stage]) -> None:
+    """Ask for the executors that the run begins with."""
+    if isinstance(actuator, Pool):
+        actuator.open()
+    else:
+        actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
+
+
+def _start(spark: SparkSession, deployments: Mapping[str, Deployment]) -> dict[str, Watched]:
+    """Start every query; a query keeps the scheduler pool of the thread that started it."""
+    queries: dict[str, Watched] = {}
+    for name, deployment in deployments.items():
+        spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, name or _NO_POOL)
+        queries |= deployment.start()
+    spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, _NO_POOL)
+    return queries
+
+
+def _open(deployments: Mapping[str, Deployment]) -> None:
+    """Let all workloads begin at the same moment."""
+    now = time.time()
+    for deployment in deployments.values():
+        deployment.feed.open(now)
+
+
+def _close(deployments: Mapping[str, Deployment]) -> None:
+    now = time.time()
+    for deployment in deployments.values():
+        deployment.feed.close(now)
+
+
+@contextmanager
+def _inner_levels(
+    pieces: Mapping[str, Piece], queries: Mapping[str, Watched], workspace: Path
+) -> Iterator[None]:
+    with ExitStack() as stack:
+        for piece in pieces.values():
+            first = queries[piece.file.graph.source]
+            stack.enter_context(split_panes(piece.application, first, piece.file, workspace))
+        yield
+
+
+def _results(deployments: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
+    """What came out of each pipeline, under its name where there are several."""
+    found = {name: deployment.results(plant) for name, deployment in deployments.items()}
+    return found.get("", {"pipelines": found})
+
+
+def _clock(processors: Processors | None, deployments: Mapping[str, Deployment]) -> Clock | None:
+    if processors is None:
+        return None
+
+    def pace(share: float) -> None:
+        for deployment in deployments.values():
+            deployment.pace(share)
+
+    return Clock(processors=processors, on_pace=pace)
 
 
 def _processors(file: PipelineFile) -> Processors | None:
@@ -270,46 +227,3 @@ def _processors(file: PipelineFile) -> Processors | None:
     given = settings.get("voltages")
     voltages = VOLTAGES if given is None else VoltageTable.parse(given)
     return find_processors(decides=decides, voltages=voltages)
-
-
-def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
-    """What the source makes, of as many keys as the file says where rows have any."""
-    keys = file.graph[file.graph.source].keys
-    return application.rows(file.seed, keys) if keys else application.rows(file.seed)
-
-
-def _feed(
-    file: PipelineFile, application: Application, workspace: Path, duration: float
-) -> source.Feed:
-    return source.Feed(
-        workload=file.workload,
-        rows=_rows(file, application),
-        gate=workspace / "start",
-        first=_FIRST_ROWS,
-        total=int(file.workload.arrivals(np.array([duration]))[0]),
-        disorder=file.source.disorder,
-        seed=file.seed,
-        max_rows=file.source.max_rows,
-        share=_share(file.graph[file.graph.source]),
-        hint=hint_path(workspace, file.graph.source),
-        emitter=emitter_of(application, file, workspace),
-    )
-
-
-def _share(module: Module, sources: int = 1) -> int | None:
-    """Rows that an executor takes on in a batch from each of so many sources, at most."""
-    rows = module.rows_a_batch
-    return None if isinf(rows) else max(int(rows) // sources, 1)
-
-
-def _appending(to: DurableStream) -> Callable[[DataFrame, int], None]:
-    """Writes a batch of updates, one row for each key at the most, by way of the driver."""
-
-    def append(batch: DataFrame, number: int) -> None:
-        table = batch.toArrow()
-        columns = pa.schema([column.with_nullable(True) for column in table.schema])
-        written = to.write_file(iter(table.to_batches()), columns)
-        if not to.append(number, [written]):
-            to.delete_files([written[0]])
-
-    return append

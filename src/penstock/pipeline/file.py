@@ -12,17 +12,18 @@ got 5; write 5s, 5ms or 5m
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, Final
 
 from penstock.core.errors import FileError
-from penstock.pipeline import allocation, checks, feed, flow, infrastructure
+from penstock.pipeline import allocation, checks, feed, flow, infrastructure, sharing
+from penstock.pipeline.allocation import AllocationGraph
 from penstock.pipeline.find import Text, built_in, find
 from penstock.pipeline.located import Draft, Mistake, read
 from penstock.pipeline.overrides import Setting, override
 from penstock.pipeline.policies import read_policy
-from penstock.pipeline.resolve import resolve
+from penstock.pipeline.resolve import resolve, resolve_shared
 from penstock.pipeline.sections import assemble, check_keys, kind, mapping
 from penstock.pipeline.settings import (
     APPLICATIONS,
@@ -45,6 +46,7 @@ __all__ = [
     "built_in",
     "check",
     "load",
+    "load_allocation",
 ]
 
 SECTIONS: Final = (
@@ -66,6 +68,20 @@ SECTIONS: Final = (
     "streams",
 )
 
+OF_SHARED: Final = (
+    "pipelines",
+    "cores",
+    "step",
+    "duration",
+    "seed",
+    "slo",
+    "policy",
+    "guards",
+    "cluster",
+    "interference",
+)
+"""Of a file with several pipelines, which say the rest for themselves."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
@@ -73,10 +89,13 @@ class Checked:
 
     name: str
     sort: str
-    """`pipeline`, `graph` or `allocation graph`; the last two can be planned but not run."""
+    """`pipeline`, `pipelines` where several share a cluster, `graph` or `allocation graph`; the
+    last two can be planned but not run."""
     mistakes: tuple[Mistake, ...]
     file: PipelineFile | None
     """None where there are mistakes, and for an allocation graph."""
+    graph: AllocationGraph | None = None
+    """Where the file is an allocation graph without mistakes."""
 
 
 def load(
@@ -91,10 +110,7 @@ def load(
     `conf` are settings of Spark's, as of `--conf`. With `to_run` the file must name an application;
     a mere graph file will not do.
     """
-    overrides = tuple(overrides)
-    checked = check(name_or_path, overrides, conf=conf)
-    if checked.mistakes:
-        raise FileError(_first(checked, name_or_path, overrides))
+    checked = _sound(name_or_path, overrides, conf=conf)
     if checked.file is None:
         raise FileError(
             f"{checked.name} is an allocation graph, which can be planned but neither run nor "
@@ -108,6 +124,26 @@ def load(
     return checked.file
 
 
+def load_allocation(name_or_path: str | PurePath, overrides: Iterable[str] = ()) -> AllocationGraph:
+    """The allocation graph at a path; `key.path=value` changes a setting."""
+    checked = _sound(name_or_path, overrides)
+    if checked.graph is None:
+        raise FileError(
+            f"{checked.name} is no allocation graph; give it a budget, sources and sinks"
+        )
+    return checked.graph
+
+
+def _sound(
+    name_or_path: str | PurePath, overrides: Iterable[str], *, conf: Iterable[str] = ()
+) -> Checked:
+    overrides = tuple(overrides)
+    checked = check(name_or_path, overrides, conf=conf)
+    if checked.mistakes:
+        raise FileError(_first(checked, name_or_path, overrides))
+    return checked
+
+
 def check(
     name_or_path: str | PurePath, overrides: Iterable[str] = (), *, conf: Iterable[str] = ()
 ) -> Checked:
@@ -115,17 +151,26 @@ def check(
     text = find(name_or_path)
     ours = [Setting.of_file(setting, text.name) for setting in overrides]
     settings = [*ours, *(Setting.of_spark(setting) for setting in conf)]
-    draft, sort, file = _examine(text, settings)
+    draft, sort, found = _examine(text, settings)
     mistakes = tuple(sorted(_with_culprits(draft.mistakes, text, settings)))
-    return Checked(name=text.name, sort=sort, mistakes=mistakes, file=file)
+    return Checked(
+        name=text.name,
+        sort=sort,
+        mistakes=mistakes,
+        file=found if isinstance(found, PipelineFile) else None,
+        graph=found if isinstance(found, AllocationGraph) else None,
+    )
 
 
-def _examine(text: Text, settings: Iterable[Setting]) -> tuple[Draft, str, PipelineFile | None]:
+def _examine(
+    text: Text, settings: Iterable[Setting]
+) -> tuple[Draft, str, PipelineFile | AllocationGraph | None]:
     """The draft with its mistakes, what sort of file it is, and the file where it has none."""
     draft = _draft(text, settings)
     if allocation.is_allocation(draft.value):
-        allocation.check(draft)
-        return draft, "allocation graph", None
+        return draft, "allocation graph", allocation.read_allocation(draft)
+    if sharing.is_shared(draft.value):
+        return draft, "pipelines", _shared_file(draft, text)
     file = _pipeline_file(draft, text)
     return draft, "graph" if draft.at(("pipeline",)) is None else "pipeline", file
 
@@ -171,13 +216,9 @@ def _draft(text: Text, settings: Iterable[Setting]) -> Draft:
 def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     check_keys(draft, (), draft.value, SECTIONS, of="a pipeline file")
     timing = checks.read_timing(draft) or checks.Timing()
-    source = flow.read_source(draft)
-    graph = flow.read_graph(draft, source)
-    application = checks.read_application(draft, graph)
-    checks.check_sizes(draft, graph)
+    fed = _fed(draft, text, timing)
+    graph = fed.graph if fed else None
     folder = Path(text.origin).parent
-    workload = feed.read_workload(draft, source, timing.seed, folder)
-    query = checks.read_query(draft, application, folder)
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
     interference = checks.read_interference(draft, cluster)
@@ -185,9 +226,34 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     manager = infrastructure.read_manager(draft)
     regions = infrastructure.read_infrastructure(draft, graph, slo, folder)
     policy = read_policy(draft, graph, slo, folder)
-    if draft.mistakes or source is None or graph is None or workload is None:
+    sharing.check_alone(draft, policy.name)
+    if draft.mistakes or fed is None:
         return None
-    file = PipelineFile(
+    file = replace(
+        fed,
+        policy=policy,
+        guards=guards,
+        manager=manager,
+        infrastructure=regions,
+        slo=slo,
+        cluster=cluster,
+        interference=interference,
+    )
+    return resolve(file, draft.value)
+
+
+def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None:
+    """The graph of a pipeline and what feeds it; nothing decides for it yet."""
+    source = flow.read_source(draft)
+    graph = flow.read_graph(draft, source)
+    application = checks.read_application(draft, graph)
+    checks.check_sizes(draft, graph)
+    folder = Path(text.origin).parent
+    workload = feed.read_workload(draft, source, timing.seed, folder)
+    query = checks.read_query(draft, application, folder)
+    if source is None or graph is None or workload is None:
+        return None
+    return PipelineFile(
         name=application or Path(text.origin).stem,
         runnable=application is not None,
         graph=graph,
@@ -196,19 +262,60 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
         seed=timing.seed,
         source=source,
         workload=workload,
-        policy=policy,
-        guards=guards,
-        manager=manager,
-        infrastructure=regions,
-        slo=slo,
-        cluster=cluster,
+        policy=Part("static"),
+        guards=(),
+        slo=Slo(),
+        cluster=ClusterSettings(),
         query=query,
-        interference=interference,
         origin=text.origin,
         text=text.content,
         resolved={},
     )
-    return resolve(file, draft.value)
+
+
+def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
+    """Several pipelines on one cluster."""
+    check_keys(draft, (), draft.value, OF_SHARED, of="a file of several pipelines")
+    timing = checks.read_timing(draft) or checks.Timing()
+    cores = sharing.read_cores(draft)
+    drafts = sharing.drafts(draft)
+    found = {name: _shared_part(part, text, timing) for name, part in drafts.items()}
+    parts = {name: part for name, part in found.items() if part is not None}
+    if len(parts) < len(drafts) or not parts or cores is None:
+        return None
+    renamed = {name: sharing.renamed(name, part) for name, part in parts.items()}
+    graph = sharing.side_by_side(part.graph for part in renamed.values())
+    slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
+    cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
+    first = next(iter(renamed.values()))
+    whole = replace(
+        first,
+        name=Path(text.origin).stem,
+        runnable=all(part.runnable for part in parts.values()),
+        graph=graph,
+        parts=renamed,
+        cores=cores,
+        query=None,
+        slo=slo,
+        cluster=cluster,
+        interference=checks.read_interference(draft, cluster),
+        guards=checks.read_guards(draft, graph.names()),
+    )
+    folder = Path(text.origin).parent
+    sharing.check_policy(draft)
+    policy = read_policy(draft, graph, slo, folder, sharing.given(whole))
+    sharing.check_cores(draft, graph, cores, policy.name)
+    if draft.mistakes:
+        return None
+    sharing.check_exchanges(draft, parts, policy.name)
+    values = {name: part.value for name, part in drafts.items()}
+    return resolve_shared(replace(whole, policy=policy), parts, values)
+
+
+def _shared_part(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None:
+    weight = sharing.read_weight(draft)
+    fed = _fed(draft, text, timing)
+    return replace(fed, weight=weight) if fed else None
 
 
 def _read_part(draft: Draft, name: str, part: type[Any], *, like: str) -> Any:

@@ -13,8 +13,9 @@ import penstock
 from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 from penstock.pipeline.application import Application
-from penstock.pipeline.deploy import Session, deploy
-from penstock.pipeline.layout import default_module, lay_out
+from penstock.pipeline.deploy import Piece, Session, deploy
+from penstock.pipeline.enrichment import ENRICHMENT
+from penstock.pipeline.layout import Stage, default_module, lay_out
 from penstock.pipeline.preference import preference
 from penstock.pipeline.recognition import RECOGNITION
 from penstock.pipeline.regions_on_spark import open_regions, places_of
@@ -29,8 +30,10 @@ from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
+from penstock.policy.scheduled import SCHEDULERS
 
 APPLICATIONS: Final[Mapping[str, Callable[[PipelineFile], Application]]] = {
+    "enrichment": lambda file: ENRICHMENT,  # noqa: ARG005
     "preference": preference,
     "recognition": lambda file: RECOGNITION,  # noqa: ARG005
     "trading": lambda file: TRADING,  # noqa: ARG005
@@ -60,9 +63,8 @@ def open_spark(
         deploy(
             session,
             file,
-            APPLICATIONS[file.name](file),
+            _pieces(file, folder),
             workspace=workspace,
-            results=folder,
             duration=duration,
             on_progress=on_progress,
         ) as plant,
@@ -72,9 +74,10 @@ def open_spark(
 
 def check_start(file: PipelineFile, master: str | None) -> None:
     """Refuse what cannot start, before anything is started or written."""
-    if file.name not in APPLICATIONS:
-        raise SettingError(f"there is no pipeline {file.name!r}{near(file.name, APPLICATIONS)}")
-    lay_out(file.graph, SHAPES[file.name], APPLICATIONS[file.name](file))
+    for part in parts_of(file).values():
+        if part.name not in APPLICATIONS:
+            raise SettingError(f"there is no pipeline {part.name!r}{near(part.name, APPLICATIONS)}")
+        _lay_out(part)
     find_java()
     if file.cluster.ui_port is not None:
         check_port_free(file.cluster.ui_port, "cluster.ui_port")
@@ -85,6 +88,28 @@ def check_start(file: PipelineFile, master: str | None) -> None:
         raise SettingError(lack)
     if file.cluster.port:
         check_port_free(file.cluster.port, "cluster.port")
+
+
+def parts_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
+    """The pipelines of a file by name; the only one goes by the name of ""."""
+    return file.parts or {"": file}
+
+
+def _lay_out(part: PipelineFile) -> dict[str, Stage]:
+    return lay_out(part.graph, SHAPES[part.name], APPLICATIONS[part.name](part))
+
+
+def _pieces(file: PipelineFile, folder: Path) -> dict[str, Piece]:
+    """The pipelines with what they run, each publishing in a folder of its own if several."""
+    return {
+        name: Piece(
+            file=part,
+            application=APPLICATIONS[part.name](part),
+            stages=_lay_out(part),
+            results=folder / name,
+        )
+        for name, part in parts_of(file).items()
+    }
 
 
 @contextmanager
@@ -127,7 +152,7 @@ def session_on(
     if master is not None:
         # Spark's own choice, the first python3 on the path, need not have what we need.
         environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-        conf = {**ELASTIC, **_pages(file), **file.cluster.spark_conf()}
+        conf = {**ELASTIC, **_pages(file), **_scheduling(file), **file.cluster.spark_conf()}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
             spark.sparkContext.addPyFile(str(_pack(scratch)))
             yield Session(spark=spark)
@@ -141,7 +166,13 @@ def session_on(
         }
         regions = open_regions(file, cluster)
         memory = {"spark.executor.memory": file.cluster.executor_memory}
-        own = {**_pages(file), **_preload(file), **memory, **_placed(file, regions)}
+        own = {
+            **_pages(file),
+            **_preload(file),
+            **memory,
+            **_placed(file, regions),
+            **_scheduling(file),
+        }
         conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
@@ -167,15 +198,21 @@ def _placed(file: PipelineFile, regions: Regions | None) -> dict[str, str]:
     """Where executors under Spark's own profile are placed: at home with the module that has it."""
     if regions is None:
         return {}
-    stages = lay_out(file.graph, SHAPES[file.name], APPLICATIONS[file.name](file))
-    resource = regions.resources()[default_module(stages)]
+    resource = regions.resources()[default_module(_lay_out(file))]
     return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
 
 
 def _preload(file: PipelineFile) -> dict[str, str]:
     """What Python processes of executors load before their first task."""
-    named = ",".join(APPLICATIONS[file.name](file).preload)
+    applications = [APPLICATIONS[part.name](part) for part in parts_of(file).values()]
+    named = ",".join(dict.fromkeys(what for each in applications for what in each.preload))
     return {f"spark.executorEnv.{PRELOAD}": named} if named else {}
+
+
+def _scheduling(file: PipelineFile) -> dict[str, str]:
+    """How Spark's scheduler shares executors, where it does."""
+    rule = SCHEDULERS.get(file.policy.name)
+    return {} if rule is None else {"spark.scheduler.mode": rule.mode}
 
 
 def _pages(file: PipelineFile) -> dict[str, str]:

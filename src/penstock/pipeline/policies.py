@@ -6,6 +6,7 @@ them: `graph`, `infrastructure`, and `slo`, the latency that 95 % of the rows we
 
 from collections.abc import Mapping
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
@@ -30,8 +31,17 @@ _SOME_GRAPH: Final = FlowGraph(
 """One that every policy can do with, so that mistakes in settings show beside those of a graph."""
 
 
-def read_policy(draft: Draft, graph: FlowGraph | None, slo: Slo | None, folder: FilePath) -> Part:
-    """`policy`: a name, or a mapping with the name and its settings."""
+def read_policy(
+    draft: Draft,
+    graph: FlowGraph | None,
+    slo: Slo | None,
+    folder: FilePath,
+    shared: Mapping[str, object] = MappingProxyType({}),
+) -> Part:
+    """`policy`: a name, or a mapping with the name and its settings.
+
+    `shared` is what several pipelines have in common.
+    """
     path: Path = ("policy",)
     part, policy = read_named(draft, path, POLICIES, of="policy", default="threshold")
     if policy is None:
@@ -41,7 +51,7 @@ def read_policy(draft: Draft, graph: FlowGraph | None, slo: Slo | None, folder: 
         _check_priced(draft, graph, part.name)
     known = _SOME_GRAPH if priced or graph is None else graph
     part = with_saved(draft, path, part, folder)
-    given = {"graph": known, "slo": slo.latency_p95 if slo else None}
+    given = {"graph": known, "slo": slo.latency_p95 if slo else None, **shared}
     made = read_settings(draft, path, part, policy, of=f"policy {part.name}", given=given)
     _check_sampling(draft, made)
     check_names(draft, path, part.settings, graph.names() if graph else ())

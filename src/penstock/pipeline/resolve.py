@@ -13,13 +13,9 @@ from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFil
 
 def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
     """The file with `resolved` filled in: every default and override, units written out."""
-    names = {"pipeline": file.name} if file.runnable else {}
-    feeds = {"workload": plain(given["workload"])} if given.get("workload") is not None else {}
-    resolved = names | {
-        "step": _seconds(file.step),
-        "duration": _seconds(file.duration),
-        "seed": file.seed,
-        **feeds,
+    resolved = _named_application(file) | {
+        **_timing(file),
+        **_feeds(given),
         **({} if file.query is None else {"query": _settings(file.query)}),
         "slo": _settings(file.slo),
         "policy": _named(file.policy),
@@ -28,11 +24,59 @@ def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
         **_infrastructure(file.infrastructure),
         "cluster": _settings(file.cluster),
         **({} if file.interference is None else {"interference": _settings(file.interference)}),
+        **_flow(file, given),
+    }
+    return replace(file, resolved=resolved)
+
+
+def resolve_shared(
+    file: PipelineFile, parts: Mapping[str, PipelineFile], given: Mapping[str, Mapping[str, Any]]
+) -> PipelineFile:
+    """The same of several pipelines, each with the names that its modules have in the file."""
+    resolved = {
+        "pipelines": {name: _part(part, given[name]) for name, part in parts.items()},
+        "cores": file.cores,
+        **_timing(file),
+        "slo": _settings(file.slo),
+        "policy": _named(file.policy),
+        "guards": [_guard(part) for part in file.guards],
+        "cluster": _settings(file.cluster),
+        **({} if file.interference is None else {"interference": _settings(file.interference)}),
+    }
+    return replace(file, resolved=resolved)
+
+
+def _part(part: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
+    return _named_application(part) | {
+        "weight": part.weight,
+        **_feeds(given),
+        **({} if part.query is None else {"query": _settings(part.query)}),
+        **_flow(part, given),
+    }
+
+
+def _named_application(file: PipelineFile) -> dict[str, Any]:
+    return {"pipeline": file.name} if file.runnable else {}
+
+
+def _timing(file: PipelineFile) -> dict[str, Any]:
+    return {
+        "step": _seconds(file.step),
+        "duration": _seconds(file.duration),
+        "seed": file.seed,
+    }
+
+
+def _feeds(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"workload": plain(given["workload"])} if given.get("workload") is not None else {}
+
+
+def _flow(file: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "source": plain(given["source"]),
         "modules": {module.name: _module(module) for module in file.graph.modules},
         "streams": [_stream(stream) for stream in file.graph.streams],
     }
-    return replace(file, resolved=resolved)
 
 
 def plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from penstock.pipeline.flow import Source
 from penstock.pipeline.shape import Shape, chain
 
 APPLICATIONS: Final[Mapping[str, Shape]] = {
-    "wordcount": chain("splitter", "filter", "counter", "consumer"),
+    "wordcount": chain("splitter", "filter", "counter", "consumer", exchanges=True),
     "recognition": Shape(
         ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),
         (
@@ -28,7 +28,8 @@ APPLICATIONS: Final[Mapping[str, Shape]] = {
         ),
     ),
     "trading": chain("algotrader", "consumer", keyed=("algotrader",)),
-    "preference": chain("plq", "wlq", "consumer"),
+    "preference": chain("plq", "wlq", "consumer", exchanges=True),
+    "enrichment": chain("lookup", "score"),
 }
 """Applications that run on Spark, how rows cross their operators, and which work by key."""
 
@@ -201,6 +202,13 @@ class PipelineFile:
     """What a pipeline of preference queries is asked; None for others."""
     interference: Interference | None = None
     """Busy processes beside the executors; None where there are none."""
+    parts: Mapping[str, "PipelineFile"] = field(default_factory=dict)
+    """The pipelines that share the cluster, by name, where there are several: `graph` then holds
+    the modules of all of them, `fraud.lookup` being the lookup of fraud."""
+    cores: int | None = None
+    """Executors of one core that they share."""
+    weight: float = 1.0
+    """What a result of this pipeline is worth beside those of others."""
     origin: str
     """The file's path as it was given, or the name of a built-in one."""
     text: str
@@ -212,7 +220,7 @@ class PipelineFile:
         """Why the embedded cluster would not do for this file; None where it would."""
         if self.infrastructure is not None:
             return self._lack_of_nodes(self.infrastructure.places)
-        most = sum(module.max_replicas for module in self.graph.modules)
+        most = self.cores or sum(module.max_replicas for module in self.graph.modules)
         if most <= self.cluster.room():
             return None
         return (

@@ -32,6 +32,8 @@ class Shape:
     feeds: tuple[tuple[str, str], ...]
     keyed: tuple[str, ...] = ()
     """Operators that work by key, and so each begin a module that has keys."""
+    exchanges: bool = False
+    """Whether rows change places between executors."""
 
     def after(self, operator: str) -> tuple[str, ...]:
         """Operators that take its rows."""
@@ -42,9 +44,9 @@ class Shape:
         return tuple(a for a, b in self.feeds if b == operator)
 
 
-def chain(*operators: str, keyed: tuple[str, ...] = ()) -> Shape:
+def chain(*operators: str, keyed: tuple[str, ...] = (), exchanges: bool = False) -> Shape:
     """Operators one after the other."""
-    return Shape(operators, tuple(pairwise(operators)), keyed)
+    return Shape(operators, tuple(pairwise(operators)), keyed, exchanges or bool(keyed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Final
 from penstock.core.errors import ClusterError
 from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.plant import SparkPlant
+from penstock.plant.spark.pool import Pool
 
 _ARRIVAL_PATIENCE: Final = 120.0
 """Seconds for the first executors to come, and for the first rows to get through."""
@@ -13,7 +14,7 @@ _DRAIN_PATIENCE: Final = 60.0
 """Seconds for the last rows to get through after the workload has ended."""
 
 
-def await_executors(actuator: Actuator) -> None:
+def await_executors(actuator: Actuator | Pool) -> None:
     """Wait until every module has the executors that it begins with."""
     give_up = time.monotonic() + _ARRIVAL_PATIENCE
     while True:

@@ -2,6 +2,7 @@
 
 | kind | decides |
 |---|---|
+| `allocation` | who gets which of a fixed number of cores, by the worth of results (alloc) |
 | `static` | nothing: every module keeps its degree, or the one it was given |
 | `threshold` | one executor more or fewer, by how busy each module is (e2df, Section 7.1) |
 | `rules` | one more above a limit of utilisation or latency, one fewer below (mpc, Section 5.4) |
@@ -14,6 +15,8 @@
 | `rl` | what costs each module least by what it has learned (e2df, Section 7.2) |
 | `q-learning` | the same, learned without a model: a baseline (e2df, Section 6.2.1) |
 | `warm-start` | as `threshold` until what `rl` learns has settled (e2df, Section 8.4) |
+| `fair` | nothing: Spark's own scheduler gives every pipeline the same share of the executors |
+| `fifo` | nothing: Spark's own scheduler gives them to whoever comes first |
 
 Nodes of regions are decided about by `penstock.policy.regions`; `penstock.policy.hierarchy` has the
 managers that grant or refuse what either proposes.
@@ -22,16 +25,21 @@ managers that grant or refuse what either proposes.
 from typing import Final
 
 from penstock.core.roles import Policy
+from penstock.policy.allocation.live import Allocate
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.game import Incentive, Nash, Social
 from penstock.policy.learning import QLearning, Rl, WarmStart
 from penstock.policy.mpc import Mpc
 from penstock.policy.rules import Rules
+from penstock.policy.scheduled import Fair, Fifo
 from penstock.policy.spl import Spl
 from penstock.policy.static import Static
 from penstock.policy.threshold import Threshold
 
 POLICIES: Final[dict[str, type[Policy]]] = {
+    "allocation": Allocate,
+    "fair": Fair,
+    "fifo": Fifo,
     "fuzzy": Fuzzy,
     "incentive": Incentive,
     "mpc": Mpc,
@@ -48,6 +56,9 @@ POLICIES: Final[dict[str, type[Policy]]] = {
 
 __all__ = [
     "POLICIES",
+    "Allocate",
+    "Fair",
+    "Fifo",
     "Fuzzy",
     "Incentive",
     "Mpc",

@@ -52,6 +52,11 @@ def region_column(ticks: Sequence[Tick], region: str, metric: str) -> Column:
     return _numbers([None if seen is None else getattr(seen, metric) for seen in readings])
 
 
+def pools(ticks: Sequence[Tick]) -> Column:
+    """Executors that all modules share, a value a step."""
+    return _numbers([tick.seen.pool for tick in ticks])
+
+
 def latencies(ticks: Sequence[Tick], quantile: str) -> Column:
     """One quantile of the end-to-end latency, a value a step."""
     seen = (tick.seen.latency for tick in ticks)

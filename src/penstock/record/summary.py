@@ -20,6 +20,7 @@ from penstock.record.measures import (
     held,
     latencies,
     modules,
+    pools,
     reporting,
     steps,
     total,
@@ -160,16 +161,17 @@ def summarise(
 ) -> Summary:
     """The summary of a run; `source` is where rows arrive, the first module where not given.
 
-    The graph says at what prices; without it there is nothing to say of single modules.
+    The graph says at what prices; without it there is nothing to say of single modules. Where it
+    holds several pipelines, rows arrive at the source of each.
 
     >>> summarise([], slo_latency_p95=2.0).slo
     SloCheck(latency_p95=2.0, met=0, violated=0, unknown=0, violated_share=None, idle=0)
     """
     ticks = tuple(ticks)
-    source = source or next(iter(modules(ticks)), "")
+    sources = (source or next(iter(modules(ticks)), ""), *(graph.also if graph else ()))
     seconds = steps(ticks)
-    rates = column(ticks, source, "arrival_rate")
-    processed = column(ticks, source, "processed_rate") * seconds
+    rates = _sum(ticks, sources, "arrival_rate")
+    processed = _sum(ticks, sources, "processed_rate") * seconds
     backlog = total(reporting(ticks, "backlog"), len(ticks))
     found = {} if graph is None else economy(ticks, graph)
     return Summary(
@@ -229,9 +231,14 @@ def _check(ticks: Sequence[Tick], promised: float, backlog: Column) -> SloCheck:
     )
 
 
+def _sum(ticks: Sequence[Tick], names: Iterable[str], metric: str) -> Column:
+    return total({name: column(ticks, name, metric) for name in names}, len(ticks))
+
+
 def _executors(ticks: Sequence[Tick], seconds: Column) -> dict[str, Any]:
     running = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
-    everywhere = total(running, len(ticks))
+    shared = held(pools(ticks))
+    everywhere = total(running, len(ticks)) if np.isnan(shared).all() else shared
     return {
         "executor_seconds": {name: integral(n, seconds) for name, n in running.items()},
         "executor_seconds_total": integral(everywhere, seconds),

@@ -14,6 +14,7 @@ from penstock.record.measures import (
     column,
     latencies,
     modules,
+    pools,
     reporting,
     times,
     total,
@@ -55,18 +56,21 @@ def _thinned(plot: Plot, most: int) -> Plot:
 
 def _flow(run: Run) -> tuple[Plot, ...]:
     """What the user feels: rates, backlog and latency."""
-    at = times(run.ticks)
-    source = run.settings.graph.source
-    rates = tuple(
-        Series(name=name, style=style, at=at, values=column(run.ticks, source, f"{name}_rate"))
-        for name, style in (("arrival", "c1 wide"), ("processed", "c2"))
-    )
     return (
-        over_time(run, f"Rate at {source}", "rows/s", rates),
+        *(_rates(run, source) for source in run.settings.graph.sources),
         over_time(run, "Backlog", "rows", _backlog(run.ticks)),
         _latency(run),
         *windows(run),
     )
+
+
+def _rates(run: Run, source: str) -> Plot:
+    at = times(run.ticks)
+    rates = tuple(
+        Series(name=name, style=style, at=at, values=column(run.ticks, source, f"{name}_rate"))
+        for name, style in (("arrival", "c1 wide"), ("processed", "c2"))
+    )
+    return over_time(run, f"Rate at {source}", "rows/s", rates)
 
 
 def _backlog(ticks: Sequence[Tick]) -> tuple[Series, ...]:
@@ -100,6 +104,11 @@ def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float]
 
 def _executors(run: Run) -> tuple[Plot, ...]:
     """A plot for each module, its decisions marked, and how it splits panes, where it does."""
+    if not np.isnan(shared := pools(run.ticks)).all():
+        line = Series(
+            name="running", style="c1 fill", at=times(run.ticks), values=shared, stepped=True
+        )
+        return (over_time(run, "Shared by all modules", "executors", (line,), style="low"),)
     made = tuple(acts(run.ticks, run.settings.graph))
     return tuple(
         plot

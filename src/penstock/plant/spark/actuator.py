@@ -62,7 +62,7 @@ class Actuator:
             for module, lane in self.lanes.items():
                 if self._surplus(module, members[module]) > 0:
                     members[module] = self._shrink_if_safe(lane, members)
-                _tell_source(lane, members[module])
+                tell_source(lane, members[module])
             if any(self._surplus(module, members[module]) < 0 for module in self.lanes):
                 self.on_growth()
 
@@ -71,7 +71,7 @@ class Actuator:
         with self._lock:
             if module in self._crowded:
                 members = self.members(self.backend.executors())
-                _tell_source(self.lanes[module], self._shrink(module, members))
+                tell_source(self.lanes[module], self._shrink(module, members))
 
     def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
         """Of these executors, those that are here to stay, by module."""
@@ -138,6 +138,6 @@ def _usefulness(executor: Executor) -> tuple[bool, bool, int]:
     return executor.is_warm, executor.active_tasks > 0, -int(executor.id)
 
 
-def _tell_source(lane: Lane, members: list[Executor]) -> None:
+def tell_source(lane: Lane, members: list[Executor]) -> None:
     """One part of a batch for each executor that is ready for it."""
     lane.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))

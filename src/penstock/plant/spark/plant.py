@@ -12,12 +12,13 @@ from penstock.core.degrees import check_degrees
 from penstock.core.errors import FileError, PlantError
 from penstock.core.regions import check_nodes
 from penstock.core.routing import Routing
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, worst
 from penstock.plant.spark import monitor
 from penstock.plant.spark.actuator import Actuator
 from penstock.plant.spark.backend import Executor
 from penstock.plant.spark.clock import Clock
 from penstock.plant.spark.monitor import Batch, Occupancy
+from penstock.plant.spark.pool import EVERYONE, Pool
 from penstock.plant.spark.rates import Progress
 from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.session import first_line
@@ -73,11 +74,11 @@ class SparkPlant:
     """Spark queries as a plant: `readings` observes them, `apply` resizes their executors."""
 
     queries: Mapping[str, Watched]
-    actuator: Actuator
+    actuator: Actuator | Pool
     step: float
     duration: float
-    final: str
-    """The module whose results leave the pipeline."""
+    finals: tuple[str, ...]
+    """The modules whose results leave a pipeline."""
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
     check_cluster: Callable[[], None] = lambda: None
     """Raises where the cluster beneath the queries has ended."""
@@ -204,8 +205,9 @@ class SparkPlant:
         occupancy = self._look(now)
         self.actuator.settle(self._executors)
         running = self.actuator.running(self._executors)
+        shared = running.get(EVERYONE)
         modules = {
-            name: self._read_all(name, batches[name], running[name], occupancy)
+            name: self._read_all(name, batches[name], running.get(name, shared or []), occupancy)
             for name in self.queries
         }
         replicas, clock = sum(len(crew) for crew in running.values()), self.clock
@@ -213,7 +215,8 @@ class SparkPlant:
             at=at,
             step=step,
             modules=modules,
-            latency=modules[self.final].latency,
+            latency=worst([modules[final].latency for final in self.finals]),
+            pool=None if shared is None else len(shared),
             frequency=clock.frequency if clock else None,
             power=clock.power(at=at, replicas=replicas) if clock else None,
             regions=self.regions.read(modules) if self.regions else {},
@@ -254,7 +257,7 @@ class SparkPlant:
             failed_tasks=self._new_failures(name),
             wanted=self.actuator.wanted.get(name),
             requested=self.actuator.requested.get(name),
-            running=len(running),
+            running=None if isinstance(self.actuator, Pool) else len(running),
         )
 
     def _utilisation(

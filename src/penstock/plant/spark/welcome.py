@@ -15,6 +15,7 @@ from typing import Final
 from py4j.protocol import Py4JError
 
 from penstock.plant.spark.actuator import Actuator
+from penstock.plant.spark.pool import Pool
 
 _LOOK: Final = 0.1
 _PATIENCE: Final = 120.0
@@ -25,7 +26,7 @@ _PATIENCE: Final = 120.0
 class Welcome:
     """Looks out for newcomers while some are expected."""
 
-    actuator: Actuator
+    actuator: Actuator | Pool
     warm_up: Callable[[str, int], None]
     """Runs a job of so many tasks on the executors of a module; returns when it is done."""
     _greetings: dict[str, threading.Thread] = field(default_factory=dict)

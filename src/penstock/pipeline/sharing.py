@@ -1,0 +1,227 @@
+"""Several pipelines in one file: each with its own rows, all on one cluster.
+
+>>> from penstock.pipeline.file import load
+>>> file = load("shared")
+>>> file.cores, file.graph.sources
+(8, ('fraud.lookup', 'reports.lookup'))
+>>> weights(file)
+{'fraud.score': 5.0, 'reports.score': 1.0}
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, Final
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.signals import Tick
+from penstock.pipeline.find import built_in, find
+from penstock.pipeline.flow import NAME
+from penstock.pipeline.located import Draft, read
+from penstock.pipeline.sections import assemble, check_keys, mapping
+from penstock.pipeline.settings import APPLICATIONS, PipelineFile
+from penstock.policy.scheduled import SCHEDULERS
+
+SECTION: Final = "pipelines"
+OF_A_PART: Final = ("pipeline", "weight", "workload", "query", "source", "modules", "streams")
+"""What each of several pipelines says for itself."""
+_LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """How many executors the pipelines share."""
+
+    cores: int
+
+    def __post_init__(self) -> None:
+        """Refuse to share nothing."""
+        if self.cores < 1:
+            raise SettingError(f"cores of the pipelines must be at least 1, got {self.cores}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a result is worth."""
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse results that nobody wants."""
+        if not (self.weight > 0 and isfinite(self.weight)):
+            raise SettingError(f"weight must be above 0 and finite, got {self.weight:g}")
+
+
+def is_shared(value: Mapping[str, Any]) -> bool:
+    """Whether a file holds several pipelines."""
+    return SECTION in value
+
+
+def read_cores(draft: Draft) -> int | None:
+    """`cores`: executors that the pipelines share."""
+    given = {key: draft.value[key] for key in ("cores",) if draft.value.get(key) is not None}
+    if not given:
+        draft.note((), "cores is missing; write how many executors the pipelines share: cores: 8")
+        return None
+    made = assemble(draft, (), given, Sharing, of="the pipelines")
+    return made.cores if made else None
+
+
+def drafts(draft: Draft) -> dict[str, Draft]:
+    """Each pipeline as a file of its own, whose mistakes are mistakes of the whole."""
+    given = mapping(draft, (SECTION,), of=SECTION, like=_LIKE)
+    if not given:
+        draft.note((SECTION,), f"pipelines is empty; write {SECTION}: {_LIKE}")
+    return {name: _part(draft, name) for name in given}
+
+
+def read_weight(part: Draft) -> float:
+    """`weight` of a pipeline."""
+    given = {key: part.value[key] for key in ("weight",) if key in part.value}
+    made = assemble(part, (), given, Worth, of="the pipeline")
+    return made.weight if made else 1.0
+
+
+def _part(draft: Draft, name: str) -> Draft:
+    path = (SECTION, name)
+    if not NAME.fullmatch(name):
+        draft.note(path, f"a pipeline's name is letters, digits, - and _, got {name!r}")
+    given = mapping(draft, path, of=f"pipeline {name}", like="{pipeline: enrichment, weight: 5}")
+    check_keys(draft, path, given, OF_A_PART, of=f"pipeline {name}")
+    own = {key: value for key, value in given.items() if key in OF_A_PART}
+    places = {at[2:]: place for at, place in draft.places.items() if at[:2] == path}
+    whole = {key: draft.value[key] for key in ("step", "duration", "seed") if key in draft.value}
+    return Draft(
+        name=draft.name,
+        value={**_inherited(own), **own, **whole},
+        places=places,
+        mistakes=draft.mistakes,
+        _noted=draft._noted,
+    )
+
+
+def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
+    """What a pipeline that names its application and no modules takes from the built-in one."""
+    name = own.get("pipeline")
+    if "modules" in own or name not in built_in():
+        return {}
+    found = read(find(str(name)).content, name=str(name)).value
+    return {key: found[key] for key in OF_A_PART if key in found}
+
+
+def renamed(name: str, part: PipelineFile) -> PipelineFile:
+    """A pipeline whose modules bear its name, so that they differ from those of others."""
+    graph = part.graph
+    modules = tuple(
+        replace(module, name=f"{name}.{module.name}", operators=module.operators or (module.name,))
+        for module in graph.modules
+    )
+    streams = tuple(
+        replace(stream, origin=f"{name}.{stream.origin}", target=f"{name}.{stream.target}")
+        for stream in graph.streams
+    )
+    own = FlowGraph(source=f"{name}.{graph.source}", modules=modules, streams=streams)
+    return replace(part, graph=own, source=replace(part.source, module=own.source))
+
+
+def side_by_side(graphs: Iterable[FlowGraph]) -> FlowGraph:
+    """One graph with the modules of all."""
+    first, *others = graphs
+    everyone = (first, *others)
+    return FlowGraph(
+        source=first.source,
+        also=tuple(graph.source for graph in others),
+        modules=tuple(module for graph in everyone for module in graph.modules),
+        streams=tuple(stream for graph in everyone for stream in graph.streams),
+    )
+
+
+def weights(file: PipelineFile) -> dict[str, float]:
+    """What a row that leaves is worth, by the module that it leaves."""
+    return {sink: part.weight for part in file.parts.values() for sink in part.graph.sinks()}
+
+
+def check_policy(draft: Draft) -> None:
+    """Refuse, once and for good, what the policy would say of cores and weights beside the file."""
+    section = draft.at(("policy",))
+    for key, place in (("cores", "at the top of the file"), ("weights", "as weight of each")):
+        if isinstance(section, dict) and key in section:
+            draft.note(
+                ("policy", key),
+                f"{key} of several pipelines stands {place}; leave it out of policy",
+            )
+            del section[key]
+
+
+def given(file: PipelineFile) -> dict[str, object]:
+    """What a policy may take from a file of several pipelines."""
+    return {"cores": file.cores, "weights": weights(file)} if file.parts else {}
+
+
+def check_cores(draft: Draft, graph: FlowGraph, cores: int, policy: str) -> None:
+    """Refuse to begin with more executors than there are, or to grow beyond them."""
+    begins = sum(module.initial_replicas for module in graph.modules)
+    most = sum(module.max_replicas for module in graph.modules)
+    if policy in SCHEDULERS:
+        return
+    if begins > cores:
+        draft.note(
+            ("cores",),
+            f"cores is {cores} and the modules begin with {begins} executors; "
+            "raise cores or lower initial_replicas",
+        )
+    elif policy not in ("allocation", "static") and most > cores:
+        draft.note(
+            ("policy",),
+            f"with policy {policy} the modules may grow to {most} executors and cores is {cores}; "
+            "lower max_replicas, or let policy allocation divide them",
+        )
+
+
+def check_exchanges(draft: Draft, parts: Mapping[str, PipelineFile], policy: str) -> None:
+    """Refuse two pipelines whose rows change places between executors.
+
+    All stages of such a module run under Spark's own profile, of which there is one.
+    """
+    exchanging = [
+        name for name, part in parts.items() if part.runnable and APPLICATIONS[part.name].exchanges
+    ]
+    if len(exchanging) > 1 and policy not in SCHEDULERS:
+        draft.note(
+            (SECTION, exchanging[1]),
+            f"rows of {' and of '.join(exchanging)} change places between executors, and on one "
+            "cluster Spark keeps such executors apart for a single pipeline; leave all but one of "
+            "them out, or share by policy fair",
+        )
+
+
+def check_alone(draft: Draft, policy: str) -> None:
+    """Refuse to share executors with nobody."""
+    if policy in SCHEDULERS:
+        draft.note(
+            ("policy",),
+            f"policy {policy} shares executors among several pipelines and the file has one; "
+            "write them under pipelines, or choose another policy",
+        )
+
+
+def pooled(file: PipelineFile) -> bool:
+    """Whether the pipelines share executors by Spark's own scheduler.
+
+    >>> from penstock.pipeline.file import load
+    >>> pooled(load("shared", ["policy=fair"])), pooled(load("shared"))
+    (True, False)
+    """
+    return file.policy.name in SCHEDULERS
+
+
+def worth(ticks: Iterable[Tick], values: Mapping[str, float]) -> dict[str, Any]:
+    """Rows that left each of these modules in the steps of a run, and what all were worth."""
+    left = dict.fromkeys(values, 0.0)
+    for tick in ticks:
+        for name in left:
+            rate = tick.seen.modules[name].processed_rate
+            left[name] += (rate or 0.0) * tick.seen.step
+    value = sum(values[name] * rows for name, rows in left.items())
+    return {"rows_out": left, "weighted_output": value}
