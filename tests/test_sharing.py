@@ -160,9 +160,13 @@ class TestWorth:
             tick({"a": {"processed_rate": 2.0}, "b": {}, "c": {"processed_rate": 9.0}}),
         ]
         step = ticks[0].seen.step
-        found = worth(ticks, {"a": 5.0, "b": 1.0})
+        found = worth(ticks, {"a": 5.0, "b": 1.0}, {})
         assert found["rows_out"] == {"a": 6.0 * step, "b": 1.0 * step}
         assert found["weighted_output"] == 31.0 * step
+
+    def test_rows_that_the_plant_counted_are_taken_as_they_are(self) -> None:
+        found = worth([tick({"a": {"processed_rate": 9.0}})], {"a": 5.0}, {"rows_out": {"a": 7}})
+        assert found == {"rows_out": {"a": 7}, "weighted_output": 35.0}
 
     def test_rows_of_every_pipeline_count_as_rows_that_came(self, write: Write) -> None:
         graph = load(write(PLAIN)).graph

@@ -67,9 +67,9 @@ def run(file_or_name: str | Path, folder: Path, *settings: str, kill_at: int | N
 
 
 def check_complete(results: dict[str, Any]) -> None:
+    assert not any(results["rows_waiting"].values())
     for name, rate in RATES.items():
         found = results["pipelines"][name]
-        assert not any(found["rows_waiting"].values())
         assert found["payments"] == found["rows_fed"] == rate * SECONDS + FIRST
 
 
@@ -85,6 +85,8 @@ def test_cores_follow_the_worth_of_rows_and_nothing_is_lost_with_an_executor(
     check_complete(pooled.results)
     assert {tick.seen.pool for tick in pooled.ticks} <= {7, 8}
     assert all(tick.asked is None for tick in pooled.ticks)
+    for found in (divided.results["rows_out"], pooled.results["rows_out"]):
+        assert 0 < found["fraud.score"] <= RATES["fraud"] * SECONDS
     digests = [
         [run_.results["pipelines"][name]["digest"] for name in RATES] for run_ in (divided, pooled)
     ]
@@ -95,6 +97,6 @@ def test_a_pipeline_with_state_runs_beside_one_without(tmp_path: Path, write: Wr
     mixed = run(write(MIXED), tmp_path / "mixed", "policy=allocation")
     found = mixed.results["pipelines"]
     assert found["fraud"]["payments"] == found["fraud"]["rows_fed"]
-    assert not any(found["words"]["rows_waiting"].values())
+    assert not any(mixed.results["rows_waiting"].values())
     assert found["words"]["words_counted"] > 0
     assert (tmp_path / "mixed" / "words" / "top-words.json").is_file()

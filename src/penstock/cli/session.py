@@ -109,7 +109,7 @@ def _worth(file: "PipelineFile", outcome: Outcome) -> dict[str, object]:
     """What left the pipelines while the run lasted, where several share a cluster."""
     from penstock.pipeline.sharing import weights, worth
 
-    return worth(outcome.ticks, weights(file)) if file.parts else {}
+    return worth(outcome.ticks, weights(file), outcome.results) if file.parts else {}
 
 
 def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: Outcome) -> Written:

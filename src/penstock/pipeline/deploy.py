@@ -206,7 +206,12 @@ def _inner_levels(
 def _results(deployments: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
     """What came out of each pipeline, under its name where there are several."""
     found = {name: deployment.results(plant) for name, deployment in deployments.items()}
-    return found.get("", {"pipelines": found})
+    if "" in found:
+        return found[""]
+    waiting = {name: rows for of in found.values() for name, rows in of.pop("rows_waiting").items()}
+    through = plant.finished()
+    out = {name: through.get(name, 0) for name in plant.finals}
+    return {"pipelines": found, "rows_waiting": waiting, "rows_out": out}
 
 
 def _clock(processors: Processors | None, deployments: Mapping[str, Deployment]) -> Clock | None:

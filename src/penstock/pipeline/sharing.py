@@ -216,12 +216,21 @@ def pooled(file: PipelineFile) -> bool:
     return file.policy.name in SCHEDULERS
 
 
-def worth(ticks: Iterable[Tick], values: Mapping[str, float]) -> dict[str, Any]:
-    """Rows that left each of these modules in the steps of a run, and what all were worth."""
-    left = dict.fromkeys(values, 0.0)
+def worth(
+    ticks: Iterable[Tick], values: Mapping[str, float], counted: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Rows that left each of these modules in the steps of a run, and what all were worth.
+
+    `counted` are results of the plant, which may have counted the rows; else rates tell them.
+    """
+    left = counted.get("rows_out") or _left(ticks, values)
+    return {"rows_out": left, "weighted_output": sum(values[name] * left[name] for name in left)}
+
+
+def _left(ticks: Iterable[Tick], names: Iterable[str]) -> dict[str, float]:
+    left = dict.fromkeys(names, 0.0)
     for tick in ticks:
         for name in left:
             rate = tick.seen.modules[name].processed_rate
             left[name] += (rate or 0.0) * tick.seen.step
-    value = sum(values[name] * rows for name, rows in left.items())
-    return {"rows_out": left, "weighted_output": value}
+    return left

@@ -16,12 +16,21 @@ LONGEST: Final = 300
 
 def results(summary: Summary) -> Iterator[tuple[str, object, str]]:
     """Each result by its name, as it is and in words, but for rows left by the drain."""
-    for name, value in summary.results.items():
+    for name, value in _parted(summary.results):
         if name == "rows_waiting" and summary.left is not None:
             continue  # said beside the backlog, which it explains
         known = name == "rows_refused" and summary.refused is not None
         words = refusals(summary.refused or {}) if known else told(value)
         yield name.replace("_", " "), value, words or "none"
+
+
+def _parted(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The results, of several pipelines one by one."""
+    for name, value in given.items():
+        if name == "pipelines" and isinstance(value, Mapping):
+            yield from value.items()
+        else:
+            yield name, value
 
 
 def refusals(refused: Mapping[str, Mapping[str, int]]) -> str:

@@ -168,6 +168,13 @@ class SparkPlant:
             if ask is not None
         }
 
+    def finished(self) -> dict[str, int]:
+        """Rows that have been through each query since the first step began, up to the last.
+
+        Rates cannot tell: where a batch outlasts a step, its rows are spread over both.
+        """
+        return {name: progress.read - progress.begun for name, progress in self._progress.items()}
+
     def collect_progress(self) -> None:
         """Hand on the progress events that came after the last step."""
         for watched in self.queries.values():
@@ -288,7 +295,8 @@ class SparkPlant:
 
 def _begin(watched: Watched, now: float) -> Progress:
     ask = watched.arrived
-    return Progress(read=watched.read(), arrived=ask and ask(), arrived_at=now)
+    read = watched.read()
+    return Progress(read=read, begun=read, arrived=ask and ask(), arrived_at=now)
 
 
 def _mean(values: list[float]) -> float | None:

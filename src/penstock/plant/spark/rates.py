@@ -19,6 +19,8 @@ class Progress:
     """Running totals of one module, from which rates over a step follow."""
 
     read: int = 0
+    begun: int = 0
+    """What had been read when the first step began."""
     read_at: float | None = None
     arrived: int | None = None
     arrived_at: float = 0.0
