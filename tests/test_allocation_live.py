@@ -14,6 +14,7 @@ from penstock.core.settings import build
 from penstock.core.signals import Decision, Observation
 from penstock.policy import Allocate
 from penstock.policy.allocation.measured import Measured
+from penstock.policy.allocation.selectivities import Selectivities
 from penstock.testing import seen
 
 
@@ -171,8 +172,23 @@ def test_measured_service_times_take_the_place_of_declared_ones() -> None:
 def test_measured_selectivities_take_the_place_of_declared_ones() -> None:
     policy = Allocate(shared(), weights={"fraud": 5.0}, smoothing=1.0)
     halved = reading(fraud_look={"processed_rate": 40.0}, fraud_score={"arrival_rate": 20.0})
+    for _ in range(30):
+        policy(halved)
     assert degrees(policy(halved)) == [2, 2, 2, 2]  # 50 rows a second are left to score
     assert policy(halved).expects["utilisation:fraud.score"] == pytest.approx(1.0)
+
+
+def test_batches_that_outlast_a_step_do_not_look_like_other_selectivities() -> None:
+    """Every third step a batch of 120 rows ends, whose rate is told over all three."""
+    stream = next(s for s in shared().streams if s.origin == "fraud.look")
+    known, behind = Selectivities(shared()), 0.0
+    for step in range(60):
+        ends = step % 3 == 2
+        behind += 40.0 - 120.0 * ends
+        told = {"processed_rate": 40.0} if ends else {}
+        look = {"arrival_rate": 40.0, "backlog": behind, **told}
+        known.take_in(reading(fraud_look=look, fraud_score={"arrival_rate": 120.0 * ends}))
+        assert known.of(stream) == pytest.approx(1.0)
 
 
 def test_rows_that_wait_are_offered_again() -> None:

@@ -19,10 +19,10 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
-    from penstock.experiment.papers import e2df, game, mpc, ppq
+    from penstock.experiment.papers import alloc, e2df, game, mpc, ppq
     from penstock.experiment.reproduction import Reproduction
 
-    Settings = e2df.Settings | game.Settings | mpc.Settings | ppq.Settings
+    Settings = alloc.Settings | e2df.Settings | game.Settings | mpc.Settings | ppq.Settings
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
 EXAMPLES: Final = """\
@@ -37,6 +37,8 @@ examples:
   penstock reproduce ppq --data ppq --workload game1
   penstock reproduce e2df                          all of it: 5 seeds, a few minutes
   penstock reproduce e2df --seeds 1 --steps 14400  ten days, without the paper's figures
+  penstock reproduce alloc                         all of it: 1,000 graphs a row, a few minutes
+  penstock reproduce alloc --seeds 20              a first look
   penstock reproduce game --json --quiet | jq '.claims[] | select(.holds | not)'
 
 papers:
@@ -44,8 +46,15 @@ papers:
   mpc     predictive control of a keyed operator and its clock (Tab. 5 to 7, Fig. 11 to 17)
   ppq     two levels of control of a preference query (Tab. 4 and 5, Fig. 9 to 18)
   e2df    operators and nodes in regions, with policies that learn (Tab. 1 and 2, Fig. 4 to 7)
+  alloc   a budget divided by agents, on graphs and on trees that change (Tab. 1 to 4, Fig. 7, 8)
 """
-PAPERS: Final = {"game": "repetitions", "mpc": "runs", "ppq": "runs", "e2df": "runs"}
+PAPERS: Final = {
+    "game": "repetitions",
+    "mpc": "runs",
+    "ppq": "runs",
+    "e2df": "runs",
+    "alloc": "runs",
+}
 """What each paper's work is counted in."""
 RESULTS: Final = "results.json"
 REPORT: Final = "report.html"
@@ -54,9 +63,14 @@ _LEAST_FREE: Final = 20_000_000
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `reproduce` takes."""
-    parser.add_argument("paper", metavar="PAPER", type=something, help="game, mpc, ppq or e2df")
     parser.add_argument(
-        "--seeds", metavar="N", type=int, help="repetitions (game 100, mpc 5, ppq 3, e2df 5)"
+        "paper", metavar="PAPER", type=something, help="game, mpc, ppq, e2df or alloc"
+    )
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=int,
+        help="repetitions (game 100, mpc 5, ppq 3, e2df 5, alloc 1,000 graphs)",
     )
     parser.add_argument(
         "--steps",
@@ -133,9 +147,9 @@ def _settings(args: Namespace) -> "Settings":
 
 
 def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
-    from penstock.experiment.papers import e2df, game, mpc, ppq
+    from penstock.experiment.papers import alloc, e2df, game, mpc, ppq
 
-    kinds = {"game": game, "mpc": mpc, "ppq": ppq, "e2df": e2df}
+    kinds = {"game": game, "mpc": mpc, "ppq": ppq, "e2df": e2df, "alloc": alloc}
     kind: type[Settings] = kinds[paper].Settings
     for name in sorted(chosen.keys() - {field.name for field in fields(kind)}):
         option, given = _as_typed(name, chosen[name])
@@ -150,7 +164,7 @@ def _as_typed(name: str, value: Any) -> tuple[str, Any]:
 
 def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
     from penstock.cli.progress import progress
-    from penstock.experiment.papers import e2df, game, mpc, ppq
+    from penstock.experiment.papers import alloc, e2df, game, mpc, ppq
 
     with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
         if isinstance(settings, mpc.Settings):
@@ -159,6 +173,8 @@ def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
             return ppq.reproduce(settings, tell)
         if isinstance(settings, e2df.Settings):
             return e2df.reproduce(settings, tell)
+        if isinstance(settings, alloc.Settings):
+            return alloc.reproduce(settings, tell)
         return game.reproduce(settings, tell)
 
 

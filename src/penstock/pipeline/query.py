@@ -49,7 +49,8 @@ def _columns(ddl: str) -> StructType:
 def warm_up(spark: SparkSession, profile: ResourceProfile | None, tasks: int) -> None:
     """A task for each executor of a profile, through Python and back."""
     rows = spark.range(0, tasks, 1, tasks)
-    with suppress(PySparkException, Py4JError):  # the session may end in the middle of it
+    # The session may end in the middle of it, and PySpark then looks for what is no longer there.
+    with suppress(PySparkException, Py4JError, AttributeError):
         _served(rows, rows.schema, Serve(service_time=_HANDSHAKE), profile).collect()
 
 

@@ -1,6 +1,7 @@
 """What a running pipeline tells of its modules, averaged, for dividing cores by."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import ModuleReading, Observation
@@ -8,6 +9,10 @@ from penstock.forecast import Ewma
 from penstock.policy.allocation.offer import Offer
 from penstock.policy.allocation.selectivities import Selectivities
 from penstock.policy.game.estimate import is_known
+
+_LONGER: Final = 3.0
+"""Times as long are selectivities averaged: they are what the data are, and each step tells little,
+because rows leave a module and come to the next in batches."""
 
 
 @dataclass
@@ -37,13 +42,13 @@ class Measured:
 
     def __post_init__(self) -> None:
         """Begin with the file's selectivities."""
-        self._selectivities = Selectivities(self.graph, self.smoothing)
+        self._selectivities = Selectivities(self.graph, self.smoothing / _LONGER)
 
     def take_in(self, seen: Observation) -> None:
         """Learn from a reading; what is unknown, or no number, teaches nothing."""
         for name in self.graph.names():
             self._read(name, seen.modules.get(name, ModuleReading()))
-        self._selectivities.take_in(seen.modules)
+        self._selectivities.take_in(seen)
 
     def unknown(self, seen: Observation) -> str | None:
         """What is missing to divide cores by, in words; None where nothing is."""

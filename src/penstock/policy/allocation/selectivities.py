@@ -5,9 +5,41 @@ from dataclasses import dataclass, field
 from math import nan
 
 from penstock.core.graph import FlowGraph, Stream
-from penstock.core.signals import ModuleReading
+from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Ewma
 from penstock.policy.game.estimate import is_known
+
+
+@dataclass
+class Through:
+    """Rows a second that got through each module in a step: those that came, and fewer or more by
+    as many as wait now and did not before.
+
+    A processed rate will not do where both are known: of a batch that outlasts a step it is the
+    mean over all of it, and is told in the step in which it ends.
+
+    >>> from penstock.testing import seen
+    >>> through = Through()
+    >>> through.take_in(seen(scan={"arrival_rate": 9.0, "backlog": 50.0}))
+    {}
+    >>> through.take_in(seen(scan={"arrival_rate": 9.0, "backlog": 20.0}))
+    {'scan': 39.0}
+    """
+
+    _waiting: Mapping[str, float] = field(default_factory=dict)
+
+    def take_in(self, seen: Observation) -> dict[str, float]:
+        """Of the modules of which it can be told; backlogs are remembered for the next step."""
+        found = {name: self._of(name, module, seen.step) for name, module in seen.modules.items()}
+        told = {name: m.backlog for name, m in seen.modules.items() if m.backlog is not None}
+        self._waiting = {name: rows for name, rows in told.items() if is_known(rows)}
+        return {name: rate for name, rate in found.items() if rate is not None and is_known(rate)}
+
+    def _of(self, name: str, module: ModuleReading, step: float) -> float | None:
+        before, now, came = self._waiting.get(name), module.backlog, module.arrival_rate
+        if now is None or not is_known(now) or came is None:
+            return module.processed_rate
+        return None if before is None else max(came + (before - now) / step, 0.0)
 
 
 @dataclass
@@ -16,36 +48,36 @@ class Selectivities:
 
     Several streams to one module are corrected alike: nobody measures them one by one. A batch may
     leave a module in one step and come to the next in another, so a single pair of readings says
-    little: averages are compared, and the file's word counts as the first reading.
+    little: averages over many steps are compared, and the file's word counts as the first reading.
 
     >>> from penstock.core.graph import Module
+    >>> from penstock.testing import seen
     >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
     >>> modules = (Module(name="scan"), Module(name="match"))
     >>> known = Selectivities(FlowGraph(source="scan", modules=modules, streams=(stream,)))
-    >>> scan, match = ModuleReading(processed_rate=10.0), ModuleReading(arrival_rate=5.0)
-    >>> for _ in range(60):
-    ...     known.take_in({"scan": scan, "match": match})
+    >>> for _ in range(200):
+    ...     known.take_in(seen(scan={"processed_rate": 10.0}, match={"arrival_rate": 5.0}))
     >>> round(known.of(stream), 6)
     0.5
     """
 
     graph: FlowGraph
-    smoothing: float = 0.3
+    smoothing: float = 0.1
     """Weight of the newest reading."""
+    _through: Through = field(default_factory=lambda: Through(), init=False, repr=False)
     _sent: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
     """Rows a second that should have come to a module."""
     _came: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
     """Rows a second that did."""
 
-    def take_in(self, modules: Mapping[str, ModuleReading]) -> None:
+    def take_in(self, seen: Observation) -> None:
         """Learn from a reading; what is unknown, or no number, teaches nothing."""
-        sent: dict[str, float] = {}
+        through, sent = self._through.take_in(seen), dict[str, float]()
         for stream in self.graph.streams:
-            left = modules.get(stream.origin, ModuleReading()).processed_rate
-            rows = nan if left is None else left * declared(stream)
+            rows = through.get(stream.origin, nan) * declared(stream)
             sent[stream.target] = sent.get(stream.target, 0.0) + rows
         for name, rows in sent.items():
-            self._compare(name, rows, modules.get(name, ModuleReading()).arrival_rate)
+            self._compare(name, rows, seen.modules.get(name, ModuleReading()).arrival_rate)
 
     def of(self, stream: Stream) -> float:
         """Rows that take this way for each that its origin takes in."""

@@ -1,0 +1,101 @@
+"""The optimum by agents: the final sink asks, is billed, and asks again where it might be better.
+
+What the modules need for given outputs is convex and piecewise linear (a sum of maxima), so each
+question, with the bill that comes back, excludes all outputs that the budget cannot pay. The best
+of those not excluded is worth no less than the optimum, and the best one found is worth no more:
+when the two are close, agents know how good they are. Sources need no bills: the flow that they
+have for a sink does not depend on the other sinks (`alone`).
+
+It begins with what each sink could have alone, and asks for all of that at once. Modules are
+grouped by the sink that asks most of them then, and bills are by group, so that one question
+teaches as much as several would.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.policy.allocation.allocation import Allocation
+from penstock.policy.allocation.alone import alone
+from penstock.policy.allocation.gradient import Answer, Enquiry
+from penstock.policy.allocation.master import Master
+from penstock.policy.allocation.network import Network
+from penstock.policy.allocation.settle import settled, within_reach
+
+FINEST: Final = 1e-8
+"""Below this the small linear programs are no longer exact enough."""
+
+
+def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000) -> Allocation:
+    """An allocation whose value is at most a share of `tolerance` below the optimum.
+
+    >>> from penstock.policy.allocation.network import Link, Network, Outflow
+    >>> network = Network(
+    ...     budget=1.0,
+    ...     modules=("a", "b", "c"),
+    ...     links=(
+    ...         Link(origin="a", target="b", produces=1.0, consumes=1.0),
+    ...         Link(origin="a", target="c", produces=1.0, consumes=1.0),
+    ...     ),
+    ...     outflows=(
+    ...         Outflow(name="x", origin="b", produces=1.0, weight=3.0),
+    ...         Outflow(name="y", origin="c", produces=2.0, weight=1.0),
+    ...     ),
+    ... )
+    >>> best = solve(network)
+    >>> round(best.value, 9), best.passes
+    (1.666666667, 7)
+    """
+    if not FINEST <= tolerance < 1.0:
+        raise SettingError(f"tolerance must be in [{FINEST:g}, 1), got {tolerance:g}")
+    enquiry = Enquiry.of(network)
+    each = alone(enquiry.post)
+    most = within_reach(network, {k: one.flow(network.budget) for k, one in each.items()})
+    search = _Search(network, most)
+    while search.gap() > tolerance:
+        if search.exhausted or enquiry.post.passes >= most_passes:
+            raise SettingError(
+                f"after {enquiry.post.passes} passes the value is within {search.gap():.2g} of "
+                f"the optimum and no closer; ask for a tolerance above that, not {tolerance:g}"
+            )
+        search.learn(enquiry.ask(search.targets))
+    resource = enquiry.tell(search.best)
+    return settled(
+        network, resource, policy="cutting-plane", promised=search.value, post=enquiry.post
+    )
+
+
+class _Search:
+    """What the final sink knows: the best outputs so far, and a bound on what any are worth."""
+
+    def __init__(self, network: Network, most: Mapping[str, float]) -> None:
+        weights = {outflow.name: outflow.weight for outflow in network.outflows}
+        self.master = Master(budget=network.budget, weights=weights, most=most)
+        self.targets = dict(most)
+        self.exhausted = False
+        """Whether there is nothing new to ask about: rounding is all that is left."""
+        self.bound = sum(weights[sink] * flow for sink, flow in most.items())
+        first = max(most, key=lambda sink: weights[sink] * most[sink], default=None)
+        self.best = {} if first is None else {first: most[first]}
+        self.value = self._worth(self.best)
+
+    def gap(self) -> float:
+        """Share of the bound by which the best falls short of it."""
+        return (self.bound - self.value) / self.bound if self.bound > 0 else 0.0
+
+    def learn(self, answer: Answer) -> None:
+        """Take in a bill, and look for what to ask about next."""
+        self._try(answer)
+        self.master.add(answer.bills)
+        proposal = self.master.best()
+        self.exhausted = proposal.targets == self.targets
+        self.targets, self.bound = proposal.targets, min(self.bound, proposal.bound)
+
+    def _try(self, answer: Answer) -> None:
+        times = min(self.master.budget / answer.total, 1.0)
+        flows = {sink: times * flow for sink, flow in answer.made.items()}
+        if self._worth(flows) > self.value:
+            self.best, self.value = flows, self._worth(flows)
+
+    def _worth(self, flows: Mapping[str, float]) -> float:
+        return sum(self.master.weights[sink] * flow for sink, flow in flows.items())

@@ -1,0 +1,222 @@
+"""The best division on trees, by agents that tell what is behind them (alloc, Algorithm 2).
+
+What the modules tell flows to one of each tree, its hub, and resource flows back. The published
+algorithm shrinks a fork to the leaves that are best *for the fork* and forgets the others. That can
+miss the optimum, against Theorem 5: where the way to the fork is dear, a lesser leaf below it is
+worth having, since the way is paid for. So here the agents do the same under a price of resource
+that is common to all, and are asked again at another price until it fits the budget; a leaf counts
+if it brings more than its resource costs. That is exact, it is so with limited sources, and it is
+so in every tree in the undirected sense, also where modules join several streams, and in several
+trees that share a budget.
+
+>>> from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
+>>> dear_way = Network(
+...     budget=4.0,
+...     modules=("root", "fork", "good", "fair"),
+...     inflows=(Inflow(name="s", target="root", consumes=1.0),),
+...     links=(
+...         Link(origin="root", target="fork", produces=1.0, consumes=1.0),
+...         Link(origin="fork", target="good", produces=1.0, consumes=1.0),
+...         Link(origin="fork", target="fair", produces=1.0, consumes=1.0),
+...     ),
+...     outflows=(
+...         Outflow(name="o1", origin="good", produces=1.0, weight=10.0),
+...         Outflow(name="o2", origin="fair", produces=1.0, weight=4.0),
+...     ),
+... )
+>>> solve(dear_way).value  # 13.33 without `fair`, which is worth less than `fork` with `good`
+14.0
+
+One question takes time linear in the modules; a module behind which several sources are limited
+takes time for each of those. Ten or so prices are enough.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isfinite, sqrt
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.policy.allocation import flow
+from penstock.policy.allocation.allocation import Allocation
+from penstock.policy.allocation.gain import Curve, best, fed, feeding, total
+from penstock.policy.allocation.network import Network
+from penstock.policy.allocation.post import Post
+from penstock.policy.allocation.settle import settled
+from penstock.policy.allocation.trees import Limb, limbs
+
+NEAR: Final = 1e-12
+"""Share by which prices differ that are told apart.
+
+What is worth its price to the last digit can be so large that rounding it hides all others. Hence
+the search ends between two prices at which such a part is certainly in and certainly out, and not
+at the price that is right for it.
+"""
+
+
+def solve(network: Network) -> Allocation:
+    """The optimum of a tree or several; an error of other networks."""
+    crew = _Crew.of(network)
+    planned = _within(crew.at, network.budget)
+    resource = dict(zip(crew.names, planned, strict=True))
+    # Rounding may have taken a little more than there is.
+    times = min(1.0, flow.affordable(network, resource))
+    promised = times * sum(a.worth * x for a, x in zip(crew.agents, planned, strict=True))
+    return settled(
+        network,
+        {module: times * resource[module] for module in network.modules},
+        policy="shrink",
+        promised=promised,
+        post=Post(network, messages=crew.messages, passes=crew.passes),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Agent:
+    """What a module knows of itself and of the neighbour towards the hub."""
+
+    worth: float
+    """What a unit of its resource brings at its own sinks."""
+    limit: float
+    """Resource that its own sources can keep busy."""
+    hubward: int | None
+    ratio: float
+    """Of its resource to its neighbour's, where neither waits for the other."""
+    feeds: bool
+    """Whether it feeds that neighbour, and is not fed by it."""
+    most: float
+    """That it takes of its own accord, were its gain unlimited."""
+
+    def tell_slope(self, slope: float) -> float:
+        """What its neighbour gains a unit, where no source limits anything behind."""
+        return self.ratio * (min(slope, 0.0) if self.feeds else max(slope, 0.0))
+
+    def tell(self, curve: Curve) -> Curve:
+        return feeding(curve, self.ratio) if self.feeds else fed(curve, self.ratio)
+
+    def take(self, wanted: float, near: float) -> float:
+        return max(wanted, self.ratio * near) if self.feeds else min(wanted, self.ratio * near)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What all would take at a price of resource, if they only had to pay for it."""
+
+    resource: list[float]
+    total: float
+    value: float
+
+
+@dataclass(slots=True, kw_only=True)
+class _Crew:
+    """The agents of all modules, each after its neighbour towards the hub."""
+
+    names: list[str]
+    agents: list[_Agent]
+    messages: int = 0
+    passes: int = 0
+
+    @classmethod
+    def of(cls, network: Network) -> "_Crew":
+        found = limbs(network)
+        index = {limb.module: i for i, limb in enumerate(found)}
+        return cls(names=list(index), agents=[_agent(network, limb, index) for limb in found])
+
+    def at(self, price: float) -> _Plan:
+        """Ask all at a price: one way to the hubs, and one back."""
+        resource = self._take(self._ask(price))
+        brought = (agent.worth * x for agent, x in zip(self.agents, resource, strict=True))
+        return _Plan(resource=resource, total=sum(resource), value=sum(brought))
+
+    def _ask(self, price: float) -> list[float]:
+        """What each would take of its own accord, from the far ends to the hubs."""
+        wanted = [0.0] * len(self.agents)
+        slopes = [agent.worth - price for agent in self.agents]
+        curves: defaultdict[int, list[Curve]] = defaultdict(list)
+        for i in range(len(self.agents) - 1, -1, -1):
+            agent = self.agents[i]
+            if i not in curves and agent.limit == inf:
+                wanted[i] = agent.most if slopes[i] > 0 else 0.0
+                if agent.hubward is not None:
+                    slopes[agent.hubward] += agent.tell_slope(slopes[i])
+            else:
+                curve = total(curves.pop(i, []), own=slopes[i], limit=agent.limit)
+                wanted[i] = min(best(curve), agent.most)
+                if agent.hubward is not None:
+                    curves[agent.hubward].append(agent.tell(curve))
+        self._swept()
+        return wanted
+
+    def _take(self, wanted: list[float]) -> list[float]:
+        taken = wanted[:]
+        for i, agent in enumerate(self.agents):
+            if agent.hubward is not None:
+                taken[i] = agent.take(wanted[i], taken[agent.hubward])
+        self._swept()
+        return taken
+
+    def _swept(self) -> None:
+        # One message of each module to or from its neighbour; a hub's is with who holds the budget.
+        self.messages += len(self.agents)
+        self.passes += 1
+
+
+def _agent(network: Network, limb: Limb, index: dict[str, int]) -> _Agent:
+    module, link = limb.module, limb.link
+    feeds = link is not None and link.origin == module
+    ratio = 1.0 if link is None else link.produces / link.consumes
+    return _Agent(
+        worth=sum(out.weight * out.produces for out in network.outflows_of(module)),
+        limit=min([inf, *(inflow.rate / inflow.consumes for inflow in network.inflows_of(module))]),
+        hubward=None if limb.hubward is None else index[limb.hubward],
+        ratio=1.0 / ratio if feeds else ratio,
+        feeds=feeds,
+        # The budget stands for endlessly much: a plan that is within it takes no more of anything.
+        most=network.budget if feeds or link is None else inf,
+    )
+
+
+def _within(at: Callable[[float], _Plan], budget: float) -> list[float]:
+    """Resource at the price where the plan fits the budget.
+
+    There the plans on either side are equally good, and a mixture of them takes what there is.
+    """
+    over = _finite(at(0.0))
+    if over.total <= budget:
+        return over.resource
+    under = _Plan(resource=[0.0] * len(over.resource), total=0.0, value=0.0)
+    low, high, step = 0.0, inf, NEAR
+    while low * (1.0 + 3.0 * NEAR) < high and over.value > under.value:
+        even = (over.value - under.value) / (over.total - under.total)
+        price = _probe(even, low, high, step)
+        step = NEAR if price == even else 10.0 * step
+        plan = at(price)
+        if plan.total > budget:
+            over, low = plan, price
+        else:
+            under, high = plan, price
+    share = (budget - under.total) / (over.total - under.total)
+    pairs = zip(under.resource, over.resource, strict=True)
+    return [(1.0 - share) * less + share * more for less, more in pairs]
+
+
+def _probe(even: float, low: float, high: float, step: float) -> float:
+    """The price to ask at next: the even one, unless rounding holds it at an end that is known.
+
+    Then that end is left by ever larger steps, up to half the way to the other.
+    """
+    if even <= low * (1.0 + NEAR):
+        return min(low * (1.0 + step), sqrt(low) * sqrt(high))
+    if even >= high * (1.0 - NEAR):
+        return max(high / (1.0 + step), sqrt(low) * sqrt(high))
+    return even
+
+
+def _finite(plan: _Plan) -> _Plan:
+    if isfinite(plan.total) and isfinite(plan.value):
+        return plan
+    raise SettingError(
+        "the streams multiply flow beyond what numbers hold; use larger units of flow where "
+        "`produces` is far above `consumes`, or plan with lp"
+    )
