@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.optimize import curve_fit  # type: ignore[import-untyped]
+from scipy.optimize import curve_fit
 
 from penstock.core.routing import Routing
 from penstock.pipeline.market.quotes import SYMBOLS, Quotes

@@ -9,8 +9,7 @@ import pytest
 
 from penstock.pipeline.deploy import Session, deploy
 from penstock.pipeline.file import load
-from penstock.pipeline.launch import session_on
-from penstock.pipeline.wordcount import WORDCOUNT
+from penstock.pipeline.launch import pieces_of, session_on
 from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.plant import SparkPlant
 from penstock.testing import PLANT_CHECKS
@@ -41,9 +40,8 @@ def test_spark_plant(
         return deploy(
             session,
             FILE,
-            WORDCOUNT,
+            pieces_of(FILE, folder),
             workspace=folder,
-            results=folder,
             duration=4.0,
             on_progress=lambda _: None,
         )

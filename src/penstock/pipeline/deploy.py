@@ -80,7 +80,7 @@ def deploy(
     """
     spark = session.spark
     for piece in pieces.values():
-        piece.results.mkdir(exist_ok=True)
+        piece.results.mkdir(parents=True, exist_ok=True)
         piece.application.prepare()
     stages = {name: stage for piece in pieces.values() for name, stage in piece.stages.items()}
     profiles = _profiles(session, file, stages)

@@ -63,7 +63,7 @@ def open_spark(
         deploy(
             session,
             file,
-            _pieces(file, folder),
+            pieces_of(file, folder),
             workspace=workspace,
             duration=duration,
             on_progress=on_progress,
@@ -99,7 +99,7 @@ def _lay_out(part: PipelineFile) -> dict[str, Stage]:
     return lay_out(part.graph, SHAPES[part.name], APPLICATIONS[part.name](part))
 
 
-def _pieces(file: PipelineFile, folder: Path) -> dict[str, Piece]:
+def pieces_of(file: PipelineFile, folder: Path) -> dict[str, Piece]:
     """The pipelines with what they run, each publishing in a folder of its own if several."""
     return {
         name: Piece(

@@ -1,5 +1,6 @@
 """Executors that all queries share, in the order that Spark's own scheduler gives them tasks."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,10 +22,13 @@ class Pool:
     on_growth: Callable[[], None] = lambda: None
     wanted: dict[str, int] = field(default_factory=dict)
     requested: dict[str, int] = field(default_factory=dict)
+    asked_at: float | None = None
+    """When the cluster was asked for them, in seconds since the epoch."""
 
     def open(self) -> None:
         """Ask for the executors."""
         self.wanted = self.requested = {EVERYONE: self.size}
+        self.asked_at = time.time()
         self.backend.request({DEFAULT_PROFILE: self.size})
         self.on_growth()
 

@@ -11,7 +11,8 @@
 | `highs` | the solver of linear programs, large and small |
 | `settle` | a last look at what was agreed on |
 | `shrink`, `trees`, `gain` | the optimum of trees (Algorithm 2) |
-| `heuristic_a`, `tree_rounds`, `merging` | every graph as if it were a tree (Heuristic A) |
+| `merging` | a fork made one, as printed (Theorems 2 to 4): for comparison |
+| `heuristic_a`, `tree_rounds` | every graph as if it were a tree (Heuristic A) |
 | `aggregation`, `series_parallel`, `single_link`, `reduction`, `yields` | super nodes |
 | `adaptation` and its parts | agents that follow rates as they drift (Section 7.3) |
 | `live`, `offer`, `measured`, `rounding` and their parts | the same for queries that run |
