@@ -87,7 +87,7 @@ class TestFile:
         [
             ("cores=0", "cores of the pipelines must be at least 1, got 0"),
             ("cores=many", "cores of the pipelines must be a whole number, got 'many'"),
-            ("cores=2", "cores is 2 and the modules begin with 3 executors"),
+            ("cores=2", "cores is 2 and the modules begin with 3;"),
             ("pipelines={}", "pipelines is empty; write pipelines: {fraud:"),
             ("pipelines.first.weight=0", "weight must be above 0 and finite, got 0"),
             ("pipelines.first.weight=.inf", "weight must be above 0 and finite, got inf"),
@@ -97,7 +97,8 @@ class TestFile:
             ("workload=constant:1/s", "a file of several pipelines has no section 'workload'"),
             ("policy.cores=3", "cores of several pipelines stands at the top of the file"),
             ("policy.weights={first: 3}", "weights of several pipelines stands as weight of each"),
-            ("policy=threshold", "may grow to 60 executors and cores is 4"),
+            ("policy=threshold", "policy threshold scales executors and does not divide those"),
+            ("executors=mine", "executors of the pipelines must be shared or own, got 'mine'"),
             ("policy.degrees={first.work: 2, second.wrk: 1}", "there is no module 'second.wrk'"),
         ],
     )
@@ -120,11 +121,16 @@ class TestFile:
 
     def test_rows_of_two_pipelines_may_not_both_change_places(self, write: Write) -> None:
         text = "cores: 8\npipelines:\n  a: {pipeline: wordcount}\n  b: {pipeline: trading}\n"
-        path = write(f"{text}policy: static\n")
+        path = write(f"{text}policy: static\nexecutors: own\n")
         assert [str(mistake)[-160:] for mistake in check(path).mistakes if mistake.place.line == 4]
         with pytest.raises(FileError, match="line 4: rows of a and of b change places"):
             load(path)
         assert load(path, ["policy=fifo"]).runnable
+        assert load(path, ["executors=shared"]).runnable
+
+    def test_a_policy_that_may_outgrow_the_cores_is_refused(self, write: Write) -> None:
+        with pytest.raises(FileError, match="may grow to 60 executors and cores is 4"):
+            load(write(PLAIN), ["policy=threshold", "executors=own"])
 
     @pytest.mark.parametrize("name", list(APPLICATIONS))
     def test_an_application_exchanges_rows_if_it_is_said_to(self, name: str) -> None:

@@ -101,10 +101,10 @@ def _twin(file: "PipelineFile") -> "Plant":
 
 
 def _joint_twin(file: "PipelineFile") -> "Plant":
-    from penstock.pipeline.sharing import pooled
+    from penstock.pipeline.sharing import by_spark
     from penstock.plant.twin.joint import JointTwin
 
-    if pooled(file):
+    if by_spark(file):
         raise SettingError(
             f"policy {file.policy.name} is Spark's own scheduler, which the twin does not have; "
             "run it on Spark, or simulate another policy"

@@ -164,7 +164,8 @@ class Observation:
     regions: Mapping[str, RegionReading] = field(default_factory=dict)
     """By name, where nodes are decided about."""
     pool: int | None = None
-    """Executors that run for all modules alike, where none has executors of its own."""
+    """Executors that run for all modules alike, where none has executors of its own; what modules
+    want are then shares of them."""
 
     @property
     def wanted(self) -> int | None:

@@ -33,7 +33,7 @@ def build_policy(file: PipelineFile) -> Policy:
     A dry run comes on top of even those, wherever the file lists it, or it would not be dry.
     Where Spark's own scheduler shares the executors there is nothing to guard.
     """
-    if sharing.pooled(file):
+    if sharing.by_spark(file):
         return _decider(file)
     policy = clamp(_guarded(file, _decider(file)), file.graph)
     policy = _granted(file, policy)

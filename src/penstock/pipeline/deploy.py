@@ -2,8 +2,9 @@
 
 Every module is a streaming query with executors of its own. The module that shuffles runs under
 Spark's default profile, where all of its stages stay together; each of the others carries a
-profile that pins its single stage. Where Spark's own scheduler is to share the executors, all
-modules run under the default profile, each pipeline in a scheduler pool of its own.
+profile that pins its single stage. Where several pipelines share executors, all modules run under
+the default profile, each in a scheduler pool with a share that is decided; or each pipeline in one,
+where Spark's own scheduler is to divide.
 """
 
 import time
@@ -23,7 +24,7 @@ from penstock.pipeline.inner import split_panes
 from penstock.pipeline.layout import Stage, assign_profiles, make_lane, state_partitions
 from penstock.pipeline.query import warm_up
 from penstock.pipeline.settings import PipelineFile
-from penstock.pipeline.sharing import pooled
+from penstock.pipeline.sharing import by_spark, pooled
 from penstock.pipeline.waiting import await_executors, await_first_rows, drain
 from penstock.plant.machine import Processors
 from penstock.plant.spark import source, stream
@@ -31,7 +32,7 @@ from penstock.plant.spark.actuator import Actuator, Lane
 from penstock.plant.spark.backend import Backend
 from penstock.plant.spark.clock import Clock, find_processors
 from penstock.plant.spark.plant import SparkPlant, Watched
-from penstock.plant.spark.pool import Pool
+from penstock.plant.spark.pool import PARTS, Pool
 from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.welcome import Welcome
 
@@ -95,6 +96,7 @@ def deploy(
     spark.conf.set("spark.sql.shuffle.partitions", state_partitions(stages))
     spark.dataSource.register(source.WorkloadSource)
     spark.dataSource.register(stream.StreamSource)
+    parts = PARTS if isinstance(actuator, Pool) else 1
     deployments = {
         name: Deployment(
             spark=spark,
@@ -102,13 +104,14 @@ def deploy(
             workspace=workspace,
             profiles=profiles,
             stages=piece.stages,
-            feed=make_feed(piece.file, piece.application, workspace, duration),
+            feed=make_feed(piece.file, piece.application, workspace, duration, parts=parts),
             actuator=actuator,
             consumer=piece.application.consumer(piece.results),
+            parts=parts,
         )
         for name, piece in pieces.items()
     }
-    queries = _start(spark, deployments)
+    queries = _start(spark, deployments, by_module=pooled(file) and not by_spark(file))
     processors = _processors(file)
     plant = SparkPlant(
         queries=queries,
@@ -157,7 +160,7 @@ def _actuator(
     spark: SparkSession, file: PipelineFile, lanes: Mapping[str, Lane]
 ) -> Actuator | Pool:
     if pooled(file):
-        return Pool(Backend(spark), lanes, file.cores or len(lanes))
+        return Pool(Backend(spark), lanes, file.cores or len(lanes), divided=not by_spark(file))
     return Actuator(Backend(spark), lanes)
 
 
@@ -165,16 +168,22 @@ def _staff(actuator: Actuator | Pool, stages: Mapping[str, Stage]) -> None:
     """Ask for the executors that the run begins with."""
     if isinstance(actuator, Pool):
         actuator.open()
-    else:
-        actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
+    actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
 
 
-def _start(spark: SparkSession, deployments: Mapping[str, Deployment]) -> dict[str, Watched]:
-    """Start every query; a query keeps the scheduler pool of the thread that started it."""
+def _start(
+    spark: SparkSession, deployments: Mapping[str, Deployment], *, by_module: bool
+) -> dict[str, Watched]:
+    """Start every query, each in the scheduler pool of its module or of its pipeline.
+
+    A query keeps the pool of the thread that started it.
+    """
     queries: dict[str, Watched] = {}
-    for name, deployment in deployments.items():
-        spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, name or _NO_POOL)
-        queries |= deployment.start()
+    for pipeline, deployment in deployments.items():
+        for module in deployment.file.graph.order():
+            pool = module if by_module else pipeline or _NO_POOL
+            spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, pool)
+            queries[module] = deployment.start(module)
     spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, _NO_POOL)
     return queries
 

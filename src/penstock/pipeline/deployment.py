@@ -48,10 +48,8 @@ class Deployment:
     consumer: Any
     keyed: dict[str, KeyedModule] = field(default_factory=dict)
     """Modules whose rows are routed by key."""
-
-    def start(self) -> dict[str, Watched]:
-        """Start every query, one after the other: Spark's look-up of sources knows no threads."""
-        return {name: self._start(name) for name in self.file.graph.order()}
+    parts: int = 1
+    """Parts of a batch for each executor that a module has or may have."""
 
     def results(self, plant: SparkPlant) -> dict[str, Any]:
         """What came out, and whether it is all that went in."""
@@ -71,7 +69,9 @@ class Deployment:
         for module in self.keyed.values():
             module.pace(share)
 
-    def _start(self, name: str) -> Watched:
+    def start(self, name: str) -> Watched:
+        """Start the query of a module, one after the other: Spark's look-up of sources knows no
+        threads."""
         if self.stages[name].keyed is not None:
             return self._start_keyed(name)
         table = process(self.stages[name], self._read(name), self.profiles[name])
@@ -110,7 +110,7 @@ class Deployment:
             .option("path", self._stream_path(origin, name))
             .option("columns", self.stages[origin].schema)
             .option("hint", str(hint_path(self.workspace, name)))
-            .option("share", _share(stage.module, len(stage.sources)) or "")
+            .option("share", _share(stage.module, len(stage.sources) * self.parts) or "")
             .load()
             for origin in stage.sources
         ]
@@ -169,7 +169,7 @@ def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
 
 
 def make_feed(
-    file: PipelineFile, application: Application, workspace: Path, duration: float
+    file: PipelineFile, application: Application, workspace: Path, duration: float, *, parts: int
 ) -> source.Feed:
     """The rows of a run, which come when the feed is opened."""
     return source.Feed(
@@ -181,16 +181,16 @@ def make_feed(
         disorder=file.source.disorder,
         seed=file.seed,
         max_rows=file.source.max_rows,
-        share=_share(file.graph[file.graph.source]),
+        share=_share(file.graph[file.graph.source], parts),
         hint=hint_path(workspace, file.graph.source),
         emitter=emitter_of(application, file, workspace),
     )
 
 
-def _share(module: Module, sources: int = 1) -> int | None:
-    """Rows that an executor takes on in a batch from each of so many sources, at most."""
+def _share(module: Module, parts: int) -> int | None:
+    """Rows in one of so many parts of what an executor takes on in a batch, at most."""
     rows = module.rows_a_batch
-    return None if isinf(rows) else max(int(rows) // sources, 1)
+    return None if isinf(rows) else max(int(rows) // parts, 1)
 
 
 def _appending(to: DurableStream) -> Callable[[DataFrame, int], None]:

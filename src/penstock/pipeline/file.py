@@ -71,6 +71,7 @@ SECTIONS: Final = (
 OF_SHARED: Final = (
     "pipelines",
     "cores",
+    "executors",
     "step",
     "duration",
     "seed",
@@ -277,11 +278,11 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     """Several pipelines on one cluster."""
     check_keys(draft, (), draft.value, OF_SHARED, of="a file of several pipelines")
     timing = checks.read_timing(draft) or checks.Timing()
-    cores = sharing.read_cores(draft)
+    shares = sharing.read_sharing(draft)
     drafts = sharing.drafts(draft)
     found = {name: _shared_part(part, text, timing) for name, part in drafts.items()}
     parts = {name: part for name, part in found.items() if part is not None}
-    if len(parts) < len(drafts) or not parts or cores is None:
+    if len(parts) < len(drafts) or not parts or shares is None:
         return None
     renamed = {name: sharing.renamed(name, part) for name, part in parts.items()}
     graph = sharing.side_by_side(part.graph for part in renamed.values())
@@ -294,7 +295,8 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
         runnable=all(part.runnable for part in parts.values()),
         graph=graph,
         parts=renamed,
-        cores=cores,
+        cores=shares.cores,
+        executors=shares.executors,
         query=None,
         slo=slo,
         cluster=cluster,
@@ -304,12 +306,14 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     folder = Path(text.origin).parent
     sharing.check_policy(draft)
     policy = read_policy(draft, graph, slo, folder, sharing.given(whole))
-    sharing.check_cores(draft, graph, cores, policy.name)
+    whole = replace(whole, policy=policy)
+    sharing.check_cores(draft, whole, policy.name)
+    if not draft.mistakes:
+        sharing.check_exchanges(draft, whole)
     if draft.mistakes:
         return None
-    sharing.check_exchanges(draft, parts, policy.name)
     values = {name: part.value for name, part in drafts.items()}
-    return resolve_shared(replace(whole, policy=policy), parts, values)
+    return resolve_shared(whole, parts, values)
 
 
 def _shared_part(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None:

@@ -21,6 +21,7 @@ from penstock.pipeline.recognition import RECOGNITION
 from penstock.pipeline.regions_on_spark import open_regions, places_of
 from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.sharing import pooled
 from penstock.pipeline.trading import TRADING
 from penstock.pipeline.wordcount import WORDCOUNT
 from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_free
@@ -211,8 +212,10 @@ def _preload(file: PipelineFile) -> dict[str, str]:
 
 def _scheduling(file: PipelineFile) -> dict[str, str]:
     """How Spark's scheduler shares executors, where it does."""
+    if not pooled(file):
+        return {}
     rule = SCHEDULERS.get(file.policy.name)
-    return {} if rule is None else {"spark.scheduler.mode": rule.mode}
+    return {"spark.scheduler.mode": "FAIR" if rule is None else rule.mode}
 
 
 def _pages(file: PipelineFile) -> dict[str, str]:

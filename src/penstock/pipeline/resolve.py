@@ -36,6 +36,7 @@ def resolve_shared(
     resolved = {
         "pipelines": {name: _part(part, given[name]) for name, part in parts.items()},
         "cores": file.cores,
+        "executors": file.executors,
         **_timing(file),
         "slo": _settings(file.slo),
         "policy": _named(file.policy),

@@ -207,6 +207,8 @@ class PipelineFile:
     the modules of all of them, `fraud.lookup` being the lookup of fraud."""
     cores: int | None = None
     """Executors of one core that they share."""
+    executors: str = "own"
+    """`own` where every module has executors of its own, `shared` where it has a share of them."""
     weight: float = 1.0
     """What a result of this pipeline is worth beside those of others."""
     origin: str

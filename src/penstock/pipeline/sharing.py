@@ -24,6 +24,9 @@ from penstock.pipeline.settings import APPLICATIONS, PipelineFile
 from penstock.policy.scheduled import SCHEDULERS
 
 SECTION: Final = "pipelines"
+EXECUTORS: Final = ("shared", "own")
+DIVIDES: Final = ("allocation", "static")
+"""Policies whose degrees can be shares."""
 OF_A_PART: Final = ("pipeline", "weight", "workload", "query", "source", "modules", "streams")
 """What each of several pipelines says for itself."""
 _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"
@@ -31,14 +34,19 @@ _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
-    """How many executors the pipelines share."""
+    """How many executors the pipelines share, and how."""
 
     cores: int
+    executors: str = "shared"
 
     def __post_init__(self) -> None:
         """Refuse to share nothing."""
         if self.cores < 1:
             raise SettingError(f"cores of the pipelines must be at least 1, got {self.cores}")
+        if self.executors not in EXECUTORS:
+            raise SettingError(
+                f"executors of the pipelines must be shared or own, got {self.executors!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +66,14 @@ def is_shared(value: Mapping[str, Any]) -> bool:
     return SECTION in value
 
 
-def read_cores(draft: Draft) -> int | None:
-    """`cores`: executors that the pipelines share."""
-    given = {key: draft.value[key] for key in ("cores",) if draft.value.get(key) is not None}
-    if not given:
+def read_sharing(draft: Draft) -> Sharing | None:
+    """`cores` and `executors`: how many the pipelines share, and how."""
+    names = ("cores", "executors")
+    given = {key: draft.value[key] for key in names if draft.value.get(key) is not None}
+    if "cores" not in given:
         draft.note((), "cores is missing; write how many executors the pipelines share: cores: 8")
         return None
-    made = assemble(draft, (), given, Sharing, of="the pipelines")
-    return made.cores if made else None
+    return assemble(draft, (), given, Sharing, of="the pipelines")
 
 
 def drafts(draft: Draft) -> dict[str, Draft]:
@@ -159,40 +167,48 @@ def given(file: PipelineFile) -> dict[str, object]:
     return {"cores": file.cores, "weights": weights(file)} if file.parts else {}
 
 
-def check_cores(draft: Draft, graph: FlowGraph, cores: int, policy: str) -> None:
-    """Refuse to begin with more executors than there are, or to grow beyond them."""
-    begins = sum(module.initial_replicas for module in graph.modules)
-    most = sum(module.max_replicas for module in graph.modules)
+def check_cores(draft: Draft, file: PipelineFile, policy: str) -> None:
+    """Refuse a policy that cannot divide what there is, or would want more."""
+    begins = sum(module.initial_replicas for module in file.graph.modules)
+    most = sum(module.max_replicas for module in file.graph.modules)
     if policy in SCHEDULERS:
         return
-    if begins > cores:
+    if begins > (file.cores or 0):
         draft.note(
             ("cores",),
-            f"cores is {cores} and the modules begin with {begins} executors; "
+            f"cores is {file.cores} and the modules begin with {begins}; "
             "raise cores or lower initial_replicas",
         )
-    elif policy not in ("allocation", "static") and most > cores:
+    elif policy not in DIVIDES and file.executors == "shared":
         draft.note(
             ("policy",),
-            f"with policy {policy} the modules may grow to {most} executors and cores is {cores}; "
-            "lower max_replicas, or let policy allocation divide them",
+            f"policy {policy} scales executors and does not divide those that are shared; "
+            f"take {', '.join(DIVIDES)}, {' or '.join(SCHEDULERS)}, or write executors: own",
+        )
+    elif policy not in DIVIDES and most > (file.cores or 0):
+        draft.note(
+            ("policy",),
+            f"with policy {policy} the modules may grow to {most} executors and cores is "
+            f"{file.cores}; lower max_replicas, or let policy allocation divide them",
         )
 
 
-def check_exchanges(draft: Draft, parts: Mapping[str, PipelineFile], policy: str) -> None:
-    """Refuse two pipelines whose rows change places between executors.
+def check_exchanges(draft: Draft, file: PipelineFile) -> None:
+    """Refuse two pipelines with executors of their own whose rows change places between these.
 
     All stages of such a module run under Spark's own profile, of which there is one.
     """
     exchanging = [
-        name for name, part in parts.items() if part.runnable and APPLICATIONS[part.name].exchanges
+        name
+        for name, part in file.parts.items()
+        if part.runnable and APPLICATIONS[part.name].exchanges
     ]
-    if len(exchanging) > 1 and policy not in SCHEDULERS:
+    if len(exchanging) > 1 and not pooled(file):
         draft.note(
             (SECTION, exchanging[1]),
             f"rows of {' and of '.join(exchanging)} change places between executors, and on one "
             "cluster Spark keeps such executors apart for a single pipeline; leave all but one of "
-            "them out, or share by policy fair",
+            "them out, or write executors: shared",
         )
 
 
@@ -207,10 +223,20 @@ def check_alone(draft: Draft, policy: str) -> None:
 
 
 def pooled(file: PipelineFile) -> bool:
-    """Whether the pipelines share executors by Spark's own scheduler.
+    """Whether all modules use the same executors.
 
     >>> from penstock.pipeline.file import load
-    >>> pooled(load("shared", ["policy=fair"])), pooled(load("shared"))
+    >>> pooled(load("shared")), pooled(load("shared", ["executors=own"]))
+    (True, False)
+    """
+    return file.executors == "shared" or by_spark(file)
+
+
+def by_spark(file: PipelineFile) -> bool:
+    """Whether it is Spark's own scheduler that divides them.
+
+    >>> from penstock.pipeline.file import load
+    >>> by_spark(load("shared", ["policy=fair"])), by_spark(load("shared"))
     (True, False)
     """
     return file.policy.name in SCHEDULERS

@@ -19,7 +19,7 @@ def await_executors(actuator: Actuator | Pool) -> None:
     give_up = time.monotonic() + _ARRIVAL_PATIENCE
     while True:
         running = actuator.running(actuator.backend.executors())
-        short = [m for m, n in actuator.wanted.items() if len(running[m]) < n]
+        short = [m for m, n in actuator.expected().items() if len(running[m]) < n]
         if not short:
             return
         if time.monotonic() > give_up:

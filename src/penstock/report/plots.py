@@ -104,17 +104,18 @@ def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float]
 
 def _executors(run: Run) -> tuple[Plot, ...]:
     """A plot for each module, its decisions marked, and how it splits panes, where it does."""
-    if not np.isnan(shared := pools(run.ticks)).all():
-        line = Series(
-            name="running", style="c1 fill", at=times(run.ticks), values=shared, stepped=True
-        )
-        return (over_time(run, "Shared by all modules", "executors", (line,), style="low"),)
     made = tuple(acts(run.ticks, run.settings.graph))
-    return tuple(
+    by_module = tuple(
         plot
         for name in modules(run.ticks)
         for plot in (_degree(run, name, made), *splitting(run, name))
     )
+    if np.isnan(shared := pools(run.ticks)).all():
+        return by_module
+    at = times(run.ticks)
+    line = Series(name="running", style="c1 fill", at=at, values=shared, stepped=True)
+    everyone = over_time(run, "Shared by all modules", "executors", (line,), style="low")
+    return (everyone, *(plot for plot in by_module if plot.series))
 
 
 def _degree(run: Run, name: str, made: Sequence[Act]) -> Plot:

@@ -55,6 +55,10 @@ class Actuator:
             self._request()
             self.settle(self.backend.executors())
 
+    def expected(self) -> dict[str, int]:
+        """Executors that there should be, by module."""
+        return dict(self.wanted)
+
     def settle(self, executors: Iterable[Executor]) -> None:
         """See off what is too much where that is safe now, and tell the sources what is left."""
         with self._lock:

@@ -68,6 +68,8 @@ class Backend:
         self._store = self._context.statusStore()
         self._json = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
         self._nothing = self._scala_map({})
+        self._replaced: list[Any] = []
+        """Scheduler pools that others have taken the place of."""
 
     def add_profile(self, memory: str, resource: str | None = None) -> ResourceProfile:
         """A resource profile of one-core executors, only where there is one of that resource."""
@@ -87,6 +89,22 @@ class Backend:
             self._scala_map(dict.fromkeys(targets, 0)),
             self._scala_map(dict.fromkeys(targets, self._nothing)),
         )
+
+    def set_share(self, pool: str, cores: int) -> None:
+        """Let the tasks of a scheduler pool have that many cores where all pools want some, and
+        what others leave over; from the next stage on.
+
+        A pool keeps its weight for good, so another takes over its name. Stages that are under way
+        end in the old one, which is then removed.
+        """
+        root = self._context.taskScheduler().rootPool()
+        before, kinds = root.getSchedulableByName(pool), self._jvm.org.apache.spark.scheduler
+        root.addSchedulable(kinds.Pool(pool, kinds.SchedulingMode.FIFO(), cores, cores))
+        done = [old for old in self._replaced if old.schedulableQueue().isEmpty()]
+        for old in done:
+            root.schedulableQueue().remove(old)
+        left = [old for old in self._replaced if old not in done]
+        self._replaced = [*left, *([] if before is None else [before])]
 
     def decommission(self, executors: Iterable[str]) -> tuple[str, ...]:
         """Let executors finish their tasks and leave; returns those that will.

@@ -1,24 +1,34 @@
-"""Executors that all queries share, in the order that Spark's own scheduler gives them tasks."""
+"""Executors that all queries share: Spark's scheduler gives them tasks, by shares that we decide.
+
+An executor is never idle while any query has a task for it, and another division takes effect with
+the next task: no executor has to leave or to come.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from penstock.plant.spark.actuator import Lane, tell_source
+from penstock.plant.spark.actuator import Lane
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend, Executor
 
 EVERYONE: Final = "everyone"
 """Whose executors they are."""
+PARTS: Final = 4
+"""Parts of a batch for each core. A core changes hands only when a task ends, so tasks are short;
+and a module can use cores that others leave over."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """So many executors, from the beginning to the end: nothing here scales."""
+    """So many executors, from the beginning to the end, divided by shares or not."""
 
     backend: Backend
     lanes: Mapping[str, Lane]
     size: int
+    divided: bool = False
+    """Whether modules have shares, each in a scheduler pool of its own name; else it is Spark's own
+    scheduler that divides."""
     on_growth: Callable[[], None] = lambda: None
     wanted: dict[str, int] = field(default_factory=dict)
     requested: dict[str, int] = field(default_factory=dict)
@@ -27,19 +37,32 @@ class Pool:
 
     def open(self) -> None:
         """Ask for the executors."""
-        self.wanted = self.requested = {EVERYONE: self.size}
         self.asked_at = time.time()
         self.backend.request({DEFAULT_PROFILE: self.size})
         self.on_growth()
 
+    def expected(self) -> dict[str, int]:
+        """Executors that there should be."""
+        return {EVERYONE: self.size}
+
     def want(self, degrees: Mapping[str, int]) -> None:
-        """No module has executors of its own, so there is nothing to want."""
+        """Set the cores that modules should have of those that all share."""
+        if not self.divided:
+            return
+        for module, cores in degrees.items():
+            if self.wanted.get(module) != cores:
+                self.backend.set_share(module, cores)
+                self.wanted[module] = cores
+        self.requested = dict(self.wanted)
 
     def settle(self, executors: Iterable[Executor]) -> None:
-        """Tell the sources how many executors there are for a batch."""
-        members = self.members(executors)[EVERYONE]
-        for lane in self.lanes.values():
-            tell_source(lane, members)
+        """Tell the sources in how many parts to read a batch: by the cores that a module has, or
+        would have if all were given the same."""
+        there = len(self.running(executors)[EVERYONE]) / self.size
+        alike = self.size / len(self.lanes)
+        for module, lane in self.lanes.items():
+            cores = max(round(there * self.wanted.get(module, alike)), 1)
+            lane.hint.write_text(str(PARTS * cores))
 
     def batch_ended(self, module: str) -> None:
         """A batch has ended, after which nobody has to leave."""

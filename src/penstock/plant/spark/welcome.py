@@ -68,8 +68,9 @@ class Welcome:
         self._warm = warm
         for module, crew in members.items():
             self._greet(module, {e.id for e in crew if not e.is_warm}, len(crew))
+        expected = self.actuator.expected()
         return all(
-            len(crew) >= self.actuator.wanted[module] and all(e.is_warm for e in crew)
+            len(crew) >= expected[module] and all(e.is_warm for e in crew)
             for module, crew in members.items()
         )
 
