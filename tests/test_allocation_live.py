@@ -89,7 +89,8 @@ def test_cores_that_bring_nothing_go_to_the_busiest_or_to_nobody() -> None:
     slow = reading(20.0, 20.0)
     # 0.4, 0.8, 0.8 and 0.8 cores are needed
     assert sum(degrees(Allocate(shared())(slow))) == 8
-    lean = Allocate(shared(), spare=False)(slow)
+    policy = Allocate(shared(), spare=False)
+    lean = [policy(slow) for _ in range(3)][-1]
     assert degrees(lean) == [1, 1, 1, 1]
     assert lean.why == "fraud gets the 2 cores it needs; reports gets the 2 cores it needs"
     more = Allocate(shared(), cores=11)(slow)
@@ -189,6 +190,22 @@ def test_batches_that_outlast_a_step_do_not_look_like_other_selectivities() -> N
         look = {"arrival_rate": 40.0, "backlog": behind, **told}
         known.take_in(reading(fraud_look=look, fraud_score={"arrival_rate": 120.0 * ends}))
         assert known.of(stream) == pytest.approx(1.0)
+
+
+def test_a_module_that_has_fewer_than_it_needs_is_named() -> None:
+    modules = tuple(
+        replace(m, initial_replicas=1, max_replicas=1 if "look" in m.name else 9)
+        for m in shared().modules
+    )
+    capped = replace(shared(), modules=modules)
+    why = Allocate(capped, cores=16, weights={"fraud": 5.0})(reading(90.0, 10.0)).why
+    assert "and fraud.look has 1 of the 2 it needs" in why
+
+
+def test_cores_that_nobody_needs_are_given_back_only_when_that_lasts() -> None:
+    policy = Allocate(shared(), weights={"fraud": 5.0}, spare=False)
+    calm = reading(20.0, 10.0)
+    assert [sum(degrees(policy(calm))) < 8 for _ in range(3)] == [False, False, True]
 
 
 def test_rows_that_wait_are_offered_again() -> None:

@@ -94,7 +94,13 @@ class TestFile:
             ("pipelines.first.pipeline=wordcont", "there is no pipeline 'wordcont'"),
             ("pipelines.first.slo.latency_p95=2s", "pipeline first has no section 'slo'"),
             ("pipelines.first.workload=constant:-1/s", "-1"),
-            ("workload=constant:1/s", "a file of several pipelines has no section 'workload'"),
+            (
+                "workload=constant:1/s",
+                "says workload for itself; write it as pipelines.NAME.workload",
+            ),
+            ("budget=3", "a file of several pipelines has no section 'budget'"),
+            ("pipelines.frst.weight=3", "frst has neither pipeline nor modules; write frst: "),
+            ("pipelines.frst.weight=3", "did you mean 'first'?"),
             ("policy.cores=3", "cores of several pipelines stands at the top of the file"),
             ("policy.weights={first: 3}", "weights of several pipelines stands as weight of each"),
             ("policy=threshold", "policy threshold scales executors and does not divide those"),
@@ -111,9 +117,7 @@ class TestFile:
 
     def test_a_name_that_is_no_name_is_refused_on_its_line(self, write: Write) -> None:
         mistakes = check(write(PLAIN.replace("  second:", "  a.b:"))).mistakes
-        assert "line 10: a pipeline's name is letters, digits, - and _, got 'a.b'" in str(
-            mistakes[0]
-        )
+        assert "line 10: a pipeline's name begins with a letter" in str(mistakes[0])
 
     def test_a_mistake_inside_a_pipeline_stands_on_its_line(self, write: Write) -> None:
         mistakes = check(write(PLAIN.replace("service_time: 5ms", "service_time: 5"))).mistakes
@@ -174,6 +178,11 @@ class TestWorth:
         found = worth([tick({"a": {"processed_rate": 9.0}})], {"a": 5.0}, {"rows_out": {"a": 7}})
         assert found == {"rows_out": {"a": 7}, "weighted_output": 35.0}
 
+    def test_what_nobody_tells_is_worth_nobody_knows_what(self) -> None:
+        made = tick({"a": {"processed_rate": 9.0}, "b": {"results_rate": 3.0}})
+        found = worth([made], {"a": 5.0, "b": 1.0}, {})
+        assert found == {"rows_out": {"a": 18.0, "b": None}, "weighted_output": None}
+
     def test_rows_of_every_pipeline_count_as_rows_that_came(self, write: Write) -> None:
         graph = load(write(PLAIN)).graph
         readings = {"first.work": {"arrival_rate": 4.0}, "second.work": {"arrival_rate": 6.0}}
@@ -201,7 +210,29 @@ class TestValidate:
         assert main(["validate", "shared", "--set", "policy=fair", "--set", "cores=99"]) == 0
         told = capsys.readouterr().out
         assert "simulate would refuse it: policy fair is Spark's own scheduler" in told
-        assert "may grow to 99 executors and the cluster has room for 16" in told
+        assert "cores is 99 and the cluster has room for 16 executors" in told
+
+
+def test_pipelines_that_are_alike_have_rows_of_their_own(write: Write) -> None:
+    twice = "{a: {pipeline: enrichment}, b: {pipeline: enrichment}}"
+    text = f"cores: 8\npolicy: static\npipelines: {twice}"
+    one, other = load(write(text)).parts.values()
+    assert one.seed != other.seed
+    assert one.workload != other.workload
+
+
+def test_simulate_tells_that_interference_is_left_out(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path_factory.mktemp("run") / "shared")
+    words = ["--set", "interference.processes=2", "--duration", "10s", "--quiet", "--out", out]
+    assert main(["simulate", "shared", *words]) == 0
+    assert "interference is left out" in capsys.readouterr().err
+
+
+def test_plan_does_not_take_several_pipelines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "shared"]) == 2
+    assert "shared is a file of several pipelines" in capsys.readouterr().err
 
 
 def test_graphs_side_by_side_need_names_of_their_own() -> None:

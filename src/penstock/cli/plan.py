@@ -80,6 +80,11 @@ def _load(args: Namespace, checked: "Checked") -> "PipelineFile":
     from penstock.pipeline.file import load
     from penstock.policy.game import PLANNERS
 
+    if checked.sort == "pipelines":
+        raise SettingError(
+            f"{args.graph} is a file of several pipelines, whose cores are divided while they run "
+            "or are simulated; plan takes a graph file or a single pipeline"
+        )
     own = checked.file.policy.name if checked.file is not None else None
     name = args.policy or (own if own in PLANNERS else _BEST)
     chosen = [] if name == own else [f"policy={name}"]  # its settings in the file stay

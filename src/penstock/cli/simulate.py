@@ -56,10 +56,15 @@ def execute(args: Namespace) -> int:
 
 def _left_out(file: "PipelineFile") -> "Iterator[str]":
     """What the twin does not know of the pipeline, or of each of several."""
-    for part in file.parts.values():
-        yield from _left_out(part)
+    from penstock.pipeline.interference import left_out
+
     if not file.parts:
         yield from _unknown(file)
+        return
+    beside = left_out(file.interference)
+    yield from [beside] if beside else []
+    for part in file.parts.values():
+        yield from _unknown(part)
 
 
 def _unknown(file: "PipelineFile") -> "Iterator[str]":

@@ -22,7 +22,7 @@ from math import nan
 from typing import Any, Final
 
 from penstock.pipeline.allocation_parts import Budget, Share, Sink, Source, Stream, read_part
-from penstock.pipeline.allocation_planner import read_planner
+from penstock.pipeline.allocation_planner import check_suits, read_planner
 from penstock.pipeline.allocation_shape import Shape, check_shape
 from penstock.pipeline.located import Draft
 from penstock.pipeline.sections import check_keys, kind, mapping, sequence
@@ -72,7 +72,9 @@ def read_allocation(draft: Draft) -> AllocationGraph | None:
         check_shape(draft, shape)
     if draft.mistakes:
         return None
-    return AllocationGraph(network=_network(budget, shape), policy=policy)
+    network = _network(budget, shape)
+    check_suits(draft, network, policy)
+    return None if draft.mistakes else AllocationGraph(network=network, policy=policy)
 
 
 def _read_budget(draft: Draft) -> float:

@@ -11,11 +11,23 @@ from inspect import signature
 from typing import Any, Final
 
 from penstock.core.convert import MISFITS, convert, kind_of
+from penstock.core.errors import SettingError
 from penstock.core.settings import near
 from penstock.pipeline.located import Draft
 from penstock.pipeline.sections import kind
 from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS
+from penstock.policy.allocation.network import Inflow, Network, Outflow
+from penstock.policy.allocation.single_output import only_sink
+from penstock.policy.allocation.trees import limbs
+
+_ANY: Final = Network(
+    budget=1.0,
+    modules=("any",),
+    inflows=(Inflow(name="from", target="any", consumes=1.0),),
+    outflows=(Outflow(name="to", origin="any", produces=1.0),),
+)
+"""One that every planner can do with."""
 
 BEST: Final = "cutting-plane"
 """Which divides where nothing else is asked for."""
@@ -34,7 +46,34 @@ def read_planner(draft: Draft) -> Part:
     name = str(given.get("name", BEST))
     planner = _planner(draft, name)
     settings = {key: value for key, value in given.items() if key != "name"}
-    return Part(name, _read_settings(draft, name, settings, planner) if planner else {})
+    if planner is None:
+        return Part(name)
+    read = _read_settings(draft, name, settings, planner)
+    _try(draft, name, read)
+    return Part(name, read)
+
+
+def _try(draft: Draft, name: str, settings: Mapping[str, Any]) -> None:
+    """Write down the setting that a planner refuses, whatever the network."""
+    if not settings:
+        return
+    try:
+        PLANNERS[name](_ANY, **settings)
+    except SettingError as error:
+        blamed = next((key for key in settings if key in str(error)), "name")
+        draft.note(("policy", blamed), f"{error} (policy {name})")
+
+
+def check_suits(draft: Draft, network: Network, part: Part) -> None:
+    """Write down why a policy cannot divide the budget of this network, where it can tell soon."""
+    checks: Mapping[str, Callable[[Network], object]] = {
+        "shrink": limbs,
+        "single-output": only_sink,
+    }
+    try:
+        checks.get(part.name, lambda _: None)(network)
+    except SettingError as error:
+        draft.note(("policy",), str(error))
 
 
 def _planner(draft: Draft, name: str) -> Callable[..., Any] | None:

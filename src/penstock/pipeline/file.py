@@ -168,10 +168,10 @@ def _examine(
 ) -> tuple[Draft, str, PipelineFile | AllocationGraph | None]:
     """The draft with its mistakes, what sort of file it is, and the file where it has none."""
     draft = _draft(text, settings)
-    if allocation.is_allocation(draft.value):
-        return draft, "allocation graph", allocation.read_allocation(draft)
     if sharing.is_shared(draft.value):
         return draft, "pipelines", _shared_file(draft, text)
+    if allocation.is_allocation(draft.value):
+        return draft, "allocation graph", allocation.read_allocation(draft)
     file = _pipeline_file(draft, text)
     return draft, "graph" if draft.at(("pipeline",)) is None else "pipeline", file
 
@@ -276,11 +276,15 @@ def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None
 
 def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     """Several pipelines on one cluster."""
-    check_keys(draft, (), draft.value, OF_SHARED, of="a file of several pipelines")
+    sharing.check_sections(draft, OF_SHARED)
     timing = checks.read_timing(draft) or checks.Timing()
     shares = sharing.read_sharing(draft)
     drafts = sharing.drafts(draft)
-    found = {name: _shared_part(part, text, timing) for name, part in drafts.items()}
+    found = {
+        # From one seed, but two pipelines that are alike do not have the same rows.
+        name: _shared_part(part, text, replace(timing, seed=timing.seed + place))
+        for place, (name, part) in enumerate(drafts.items())
+    }
     parts = {name: part for name, part in found.items() if part is not None}
     if len(parts) < len(drafts) or not parts or shares is None:
         return None

@@ -225,6 +225,11 @@ class PipelineFile:
         most = self.cores or sum(module.max_replicas for module in self.graph.modules)
         if most <= self.cluster.room():
             return None
+        if self.cores:
+            return (
+                f"cores is {self.cores} and the cluster has room for {self.cluster.room()} "
+                "executors; raise workers, cores or memory of cluster, or lower cores"
+            )
         return (
             f"the modules may grow to {most} executors and the cluster has room for "
             f"{self.cluster.room()}; raise workers, cores or memory of cluster, "

@@ -8,13 +8,14 @@
 {'fraud.score': 5.0, 'reports.score': 1.0}
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
+from penstock.core.settings import near
 from penstock.core.signals import Tick
 from penstock.pipeline.find import built_in, find
 from penstock.pipeline.flow import NAME
@@ -22,6 +23,8 @@ from penstock.pipeline.located import Draft, read
 from penstock.pipeline.sections import assemble, check_keys, mapping
 from penstock.pipeline.settings import APPLICATIONS, PipelineFile
 from penstock.policy.scheduled import SCHEDULERS
+from penstock.record.measures import column, steps
+from penstock.record.totals import added
 
 SECTION: Final = "pipelines"
 EXECUTORS: Final = ("shared", "own")
@@ -66,6 +69,17 @@ def is_shared(value: Mapping[str, Any]) -> bool:
     return SECTION in value
 
 
+def check_sections(draft: Draft, known: Iterable[str]) -> None:
+    """Write down sections that the whole does not have, and whose they are."""
+    known = tuple(known)
+    for key in draft.value:
+        if key in OF_A_PART and key not in known:
+            sentence = f"each of several pipelines says {key} for itself"
+            draft.note((key,), f"{sentence}; write it as {SECTION}.NAME.{key}")
+    own = [key for key in draft.value if key not in OF_A_PART]
+    check_keys(draft, (), own, known, of="a file of several pipelines")
+
+
 def read_sharing(draft: Draft) -> Sharing | None:
     """`cores` and `executors`: how many the pipelines share, and how."""
     names = ("cores", "executors")
@@ -79,9 +93,22 @@ def read_sharing(draft: Draft) -> Sharing | None:
 def drafts(draft: Draft) -> dict[str, Draft]:
     """Each pipeline as a file of its own, whose mistakes are mistakes of the whole."""
     given = mapping(draft, (SECTION,), of=SECTION, like=_LIKE)
-    if not given:
+    if draft.at((SECTION,)) in (None, {}):
         draft.note((SECTION,), f"pipelines is empty; write {SECTION}: {_LIKE}")
-    return {name: _part(draft, name) for name in given}
+    sound = [name for name in given if _is_one(draft, name, given)]
+    return {name: _part(draft, name) for name in sound}
+
+
+def _is_one(draft: Draft, name: str, others: Mapping[str, Any]) -> bool:
+    """Whether something is said of a pipeline at all; a mistyped name has hardly anything."""
+    own = others[name]
+    if isinstance(own, dict) and not {"pipeline", "modules"} & own.keys():
+        known = [other for other in others if other != name]
+        meant = near(name, known) if known else ""
+        what = f"pipeline {name} has neither pipeline nor modules"
+        draft.note((SECTION, name), f"{what}; write {name}: {{pipeline: wordcount}}{meant}")
+        return False
+    return True
 
 
 def read_weight(part: Draft) -> float:
@@ -94,12 +121,13 @@ def read_weight(part: Draft) -> float:
 def _part(draft: Draft, name: str) -> Draft:
     path = (SECTION, name)
     if not NAME.fullmatch(name):
-        draft.note(path, f"a pipeline's name is letters, digits, - and _, got {name!r}")
+        rule = "begins with a letter and has letters, digits, - and _"
+        draft.note(path, f"a pipeline's name {rule}, got {name!r}")
     given = mapping(draft, path, of=f"pipeline {name}", like="{pipeline: enrichment, weight: 5}")
     check_keys(draft, path, given, OF_A_PART, of=f"pipeline {name}")
     own = {key: value for key, value in given.items() if key in OF_A_PART}
     places = {at[2:]: place for at, place in draft.places.items() if at[:2] == path}
-    whole = {key: draft.value[key] for key in ("step", "duration", "seed") if key in draft.value}
+    whole = {key: draft.value[key] for key in ("step", "duration") if key in draft.value}
     return Draft(
         name=draft.name,
         value={**_inherited(own), **own, **whole},
@@ -247,16 +275,15 @@ def worth(
 ) -> dict[str, Any]:
     """Rows that left each of these modules in the steps of a run, and what all were worth.
 
-    `counted` are results of the plant, which may have counted the rows; else rates tell them.
+    `counted` are results of the plant, which may have counted the rows; else rates tell them. Where
+    nothing tells of a module, nobody knows what all were worth.
     """
-    left = counted.get("rows_out") or _left(ticks, values)
-    return {"rows_out": left, "weighted_output": sum(values[name] * left[name] for name in left)}
+    left = counted.get("rows_out") or _left(tuple(ticks), values)
+    known = {name: values[name] * rows for name, rows in left.items() if rows is not None}
+    value = sum(known.values()) if len(known) == len(left) else None
+    return {"rows_out": left, "weighted_output": value}
 
 
-def _left(ticks: Iterable[Tick], names: Iterable[str]) -> dict[str, float]:
-    left = dict.fromkeys(names, 0.0)
-    for tick in ticks:
-        for name in left:
-            rate = tick.seen.modules[name].processed_rate
-            left[name] += (rate or 0.0) * tick.seen.step
-    return left
+def _left(ticks: Sequence[Tick], names: Iterable[str]) -> dict[str, float | None]:
+    """By rates; None of a module that never told any, such as one that counts windows."""
+    return {name: added(column(ticks, name, "processed_rate") * steps(ticks)) for name in names}

@@ -84,7 +84,12 @@ class JointTwin:
             return None
         degrees = {name: n for made in changed for name, n in made.degrees.items()}
         routing = {name: table for made in changed for name, table in made.routing.items()}
-        return Configuration(degrees=degrees, routing=routing, frequency=changed[0].frequency)
+        decided = decision.configuration.frequency is not None
+        return Configuration(
+            degrees=degrees,
+            routing=routing,
+            frequency=changed[0].frequency if decided else None,
+        )
 
     def _worth(self, name: str, seen: Observation) -> float:
         """Of the rows that left the last modules of a part in this step."""

@@ -48,6 +48,8 @@ def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000
     """
     if not FINEST <= tolerance < 1.0:
         raise SettingError(f"tolerance must be in [{FINEST:g}, 1), got {tolerance:g}")
+    if most_passes < 1:
+        raise SettingError(f"most_passes must be at least 1, got {most_passes}")
     enquiry = Enquiry.of(network)
     each = alone(enquiry.post)
     most = within_reach(network, {k: one.flow(network.budget) for k, one in each.items()})
@@ -57,6 +59,7 @@ def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000
             raise SettingError(
                 f"after {enquiry.post.passes} passes the value is within {search.gap():.2g} of "
                 f"the optimum and no closer; ask for a tolerance above that, not {tolerance:g}"
+                + ("" if search.exhausted else f", or for most_passes above {most_passes}")
             )
         search.learn(enquiry.ask(search.targets))
     resource = enquiry.tell(search.best)

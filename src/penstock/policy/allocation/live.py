@@ -22,6 +22,8 @@ from penstock.policy.allocation.pipelines import check_weights, owners, worth
 from penstock.policy.allocation.rounding import even, fill, whole
 from penstock.policy.degrees import in_force
 
+_PATIENCE: Final = 3
+"""Steps in a row in which fewer cores must do before some are given back."""
 _PARTICULAR: Final = ("shrink", "single-output")
 """Methods that suit some graphs only."""
 
@@ -69,6 +71,8 @@ needs; about 23 % more weighted output than an even division'
     """Whether cores that bring nothing go to the busiest modules, where a rise of load finds them;
     else nobody gets them."""
     _measured: Measured = field(init=False, repr=False)
+    _needless: int = field(default=0, init=False, repr=False)
+    """Steps in a row in which fewer cores would have done."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be divided, or not so."""
@@ -127,9 +131,13 @@ needs; about 23 % more weighted output than an even division'
         self, network: Network, known: Mapping[str, int], division: Mapping[str, int]
     ) -> str | None:
         more = _more(network, division, known)
-        resized = sum(known.values()) != sum(division.values())
+        self._needless = self._needless + 1 if sum(division.values()) < sum(known.values()) else 0
+        grows = self.spare and sum(division.values()) > sum(known.values())
         worthwhile = more >= self.gain and more > EXACTLY
-        return None if resized or worthwhile else wording.kept(more=more, gain=self.gain)
+        if grows or worthwhile or self._needless >= _PATIENCE:
+            self._needless = 0
+            return None
+        return wording.kept(more=more, gain=self.gain)
 
     def _check_numbers(self) -> None:
         fewest = sum(module.min_replicas for module in self.graph.modules)

@@ -8,7 +8,7 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation.allocation import Allocation
 from penstock.policy.allocation.alone import alone
 from penstock.policy.allocation.gradient import Enquiry
-from penstock.policy.allocation.network import Network
+from penstock.policy.allocation.network import Network, Outflow
 from penstock.policy.allocation.settle import settled, within_reach
 
 
@@ -26,14 +26,19 @@ def solve(network: Network) -> Allocation:
     >>> best.resource, best.value, best.messages, best.passes
     ({'a': 2.0, 'b': 1.0}, 4.0, 6, 3)
     """
-    if len(network.outflows) != 1:
-        raise SettingError(
-            f"single-output is for one sink, and there are {len(network.outflows)}; "
-            "take cutting-plane"
-        )
-    enquiry, weight = Enquiry.of(network), network.outflows[0].weight
+    enquiry, weight = Enquiry.of(network), only_sink(network).weight
     each = alone(enquiry.post)
     flows = within_reach(network, {k: one.flow(network.budget) for k, one in each.items()})
     resource = enquiry.tell(flows)
     promised = weight * sum(flows.values())
     return settled(network, resource, policy="single-output", promised=promised, post=enquiry.post)
+
+
+def only_sink(network: Network) -> Outflow:
+    """The sink of a network that has one; an error of others."""
+    if len(network.outflows) != 1:
+        raise SettingError(
+            f"single-output is for one sink, and there are {len(network.outflows)}; "
+            "take cutting-plane"
+        )
+    return network.outflows[0]

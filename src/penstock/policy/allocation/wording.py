@@ -21,6 +21,8 @@ class Share:
     'gets the 4 cores it needs'
     >>> Share(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).told
     'gets 4 of the 9 cores it needs'
+    >>> Share(pipeline="fraud", weight=5.0, cores=6, needs=6, load=5.1, short=("look", 2, 4)).told
+    'gets 6 cores, and look has 2 of the 4 it needs'
     """
 
     pipeline: str
@@ -31,6 +33,8 @@ class Share:
     """Whole cores with which none of its modules would fall behind."""
     load: float
     """Cores' worth of work."""
+    short: tuple[str, int, int] | None = None
+    """A module that has fewer than it needs, what it has and what it needs."""
 
     @property
     def told(self) -> str:
@@ -39,6 +43,9 @@ class Share:
             return f"gets {self.cores} of the {_cores(self.needs)} it needs"
         if not self.load:
             return f"has no rows and keeps {_cores(self.cores)}"
+        if self.short is not None:
+            module, has, needs = self.short
+            return f"gets {_cores(self.cores)}, and {module} has {has} of the {needs} it needs"
         if self.cores == self.needs:
             return f"gets the {_cores(self.needs)} it needs"
         return f"gets {_cores(self.cores)} and needs {self.needs}"
@@ -55,13 +62,16 @@ def shares(
     made = []
     for pipeline in dict.fromkeys(owner.values()):
         modules = [name for name, other in owner.items() if other == pipeline]
+        needs = {name: max(whole_up(loads[name]), low[name]) for name in modules}
+        short = [(name, division[name], n) for name, n in needs.items() if division[name] < n]
         made.append(
             Share(
                 pipeline=pipeline,
                 weight=max(worth[name] for name in modules if name in worth),
                 cores=sum(division[name] for name in modules),
-                needs=sum(max(whole_up(loads[name]), low[name]) for name in modules),
+                needs=sum(needs.values()),
                 load=sum(loads[name] for name in modules),
+                short=max(short, key=lambda one: one[2] - one[1], default=None),
             )
         )
     return tuple(sorted(made, key=lambda share: -share.weight))
@@ -78,7 +88,8 @@ needs; about 62 % more weighted output than an even division'
     """
     clauses = [_clause(share, made, first=i == 0) for i, share in enumerate(made[:_MOST_NAMED])]
     if len(made) > _MOST_NAMED:
-        clauses.append(f"and {len(made) - _MOST_NAMED} more pipelines")
+        left = len(made) - _MOST_NAMED
+        clauses.append(f"and {left} more pipeline{'s' * (left != 1)}")
     if more >= _NOTABLE:
         clauses.append(f"about {_percent(more)} more weighted output than an even division")
     return "; ".join(clauses)
