@@ -20,7 +20,7 @@ def test_its_python_runs_as_shown() -> None:
     assert failed == 0
 
 
-PIPELINE, GRAPH, _ = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+PIPELINE, GRAPH, _, SHARED = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
 
 
 def test_its_pipeline_file_is_without_mistakes(tmp_path: Path) -> None:
@@ -39,6 +39,14 @@ def test_its_graph_is_planned_as_shown(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["plan", str(path), "--policy", "nash"]) == 0
     [cost] = re.findall(r"against ([\d.]+) for `nash`", README)
     assert f"cost of a step  {cost}\n" in capsys.readouterr().out
+
+
+def test_its_pipelines_share_as_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(SHARED)
+    assert main(["simulate", str(path), "--duration", "60s", "--out", str(tmp_path / "run")]) == 0
+    [shown] = re.findall(r"on the twin:\n\n> (.*?)\n\n", README, re.DOTALL)
+    assert shown.replace("\n> ", " ") in capsys.readouterr().out
 
 
 def test_its_simulation_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

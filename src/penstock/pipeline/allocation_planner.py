@@ -70,8 +70,10 @@ def check_suits(draft: Draft, network: Network, part: Part) -> None:
         "shrink": limbs,
         "single-output": only_sink,
     }
+    if part.name not in checks:
+        return
     try:
-        checks.get(part.name, lambda _: None)(network)
+        checks[part.name](network)
     except SettingError as error:
         draft.note(("policy",), str(error))
 

@@ -14,7 +14,7 @@ from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend, Executor
 
 EVERYONE: Final = "everyone"
 """Whose executors they are."""
-PARTS: Final = 4
+PARTS: Final = 2
 """Parts of a batch for each core. A core changes hands only when a task ends, so tasks are short;
 and a module can use cores that others leave over."""
 
