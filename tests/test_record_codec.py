@@ -182,6 +182,7 @@ def test_a_line_has_the_shape_that_others_script_against() -> None:
             "power": None,
             "regions": {},
             "pool": None,
+            "queries": {},
         },
         "decided": {
             "configuration": {"degrees": {"count": 2}, "frequency": None, "nodes": {}},

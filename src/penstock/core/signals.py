@@ -166,6 +166,9 @@ class Observation:
     pool: int | None = None
     """Executors that run for all modules alike, where none has executors of its own; what modules
     want are then shares of them."""
+    queries: Mapping[str, ModuleReading] = field(default_factory=dict)
+    """By name, the streaming queries of an application that was attached to: they share its
+    executors, so that it is the one module, and they are told beside it."""
 
     @property
     def wanted(self) -> int | None:
