@@ -7,6 +7,7 @@
 | `threshold` | one executor more or fewer, by how busy each module is (e2df, Section 7.1) |
 | `rules` | one more above a limit of utilisation or latency, one fewer below (mpc, Section 5.4) |
 | `spl` | one more while rows pile up and that helps, by what earlier steps brought (mpc, Tab. 7) |
+| `latency` | the fewest executors with which the promised latency holds for the load foreseen |
 | `mpc` | what the load foreseen will need: replicas, clock and routing (mpc, Section 3) |
 | `fuzzy` | a pane stage and its window stage together, by rules of thumb (ppq, Section 4.2) |
 | `nash` | what each module would choose for itself beside the others (game, Alg. 1) |
@@ -28,6 +29,7 @@ from penstock.core.roles import Policy
 from penstock.policy.allocation.live import Allocate
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.game import Incentive, Nash, Social
+from penstock.policy.latency import LatencyPolicy
 from penstock.policy.learning import QLearning, Rl, WarmStart
 from penstock.policy.mpc import Mpc
 from penstock.policy.rules import Rules
@@ -42,6 +44,7 @@ POLICIES: Final[dict[str, type[Policy]]] = {
     "fifo": Fifo,
     "fuzzy": Fuzzy,
     "incentive": Incentive,
+    "latency": LatencyPolicy,
     "mpc": Mpc,
     "nash": Nash,
     "q-learning": QLearning,
@@ -61,6 +64,7 @@ __all__ = [
     "Fifo",
     "Fuzzy",
     "Incentive",
+    "LatencyPolicy",
     "Mpc",
     "Nash",
     "QLearning",
