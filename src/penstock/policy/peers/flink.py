@@ -1,6 +1,6 @@
 """Flink's autoscaler, rule by rule as its source has them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from penstock.core.graph import FlowGraph
@@ -185,15 +185,17 @@ class Flink:
     def _down(
         self, name: str, change: Change, why: str, delay: DelayedScaleDown, *, outside: bool
     ) -> _Proposal:
-        allowed = delay.recommend(change.at, change.after)
-        if allowed is None:
+        found = delay.recommend(change.at, change.after, outside)
+        if found is None:
             left = format_duration(delay.left(change.at))
             waits = f"{why}, for which {change.after} do, and may shrink in {left}"
             return _Proposal(held(name, change.before, waits))
+        allowed, outside = found
         if allowed > change.after:
             window = format_duration(self.scale_down_interval)
             why = f"{why}, for which {change.after} do and {allowed} were the most in {window}"
-        return _Proposal(moved(name, change.before, allowed, why), None, outside)
+        verdict = moved(name, change.before, allowed, why)
+        return _Proposal(verdict, replace(change, after=allowed), outside)
 
     def _factor(self, name: str, needed: float, true_rate: float) -> float:
         """What the executors are multiplied by, within its bounds."""
