@@ -127,8 +127,10 @@ def test_targets_and_backlogs_flow_downstream() -> None:
     # of 125 and 250 that can be taken in 110 and 225 are the least, so both are within the band
     assert decided.configuration.degrees == {"scan": 2, "match": 2}
     assert decided.why == (
-        "scan holds at 2, within 40 % to 100 % busy, though 3 would do; "
-        "match holds at 2, within 40 % to 100 % busy, though 3 would do"
+        "scan holds at 2, needs 153 rows/s and can take in 125, "
+        "within 40 % to 100 % busy, though 3 would do; "
+        "match holds at 2, needs 311 rows/s and can take in 250, "
+        "within 40 % to 100 % busy, though 3 would do"
     )
 
 
@@ -169,6 +171,7 @@ def test_a_scale_down_waits_and_goes_to_the_windows_highest() -> None:
     def see(at: float, utilisation: float) -> Decision:
         return policy(seen(at=at, step=5.0, counter=reading(100.0, utilisation, 10)))
 
+    assert counter(see(0.0, 0.2)) == 10  # nothing is known yet of what it gets through
     assert see(5.0, 0.2).why == (
         "counter holds at 10, needs 143 rows/s and can take in 500, "
         "for which 4 do, and may shrink in 20 s"

@@ -23,6 +23,8 @@ class _Proposal:
     verdict: Verdict
     change: Change | None = None
     outside: bool = False
+    why: str = ""
+    """What was needed and what there was, in words."""
 
 
 @dataclass
@@ -139,7 +141,7 @@ class Flink:
 
         verdicts = judged(seen, judge)
         if not any(proposal.outside for proposal in proposals.values()):
-            return decision(_stay(verdict, self._band()) for verdict in verdicts)
+            return decision(_stay(v, proposals.get(v.module), self._band()) for v in verdicts)
         for name, proposal in proposals.items():
             self._histories[name].pending = proposal.change
         return decision(verdicts)
@@ -180,7 +182,7 @@ class Flink:
         )
         if failed and self.effectiveness_detection:
             return _Proposal(held(name, change.before, f"{why}, but going {failed}"))
-        return _Proposal(moved(name, change.before, change.after, why), change, outside)
+        return _Proposal(moved(name, change.before, change.after, why), change, outside, why)
 
     def _down(
         self, name: str, change: Change, why: str, delay: DelayedScaleDown, *, outside: bool
@@ -195,7 +197,7 @@ class Flink:
             window = format_duration(self.scale_down_interval)
             why = f"{why}, for which {change.after} do and {allowed} were the most in {window}"
         verdict = moved(name, change.before, allowed, why)
-        return _Proposal(verdict, replace(change, after=allowed), outside)
+        return _Proposal(verdict, replace(change, after=allowed), outside, why)
 
     def _factor(self, name: str, needed: float, true_rate: float) -> float:
         """What the executors are multiplied by, within its bounds."""
@@ -244,13 +246,14 @@ _NOT_NEGATIVE = (
 )
 
 
-def _stay(verdict: Verdict, band: tuple[float, float]) -> Verdict:
+def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float]) -> Verdict:
     """The module as it is, where its change alone would not be worth a restart."""
-    if not verdict.changes or verdict.before is None or verdict.after is None:
+    if proposal is None or proposal.change is None or verdict.before is None:
         return verdict
-    low, high = band
-    why = f"within {percent(low)} to {percent(high)} busy, though {verdict.after} would do"
-    return held(verdict.module, verdict.before, why)
+    inside = (
+        f"within {percent(band[0])} to {percent(band[1])} busy, though {verdict.after} would do"
+    )
+    return held(verdict.module, verdict.before, f"{proposal.why}, {inside}")
 
 
 def _rate(rate: float) -> str:
