@@ -1,6 +1,7 @@
 """Flink's autoscaler, by hand from the formulas of its source."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from penstock.policy import Flink
 from penstock.policy.peers.flink_history import Change, History, scalability
 from penstock.testing import seen
 
-QUICK = {
+QUICK: dict[str, Any] = {
     "metrics_window": 10.0,
     "stabilization_interval": 0.0,
     "scale_down_interval": 0.0,
@@ -25,7 +26,7 @@ def counter(decided: Decision) -> int:
 
 def reading(
     rate: float, utilisation: float, running: int, backlog: float = 0.0
-) -> Mapping[str, float]:
+) -> Mapping[str, Any]:
     """Of a module that keeps up, where nothing else is said."""
     return {
         "arrival_rate": rate,
@@ -36,7 +37,7 @@ def reading(
     }
 
 
-def steady(policy: Flink, given: Mapping[str, float], start: float = 0.0) -> Decision:
+def steady(policy: Flink, given: Mapping[str, Any], start: float = 0.0) -> Decision:
     """The decision after 10 s of the same readings."""
     policy(seen(at=start + 5.0, step=5.0, counter=given))
     return policy(seen(at=start + 10.0, step=5.0, counter=given))
@@ -76,7 +77,7 @@ def steady(policy: Flink, given: Mapping[str, float], start: float = 0.0) -> Dec
     ],
 )
 def test_the_target_is_flinks(
-    given: Mapping[str, float], settings: Mapping[str, float], degree: int
+    given: Mapping[str, Any], settings: Mapping[str, Any], degree: int
 ) -> None:
     assert counter(steady(Flink(**{**QUICK, **settings}), given)) == degree
 
@@ -112,7 +113,7 @@ GRAPH = FlowGraph(
 )
 
 
-def both(policy: Flink, scan: Mapping[str, float], match: Mapping[str, float]) -> Decision:
+def both(policy: Flink, scan: Mapping[str, Any], match: Mapping[str, Any]) -> Decision:
     policy(seen(at=5.0, step=5.0, scan=scan, match=match))
     return policy(seen(at=10.0, step=5.0, scan=scan, match=match))
 

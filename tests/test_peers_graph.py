@@ -137,6 +137,12 @@ def test_ds2_holds_where_the_source_is_unknown_and_looks_again_at_once() -> None
     )
 
 
+def test_ds2_holds_where_rates_are_too_small_to_divide_by() -> None:
+    hardly = {"arrival_rate": 1.0, "processed_rate": 5e-324, "utilisation": 1.0, "running": 2}
+    told = Ds2()(seen(counter=hardly))
+    assert told.why == "counter holds at 2, time that a row takes is unknown"
+
+
 # Dhalion
 
 

@@ -1,5 +1,7 @@
 """Kubernetes' autoscaler and KEDA's Kafka scaler, by hand from their published formulas."""
 
+from typing import Any
+
 import pytest
 
 from penstock.core.errors import SettingError
@@ -80,7 +82,7 @@ def test_hpa_shrinks_at_once_without_a_window() -> None:
 
 
 def test_hpa_grows_by_four_or_doubles_in_a_period() -> None:
-    fast = {"target": 0.1, "sync_period": 0.0}
+    fast: dict[str, Any] = {"target": 0.1, "sync_period": 0.0}
     assert hpa(Hpa(**fast), 0.0, 1.0, 1) == 5  # wants 10, may have 1 + 4
     assert hpa(Hpa(**fast), 0.0, 1.0, 6) == 12  # wants 60, may double
     policy = Hpa(**fast)

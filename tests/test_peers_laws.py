@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.cli.main import main
@@ -33,7 +33,9 @@ QUICK = {
 }
 """So that there is something to see in a few steps."""
 
-numbers = st.none() | st.floats(0.0, 1e9) | st.sampled_from([0.0, float("nan"), float("inf")])
+numbers = (
+    st.none() | st.floats(0.0, 1e9) | st.sampled_from([0.0, 5e-324, float("nan"), float("inf")])
+)
 counts = st.none() | st.integers(0, 30)
 readings = st.builds(
     ModuleReading,
@@ -49,7 +51,7 @@ readings = st.builds(
 
 
 @pytest.mark.parametrize("kind", PEERS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(script=st.lists(st.tuples(readings, readings), min_size=1, max_size=8))
 def test_degrees_are_at_least_one_and_no_change_goes_untold(
     kind: str, script: list[tuple[ModuleReading, ModuleReading]]

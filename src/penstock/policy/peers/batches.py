@@ -44,9 +44,10 @@ def ratio_of(reading: ModuleReading, interval: float) -> Ratio | None:
     >>> ratio_of(ModuleReading(utilisation=0.5), 2.0)
     """
     if interval > 0:
-        took = known(reading.batch_duration)
+        lasted = known(reading.batch_duration)
+        share = None if lasted is None else known(lasted / interval)
         of = f"of the interval of {format_duration(interval)}"
-        return None if took is None else Ratio(took / interval, of)
+        return None if share is None else Ratio(share, of)
     busy = known(reading.utilisation)
     return None if busy is None else Ratio(busy, "busy, for want of an interval")
 

@@ -1,7 +1,7 @@
 """DS2: what the sources bring, followed through the graph, by what an executor truly can do."""
 
 from dataclasses import dataclass, field
-from math import isnan
+from math import isfinite
 
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
@@ -83,7 +83,7 @@ class Ds2:
     def _judge(
         self, name: str, reading: ModuleReading, degree: int, rate: float, lacks: list[str]
     ) -> Verdict:
-        if isnan(rate):
+        if not isfinite(rate):
             lacks.append(name)
             return held(name, degree, "rows that come to its source are unknown")
         if rate > 0 and _time(reading) is None:
@@ -108,4 +108,4 @@ def _time(reading: ModuleReading) -> float | None:
         return time
     if not rate or not busy or not reading.running:
         return None
-    return busy * reading.running / rate
+    return known(busy * reading.running / rate)

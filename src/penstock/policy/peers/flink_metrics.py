@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf, isfinite
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import ModuleReading, Observation
@@ -92,11 +92,11 @@ class Metrics:
     def _one(
         self, name: str, reading: ModuleReading, rate: float, behind: float
     ) -> Evaluated | str:
-        if isnan(rate):
+        if not isfinite(rate):
             return "rows that come to its source are unknown"
         if known(reading.utilisation) is None:
             return "utilisation unknown"
-        if isnan(behind):
+        if not isfinite(behind):
             return "its backlog, or that of a module before it, is unknown"
         if name not in self._flow.through:
             return "rows that it gets through are unknown"
