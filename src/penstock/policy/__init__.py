@@ -16,6 +16,7 @@
 | `rl` | what costs each module least by what it has learned (e2df, Section 7.2) |
 | `q-learning` | the same, learned without a model: a baseline (e2df, Section 6.2.1) |
 | `warm-start` | as `threshold` until what `rl` learns has settled (e2df, Section 8.4) |
+| `hpa`, `keda-lag`, `dstream`, `amadeus`, `ds2`, `flink`, `dhalion` | as peers do (`peers`) |
 | `fair` | nothing: Spark's own scheduler gives every pipeline the same share of the executors |
 | `fifo` | nothing: Spark's own scheduler gives them to whoever comes first |
 
@@ -32,6 +33,7 @@ from penstock.policy.game import Incentive, Nash, Social
 from penstock.policy.latency import LatencyPolicy
 from penstock.policy.learning import QLearning, Rl, WarmStart
 from penstock.policy.mpc import Mpc
+from penstock.policy.peers import Amadeus, Dhalion, Ds2, DStream, Flink, Hpa, KedaLag
 from penstock.policy.rules import Rules
 from penstock.policy.scheduled import Fair, Fifo
 from penstock.policy.spl import Spl
@@ -40,10 +42,17 @@ from penstock.policy.threshold import Threshold
 
 POLICIES: Final[dict[str, type[Policy]]] = {
     "allocation": Allocate,
+    "amadeus": Amadeus,
+    "dhalion": Dhalion,
+    "ds2": Ds2,
+    "dstream": DStream,
     "fair": Fair,
     "fifo": Fifo,
+    "flink": Flink,
     "fuzzy": Fuzzy,
+    "hpa": Hpa,
     "incentive": Incentive,
+    "keda-lag": KedaLag,
     "latency": LatencyPolicy,
     "mpc": Mpc,
     "nash": Nash,
@@ -60,10 +69,17 @@ POLICIES: Final[dict[str, type[Policy]]] = {
 __all__ = [
     "POLICIES",
     "Allocate",
+    "Amadeus",
+    "DStream",
+    "Dhalion",
+    "Ds2",
     "Fair",
     "Fifo",
+    "Flink",
     "Fuzzy",
+    "Hpa",
     "Incentive",
+    "KedaLag",
     "LatencyPolicy",
     "Mpc",
     "Nash",
