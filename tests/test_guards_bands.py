@@ -1,6 +1,7 @@
 """Dead band, step factors, delayed scale-down and pause: what they let through, and what not."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -131,7 +132,7 @@ def test_scale_down_never_goes_below_the_most_of_its_window(
     asked: list[int], start: int, interval: float
 ) -> None:
     found = followed(DelayedScaleDown(Wish(asked), interval=interval), start, len(asked))
-    for turn, (before, after) in enumerate(zip(found, found[1:], strict=False)):
+    for turn, (before, after) in enumerate(pairwise(found)):
         recent = [w for t, w in enumerate(asked[: turn + 1]) if turn - t < interval - 1e-6]
         assert after >= min(before, max([*recent, asked[turn]]))
         assert after == asked[turn] or asked[turn] < after <= before

@@ -46,14 +46,17 @@ def test_catch_up_asks_for_the_target_rate_and_not_an_executor_more(
     found = counter(guard(seen(counter=reading)))
     target = waits / 300.0 + arrives * rescale / 300.0 + arrives / 0.8
     fewest = 2 if waits > 0 else 1  # while rows wait it does not shrink
-    assert found == max(ceil(target * service - 1e-9), fewest)
+    if waits > 0 or rescale > 0:
+        assert found == max(ceil(target * service - 1e-9), fewest)
+    else:
+        assert found == 1
 
 
 def test_catch_up_says_what_waits_and_what_comes_meanwhile() -> None:
     guard = CatchUp(Wish([4]), rescale_time=20.0)
     assert guard(seen(counter={**late, "backlog": 60_000.0})).why == (
-        "wishes for 4; counter raised to 5 to work off in 10 min the 60,000 rows that wait "
-        "and the 6,000 rows that come in the 20 s of a rescale"
+        "wishes for 4; counter raised to 5 for 300 rows/s at 90 % busy and, in 10 min, "
+        "60,000 rows that wait and 6,000 rows that come in the 20 s of a rescale"
     )
 
 
@@ -63,9 +66,17 @@ def test_catch_up_reckons_with_the_time_of_a_change_that_the_policy_makes() -> N
     assert counter(CatchUp(Wish([3]), rescale_time=0.0)(seen(counter=reading))) == 3
     decided = CatchUp(Wish([3]), rescale_time=60.0)(seen(counter=reading))
     assert decided.why == (
-        "wishes for 3; counter stays at 4 to work off in 10 min the 16,140 rows that come "
-        "in the 1 min of a rescale"
+        "wishes for 3; counter stays at 4 for 269 rows/s at 90 % busy and, in 10 min, "
+        "16,140 rows that come in the 1 min of a rescale"
     )
+
+
+def test_catch_up_leaves_the_rows_that_come_to_the_policy_where_there_is_nothing_to_catch_up_on() -> (
+    None
+):
+    reading = {**late, "arrival_rate": 380.0, "backlog": 0.0}
+    assert counter(CatchUp(Wish([3]), rescale_time=0.0)(seen(counter=reading))) == 3
+    assert counter(CatchUp(Wish([4]))(seen(counter=reading))) == 4
 
 
 def test_catch_up_does_not_shrink_while_rows_wait() -> None:

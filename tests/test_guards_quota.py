@@ -68,13 +68,12 @@ def test_quota_counts_modules_that_nobody_decided_for() -> None:
 
 def test_quota_names_the_limit_that_was_reached_first() -> None:
     here = seen(counter={"running": 2})
-    both = {"cores": 16.0, "memory": 8 * GIB, "executor_cores": 2}
-    assert Quota(Wish([9]), **both, executor_memory=GIB / 2)(here).why == (
-        "wishes for 9; counter limited to 8 by the quota of 16 cores"
-    )
-    assert Quota(Wish([9]), **both, executor_memory=2 * GIB)(here).why == (
-        "wishes for 9; counter limited to 4 by the quota of 8 GiB of memory"
-    )
+    limits = {GIB / 2: "8 by the quota of 16 cores", 2 * GIB: "4 by the quota of 8 GiB of memory"}
+    for memory, told in limits.items():
+        guard = Quota(
+            Wish([9]), cores=16.0, memory=8 * GIB, executor_cores=2, executor_memory=memory
+        )
+        assert guard(here).why == f"wishes for 9; counter limited to {told}"
     assert Quota(Wish([9]))(here).why == "wishes for 9"
 
 
@@ -88,7 +87,7 @@ def test_quota_is_written_as_spark_writes_memory() -> None:
     ("written", "told"),
     [
         ({"memory": "64"}, "memory of guard quota: a size needs a unit, got 64; write 64m or 64g"),
-        ({"memory": "much"}, "memory of guard quota: a size needs a unit, such as 512m or 8g, got 'much'"),
+        ({"memory": "much"}, "a size needs a unit, such as 512m or 8g, got 'much'"),
         ({"cores": 0.5}, "cores of guard quota must be at least the 1 of one executor, got 0.5"),
         ({"cores": 3, "executor_cores": 4}, "must be at least the 4 of one executor, got 3"),
         ({"executor_cores": 0}, "executor_cores of guard quota must be above 0, got 0"),
