@@ -71,9 +71,7 @@ def test_catch_up_reckons_with_the_time_of_a_change_that_the_policy_makes() -> N
     )
 
 
-def test_catch_up_leaves_the_rows_that_come_to_the_policy_where_there_is_nothing_to_catch_up_on() -> (
-    None
-):
+def test_where_there_is_nothing_to_catch_up_on_utilisation_is_left_to_the_policy() -> None:
     reading = {**late, "arrival_rate": 380.0, "backlog": 0.0}
     assert counter(CatchUp(Wish([3]), rescale_time=0.0)(seen(counter=reading))) == 3
     assert counter(CatchUp(Wish([4]))(seen(counter=reading))) == 4
