@@ -13,7 +13,7 @@ from penstock.policy.latency.stage import Stage
 
 _MOST_AHEAD: Final = 60
 """Steps ahead that are foreseen at the most."""
-_MOST_MARGIN: Final = 0.25
+_MOST_MARGIN: Final = 0.1
 """Share of the foreseen rate that is added for doubt at the most."""
 _ALL_BUSY: Final = 0.98
 """What executors of a module reach at best, when rows that wait are to be worked off."""
@@ -35,7 +35,7 @@ class Estimate:
     forecaster: Forecaster
     smoothing: float = 0.3
     """Weight of the newest measurement."""
-    margin: bool = True
+    margin: bool = False
     """Whether a forecast that was off lately is raised by as much."""
     start_up: float = field(default=0.0, init=False)
     """Seconds until an executor that is asked for takes tasks: as declared, until it is known."""

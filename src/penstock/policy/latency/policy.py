@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
+from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
@@ -18,17 +19,19 @@ from penstock.policy.mpc.policy import build_forecaster
 from penstock.policy.mpc.sentence import foreseen
 from penstock.policy.rescale_time import RescaleTimes
 
+_KEPT: Final = 3.0
+"""Starts of an executor for which it is kept: what cost least for what it saved in tournaments."""
+
 
 @dataclass
 class LatencyPolicy:
     """The fewest executors with which rows are through in time, at the load that is foreseen.
 
-    Rates are foreseen until executors that are asked for now would run, and raised by as much as
-    forecasts were off lately. Of every number of executors it is told how long rows would take
-    through each module, and the fewest are taken with which 95 % of them keep the promise on their
-    whole way. Rows that wait count where they would be late. Executors are given back once nobody
-    has needed them for as long as others would take to come. What a row takes, what a batch takes
-    beyond its rows and how long executors take to come are learned.
+    Rates are foreseen until executors that are asked for now would run. Of every number of
+    executors it is told how long rows would take through each module, and the fewest are taken with
+    which 95 % of them keep the promise on their whole way. Rows that wait count where they would be
+    late. Executors are given back once nobody has needed them for a while. What a row takes, what a
+    batch takes beyond its rows and how long executors take to come are learned.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -41,19 +44,19 @@ class LatencyPolicy:
     graph: FlowGraph
     slo: float | None = None
     """Seconds that 95 % of the rows may take; from the file where it promises any."""
-    safety: float = 0.6
+    safety: float = 0.8
     """Share of the promise that is planned for; what is left is for what was not foreseen."""
     max_utilisation: float = 0.95
     """Busy share that no module is planned above; 0.75 where nothing was promised."""
     forecaster: str | Mapping[str, object] = "holt"
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
-    margin: bool = True
-    """Whether rates are raised by as much as forecasts were off lately."""
+    margin: bool = False
+    """Whether rates are raised by as much as forecasts were off lately, a tenth at the most."""
     catch_up: float | None = seconds(None)
     """Time in which late rows are to be worked off; twice the start of an executor unless given."""
     keep: float | None = seconds(None)
-    """Time for which executors are kept after they were needed; as long as their start takes
-    unless given, because then keeping one costs no more than starting another."""
+    """Time for which executors are kept after they were needed; three times as long as their start
+    takes unless given, so that bursts that follow each other find them."""
     smoothing: float = 0.3
     """Weight of the newest measurement of what is learned."""
     _modules: dict[str, Estimate] = field(init=False, repr=False, compare=False)
@@ -130,7 +133,7 @@ class LatencyPolicy:
 
     def _kept(self, name: str, needed: int, at: float, now: int | None) -> int:
         """What was needed at most for as long as executors are kept."""
-        keep = self._modules[name].start_up if self.keep is None else self.keep
+        keep = _KEPT * self._modules[name].start_up if self.keep is None else self.keep
         recent = [(t, n) for t, n in self._needed.get(name, []) if t > at - keep - 1e-9]
         self._needed[name] = [*recent, (at, needed)]
         most = max(n for _, n in self._needed[name])
