@@ -1,0 +1,110 @@
+"""Which policy to choose, and why, in words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.experiment.compare.entrants import CLAIRVOYANT, STATIC_PEAK
+from penstock.experiment.compare.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """The choice and its reasons."""
+
+    choose: str | None
+    """None where no policy played to the end."""
+    why: tuple[str, ...]
+    """Sentences."""
+    saves: float | None
+    """Share of the core-seconds of `static-peak` that it saves; negative where it costs more."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"choose": self.choose, "why": list(self.why), "saves": self.saves}
+
+
+def advise(played: Outcome) -> Advice:
+    """The cheapest of those with the fewest violations, over all loads together."""
+    known = {n: s.mean for n in played.eligible if (s := played.score(n, "violations"))}
+    if not known:
+        return Advice(choose=None, why=("No policy could be measured.",), saves=None)
+    least = min(known.values())
+    safe = [name for name, broken in known.items() if broken <= least + 1e-9]
+    chosen = min(safe, key=lambda name: _cores(played, name))
+    saves = 1 - _cores(played, chosen) / _cores(played, STATIC_PEAK)
+    more = (*_ties(played, chosen), *_beside(played, chosen))
+    return Advice(
+        choose=chosen,
+        why=(
+            _reason(played, chosen, least, safe),
+            *_ties(played, chosen),
+            *_beside(played, chosen),
+        ),
+        saves=saves,
+    )
+
+
+def _cores(played: Outcome, name: str) -> float:
+    found = played.score(name, "core_seconds")
+    return found.mean if found else float("inf")
+
+
+def _reason(played: Outcome, chosen: str, least: float, safe: list[str]) -> str:
+    broken = "no violations" if least == 0 else f"the fewest violations ({100 * least:.2g} %)"
+    alone = f"alone has {broken}"
+    among = f"is the cheapest of the {len(safe)} with {broken}"
+    why = alone if len(safe) == 1 else among
+    return f"Choose {chosen}: it {why}, for {_cores(played, chosen):,.0f} core-seconds a run."
+
+
+def _ties(played: Outcome, chosen: str) -> list[str]:
+    """Others that chance may have put behind the choice."""
+    others = [name for name in played.eligible if name != chosen]
+    equal = [
+        name
+        for name in others
+        if played.same(name, chosen, "violations") and played.same(name, chosen, "core_seconds")
+    ]
+    cheaper = [
+        name
+        for name in others
+        if name not in equal
+        and played.same(name, chosen, "violations")
+        and _cores(played, name) < _cores(played, chosen)
+    ]
+    seeds = f"{len(played.seeds)} seed{'s' * (len(played.seeds) != 1)}"
+    told = [f"{_and(equal)} cannot be told apart from it with {seeds}."] if equal else []
+    if cheaper:
+        told.append(
+            f"{_and(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
+            "explain the violations that it has more; more seeds would tell."
+        )
+    return told
+
+
+def _beside(played: Outcome, chosen: str) -> list[str]:
+    """What it saves, and what there is left to save."""
+    told = []
+    mine, peak, best = (_cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
+    if chosen != STATIC_PEAK:
+        told.append(_against_peak(played, chosen, mine / peak - 1))
+    told.append(
+        f"The clairvoyant, which no policy can be, needs {best:,.0f}: "
+        f"{100 * (1 - best / mine):.0f} % less."
+    )
+    return told
+
+
+def _against_peak(played: Outcome, chosen: str, change: float) -> str:
+    costs = [played.score(name, "money") for name in (chosen, STATIC_PEAK)]
+    paid = " and ".join(f"{cost.mean:.3g}" for cost in costs if cost)
+    less = "saves" if change <= 0 else "costs"
+    more = "" if change <= 0 else " more"
+    return (
+        f"Against static-peak it {less} {100 * abs(change):.0f} % of the core-seconds{more}; they "
+        f"cost {paid} a run at {played.prices.executor_hour:g} an executor-hour."
+    )
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
