@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.experiment.compare.entrants import CLAIRVOYANT, STATIC_PEAK
+from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, STATIC_MEAN, STATIC_PEAK
 from penstock.experiment.compare.outcome import Outcome
 
 
@@ -24,8 +24,12 @@ class Advice:
 
 
 def advise(played: Outcome) -> Advice:
-    """The cheapest of those with the fewest violations, over all loads together."""
-    known = {n: s.mean for n in played.eligible if (s := played.score(n, "violations"))}
+    """The cheapest of those with the fewest violations, over all loads together.
+
+    Static ones are not chosen, because their degrees were found with the load known; where one
+    would have cost less with no more violations, that is told.
+    """
+    known = {n: s.mean for n in _policies(played) if (s := played.score(n, "violations"))}
     if not known:
         return Advice(choose=None, why=("No policy could be measured.",), saves=None)
     least = min(known.values())
@@ -35,18 +39,23 @@ def advise(played: Outcome) -> Advice:
     more = (*_ties(played, chosen), *_beside(played, chosen))
     return Advice(
         choose=chosen,
-        why=(
-            _reason(played, chosen, least, safe),
-            *_ties(played, chosen),
-            *_beside(played, chosen),
-        ),
+        why=(_reason(played, chosen, least, safe), *more),
         saves=saves,
     )
+
+
+def _policies(played: Outcome) -> list[str]:
+    return [name for name in played.eligible if name not in REFERENCES]
 
 
 def _cores(played: Outcome, name: str) -> float:
     found = played.score(name, "core_seconds")
     return found.mean if found else float("inf")
+
+
+def _broken(played: Outcome, name: str) -> float:
+    found = played.score(name, "violations")
+    return found.mean if found else 1.0
 
 
 def _reason(played: Outcome, chosen: str, least: float, safe: list[str]) -> str:
@@ -59,7 +68,7 @@ def _reason(played: Outcome, chosen: str, least: float, safe: list[str]) -> str:
 
 def _ties(played: Outcome, chosen: str) -> list[str]:
     """Others that chance may have put behind the choice."""
-    others = [name for name in played.eligible if name != chosen]
+    others = [name for name in _policies(played) if name != chosen]
     equal = [
         name
         for name in others
@@ -84,13 +93,18 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
 
 def _beside(played: Outcome, chosen: str) -> list[str]:
     """What it saves, and what there is left to save."""
-    told = []
+    told: list[str] = []
     mine, peak, best = (_cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
-    if chosen != STATIC_PEAK:
-        told.append(_against_peak(played, chosen, mine / peak - 1))
+    told.append(_against_peak(played, chosen, mine / peak - 1))
+    for name in (STATIC_PEAK, STATIC_MEAN):
+        if _cores(played, name) < mine and _broken(played, name) <= _broken(played, chosen):
+            told.append(
+                f"{name} would have done with {_cores(played, name):,.0f} and no more violations, "
+                "by degrees that were chosen with the load known."
+            )
     told.append(
         f"The clairvoyant, which no policy can be, needs {best:,.0f}: "
-        f"{100 * (1 - best / mine):.0f} % less."
+        f"{100 * (1 - best / mine):.0f} % less than {chosen}."
     )
     return told
 

@@ -1,4 +1,4 @@
-"""Rounds on Spark: each run is recorded as `penstock run` does it, and scored from its recording."""
+"""Rounds on Spark: each run is recorded as `penstock run` does it, and scored from that."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -9,6 +9,7 @@ from penstock.core.loop import control
 from penstock.core.roles import Policy
 from penstock.core.signals import Tick
 from penstock.experiment.compare.round import Perform
+from penstock.pipeline.interference import beside
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import RunFolder, RunSettings, load, summarise
 
@@ -46,13 +47,14 @@ def _record(file: PipelineFile, policy: Policy, path: Path, settings: RunSetting
 
     ticks: list[Tick] = []
     with RunFolder.create(path, settings) as folder:
-        with open_spark(
+        opened = open_spark(
             file,
             master=None,
             folder=folder.path,
             duration=file.duration,
             on_progress=folder.write_progress,
-        ) as plant:
+        )
+        with beside(opened, file.interference, lasts=file.duration) as plant:
             for tick in control(plant, policy):
                 folder.write(tick)
                 ticks.append(tick)
