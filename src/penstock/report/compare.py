@@ -102,9 +102,7 @@ def _timelines(played: Outcome, one: Played) -> list[Chart]:
             y="executors",
             lines=(
                 demand,
-                Line(
-                    name="running" if name != CLAIRVOYANT else "planned", x=line.at, y=line.running
-                ),
+                Line(name="running", x=line.at, y=line.running),
             ),
             stepped=True,
         )

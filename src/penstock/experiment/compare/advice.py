@@ -93,20 +93,25 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
 
 def _beside(played: Outcome, chosen: str) -> list[str]:
     """What it saves, and what there is left to save."""
-    told: list[str] = []
     mine, peak, best = (_cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
-    told.append(_against_peak(played, chosen, mine / peak - 1))
-    for name in (STATIC_PEAK, STATIC_MEAN):
-        if _cores(played, name) < mine and _broken(played, name) <= _broken(played, chosen):
-            told.append(
-                f"{name} would have done with {_cores(played, name):,.0f} and no more violations, "
-                "by degrees that were chosen with the load known."
-            )
-    told.append(
+    return [
+        _against_peak(played, chosen, mine / peak - 1),
+        *(_static(played, n) for n in (STATIC_PEAK, STATIC_MEAN) if _beats(played, n, chosen)),
         f"The clairvoyant, which no policy can be, needs {best:,.0f}: "
-        f"{100 * (1 - best / mine):.0f} % less than {chosen}."
+        f"{100 * (1 - best / mine):.0f} % less than {chosen}.",
+    ]
+
+
+def _beats(played: Outcome, name: str, chosen: str) -> bool:
+    cheaper = _cores(played, name) < _cores(played, chosen)
+    return cheaper and _broken(played, name) <= _broken(played, chosen)
+
+
+def _static(played: Outcome, name: str) -> str:
+    return (
+        f"{name} would have done with {_cores(played, name):,.0f} and no more violations, by "
+        "degrees that were chosen with the load known."
     )
-    return told
 
 
 def _against_peak(played: Outcome, chosen: str, change: float) -> str:
