@@ -1,6 +1,6 @@
 """Whether one policy beats another: less of one evil by a margin, and no more of the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from penstock.experiment.compare.outcome import Outcome, holds_zero
@@ -44,6 +44,12 @@ class Pair:
     difference: Interval
 
     @property
+    def turned(self) -> "Pair":
+        """The same as they see it."""
+        back = replace(self.difference, mean=-self.difference.mean)
+        return Pair(ours=self.theirs, theirs=self.ours, difference=back)
+
+    @property
     def same(self) -> bool:
         """Whether chance alone may explain the difference."""
         return holds_zero(self.difference)
@@ -63,7 +69,8 @@ def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) 
 
     Ours wins with no more violations and at least 15 % fewer core-seconds, or with no more
     core-seconds and at least 30 % fewer violations. It ties where the intervals of both paired
-    differences hold zero. It loses otherwise: also where it is better by less than that.
+    differences hold zero. It loses otherwise: also where it is better by less than that, or where
+    neither beats the other by that rule, which the reason then says.
     """
 
     def told(verdict: str, why: str) -> Verdict:
@@ -76,7 +83,9 @@ def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) 
     cores = pair(played, ours, theirs, "core_seconds", load)
     if broken is None or cores is None:
         return told(TIES, "nothing could be measured of one of them")
-    return told(_judge(broken, cores), _words(broken, cores))
+    verdict = _judge(broken, cores)
+    even = verdict == LOSES and _judge(broken.turned, cores.turned) != WINS
+    return told(verdict, _words(broken, cores) + "; neither beats the other" * even)
 
 
 def pair(played: Outcome, ours: str, theirs: str, measure: str, load: str | None) -> Pair | None:

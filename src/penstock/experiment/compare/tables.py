@@ -82,4 +82,5 @@ def cell(found: Interval | None, unit: str) -> str:
 
 
 def _short(value: float) -> str:
+    value = round(value, 9)  # what only rounding has left
     return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
