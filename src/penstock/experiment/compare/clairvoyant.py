@@ -4,7 +4,7 @@ How it is found, for one load and one seed:
 
 1. For a utilisation `u` and a window `w`, each module's plan for a step is the largest degree that
    its rate needs, at `u` busy, in any step until the executors that the next step could ask for are
-   there: `[t, t + step + start_up]`. The rate of a step is its mean with the steps of `w` before
+   there: `[t, t + step + start_up)`. The rate of a step is its mean with the steps of `w` before
    it, because rows may wait as long as was promised.
 2. For each window the highest `u` of a grid is sought, on the twin itself, whose plan breaks no
    promise; the cheapest of these plans is kept. Where there is none, the one that breaks least is.
@@ -134,9 +134,9 @@ def better(found: Found, others: Iterable[tuple[str, Schedule]], trial: Trial) -
 
 
 def _ahead(needed: Column, steps: int) -> Column:
-    """The most that is needed in each step or one of the next."""
-    padded = np.concatenate([needed, np.full(steps, needed[-1:])])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, steps + 1)
+    """The most that is needed in each step or one of the next, so many in all."""
+    padded = np.concatenate([needed, np.repeat(needed[-1:], steps)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, steps)
     most: Column = windows[: len(needed)].max(axis=1)
     return most
 
