@@ -45,7 +45,8 @@ def compare_page(
 def _verdict(verdict: Verdict) -> str:
     where = verdict.load or "all workloads"
     text = f"{verdict.ours} {verdict.verdict} against {verdict.theirs} on {where}."
-    return f"<li{_MARKS[verdict.verdict]}>{escape(text)} <small>{escape(verdict.why)}</small></li>"
+    mark = _MARKS["ties" if verdict.even else verdict.verdict]
+    return f"<li{mark}>{escape(text)} <small>{escape(verdict.why)}</small></li>"
 
 
 def _first(played: Outcome) -> list[Played]:

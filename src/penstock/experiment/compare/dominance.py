@@ -23,6 +23,8 @@ class Verdict:
     verdict: str
     """`wins`, `ties` or `loses`."""
     why: str
+    even: bool = False
+    """Whether it loses only in that it does not win: theirs would not win against ours either."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -31,6 +33,7 @@ class Verdict:
             "theirs": self.theirs,
             "workload": self.load,
             "verdict": self.verdict,
+            "even": self.even,
             "why": self.why,
         }
 
@@ -73,8 +76,8 @@ def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) 
     neither beats the other by that rule, which the reason then says.
     """
 
-    def told(verdict: str, why: str) -> Verdict:
-        return Verdict(ours=ours, theirs=theirs, load=load, verdict=verdict, why=why)
+    def told(verdict: str, why: str, *, even: bool = False) -> Verdict:
+        return Verdict(ours=ours, theirs=theirs, load=load, verdict=verdict, why=why, even=even)
 
     for name, otherwise in ((ours, LOSES), (theirs, WINS)):
         if (error := played.error(name, load)) is not None:
@@ -85,7 +88,8 @@ def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) 
         return told(TIES, "nothing could be measured of one of them")
     verdict = _judge(broken, cores)
     even = verdict == LOSES and _judge(broken.turned, cores.turned) != WINS
-    return told(verdict, _words(broken, cores) + "; neither beats the other" * even)
+    why = _words(broken, cores) + "; neither beats the other" * even
+    return told(verdict, why, even=even)
 
 
 def pair(played: Outcome, ours: str, theirs: str, measure: str, load: str | None) -> Pair | None:
