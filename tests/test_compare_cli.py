@@ -1,6 +1,8 @@
 """`penstock compare` from its words to its page."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -94,6 +96,8 @@ class TestJson:
         (["--workload", "constnt:3/s"], "there is no workload 'constnt'"),
         (["--on", "moon"], "--on must be twin or spark, got 'moon'"),
         (["--guards", "few"], "guards must be one of own, all, none, got 'few'"),
+        (["--seed", "-1"], "seed of the pipeline must be 0 or more, got -1"),
+        (["--duration", "1s"], "duration of the pipeline is 1 s, shorter than its step of 2 s"),
         (["--jobs", "0"], "jobs must be 1 or more, got 0"),
         (["--from", "runs/demo"], "give a pipeline, such as wordcount, or --from RUN"),
     ],
@@ -119,8 +123,6 @@ def test_a_folder_with_something_else_in_it_is_refused(
 def test_a_recording_is_fitted_and_its_load_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
     from penstock.pipeline.file import load
 
     asked: list[Run] = []
@@ -140,6 +142,18 @@ def test_a_recording_is_fitted_and_its_load_played(
     assert asked[0].path == recorded
     told = json.loads((tmp_path / "c" / "compare.json").read_text())
     assert (told["duration"], told["workloads"][0]["workload"]) == (16.0, "constant:150/s")
+
+
+def test_nothing_of_spark_is_needed(tmp_path: Path) -> None:
+    words = ["compare", "wordcount", "--policies", "static", *FAST, "--out", str(tmp_path / "c")]
+    code = f"import sys; from penstock.cli import main; main({words!r}); "
+    code += "sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_the_first_seed_can_be_chosen(tmp_path: Path) -> None:
+    assert compare(tmp_path / "c", "--policies", "static", "--seed", "0") == 0
+    assert json.loads((tmp_path / "c" / "compare.json").read_text())["seeds"] == [0, 1]
 
 
 @pytest.mark.spark

@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seeds", metavar="N", type=int, help="how many (twin 5, spark 1)")
     parser.add_argument("--duration", metavar="D", type=something, help="of a run, such as 10m")
     parser.add_argument("--step", metavar="D", type=something, help="time between two decisions")
-    parser.add_argument("--seed", metavar="N", type=something, help="the first seed")
+    parser.add_argument("--seed", metavar="N", type=int, help="the first seed")
     parser.add_argument("--price", metavar="X", type=float, help="of an executor-hour (0.05)")
     parser.add_argument(
         "--billing", metavar="D", type=something, help="time that is billed in full once begun (1s)"
@@ -142,16 +142,22 @@ def _changed(file: "PipelineFile", args: Namespace) -> "PipelineFile":
     """The fitted pipeline, for as long and from the seed that was asked for."""
     from dataclasses import replace
 
-    from penstock.core.units import parse_duration
+    from penstock.core.units import format_duration, parse_duration
 
     lasts = parse_duration(args.duration) if args.duration else file.duration
-    seed = int(args.seed) if args.seed else file.seed
+    seed = file.seed if args.seed is None else args.seed
+    if seed < 0:
+        raise SettingError(f"seed must be 0 or more, got {seed}")
+    if lasts < file.step:
+        raise SettingError(
+            f"--duration {args.duration} is shorter than a step of {format_duration(file.step)}"
+        )
     return replace(file, duration=lasts, seed=seed)
 
 
 def _overrides(args: Namespace) -> list[str]:
     given = {name: getattr(args, name) for name in ("duration", "step", "seed")}
-    return [*(f"{key}={value}" for key, value in given.items() if value), *args.set]
+    return [*(f"{k}={value}" for k, value in given.items() if value is not None), *args.set]
 
 
 def _loads(args: Namespace) -> "list[Load] | None":
