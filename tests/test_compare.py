@@ -261,6 +261,24 @@ class TestClairvoyant:
             assert paid is not None
             assert theirs > 0 or (cost is not None and cost <= paid)
 
+    @pytest.mark.parametrize(
+        "load",
+        [
+            "daily:84/s..766/s,period=20s,noise=0.1",
+            "random-walk:410/s,low=20/s,high=1200/s,step=60/s",
+            "map:200,rate=432/s",
+        ],
+    )
+    def test_its_own_search_beats_everybody(self, load: str) -> None:
+        """Without taking over the plan of another, which it would do otherwise."""
+        played = play(file(), "threshold,mpc,static:degrees=2", {load: parse(load)}, seeds=1)
+        assert played.rounds[0].found_by == "search"
+        [cost] = played.values("clairvoyant", "core_seconds")
+        [peak] = played.values("static-peak", "core_seconds")
+        assert cost is not None
+        assert peak is not None
+        assert cost < 0.9 * peak
+
     def test_breaks_the_least_where_nobody_could_keep_it(self) -> None:
         played = play(file(), "static:degrees=1", {"flood": parse("constant:5k/s")}, seeds=1)
         [broken] = played.values("clairvoyant", "violations")

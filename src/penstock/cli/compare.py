@@ -17,6 +17,7 @@ from penstock.core.errors import FileError, SettingError, UserError
 
 if TYPE_CHECKING:
     from penstock.experiment.compare import Advice, Load, Outcome, Verdict
+    from penstock.experiment.compare.round import Perform
     from penstock.pipeline.settings import PipelineFile
 
 HELP: Final = "play policies against each other on the same load, and say which to choose"
@@ -203,8 +204,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
     from penstock.cli.progress import progress
     from penstock.core.units import parse_duration
     from penstock.experiment.compare import Prices, play
-    from penstock.experiment.compare.on_spark import recording
-    from penstock.experiment.compare.round import Perform, on_twin
+    from penstock.experiment.compare.round import on_twin
     from penstock.experiment.repeating import check_amounts
 
     check_amounts(seeds=args.seeds, jobs=args.jobs)
@@ -212,13 +212,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
         executor_hour=Prices().executor_hour if args.price is None else args.price,
         billing=Prices().billing if args.billing is None else parse_duration(args.billing),
     )
-    perform: Perform = on_twin
-    if on == "spark":
-        from penstock.pipeline.launch import check_start
-
-        check_start(file, None)
-        words = ("penstock", *args.words)
-        perform = recording(path / RUNS, lambda: datetime.now().astimezone(), words)
+    perform: Perform = on_twin if on == "twin" else _on_spark(args, file, path)
     with progress("rounds", quiet=args.quiet) as tell:
         return play(
             file,
@@ -232,6 +226,18 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
             on=on,
             progress=tell,
         )
+
+
+def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
+    from penstock.cli.run import hush_libraries
+    from penstock.experiment.compare.on_spark import recording
+    from penstock.pipeline.launch import check_start
+
+    hush_libraries()
+    check_start(file, None)
+    tell = (lambda text: None) if args.quiet else say  # noqa: ARG005
+    words = ("penstock", *args.words)
+    return recording(path / RUNS, lambda: datetime.now().astimezone(), words, tell)
 
 
 def _verdicts(played: "Outcome") -> "list[Verdict]":

@@ -8,16 +8,22 @@ from pathlib import Path
 from penstock.core.loop import control
 from penstock.core.roles import Policy
 from penstock.core.signals import Tick
+from penstock.core.units import format_duration
 from penstock.experiment.compare.round import Perform
 from penstock.pipeline.interference import beside
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import RunFolder, RunSettings, load, summarise
 
 
-def recording(root: Path, clock: Callable[[], datetime], command: Sequence[str] = ()) -> Perform:
+def recording(
+    root: Path,
+    clock: Callable[[], datetime],
+    command: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda text: None,  # noqa: ARG005
+) -> Perform:
     """Runs pipelines on a cluster of our own, one after the other, each into a folder of `root`.
 
-    Folders are numbered in the order of the runs and named after the policy.
+    Folders are numbered in the order of the runs and named after the policy; `tell` hears of each.
     """
     numbers = count(1)
 
@@ -25,6 +31,7 @@ def recording(root: Path, clock: Callable[[], datetime], command: Sequence[str] 
         told = file.resolved.get("policy")
         name = str(told.get("name")) if isinstance(told, dict) else file.policy.name
         path = root / f"{next(numbers):02}-{name}-seed-{file.seed}"
+        tell(f"{name} runs on Spark for {format_duration(file.duration)}, recorded in {path}")
         settings = RunSettings(
             pipeline=file.name,
             plant="spark",
