@@ -102,6 +102,13 @@ class TestViolations:
         run = [tick(2, running=1, p95=4.0), tick(4, running=1, p95=1.0)]
         assert violations(run, 4.0, np.array([30.0, 10.0])).rows == pytest.approx(0.05 * 0.75)
 
+    def test_rows_that_never_came_out_are_late(self) -> None:
+        silent = [tick(2.0 * i, running=1, p95=None, backlog=9.0) for i in (2, 3, 4)]
+        run = [tick(2, running=1), *silent]
+        came = np.full(4, 20.0)
+        assert violations(run, 4.0, came, came).rows == pytest.approx(60 / 80)
+        assert violations([*run, tick(10, running=1)], 4.0, np.ones(5), np.ones(5)).rows == 0
+
 
 class TestElasticity:
     def test_lacking_and_wasted_executors_do_not_cancel_out(self) -> None:

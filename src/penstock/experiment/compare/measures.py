@@ -19,10 +19,12 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "violations": Measure(
         "violations", "share", "share of the measured time in which p95 was over the promise"
     ),
-    "late_rows": Measure("late rows", "share", "share of the rows that came later than promised"),
-    "latency_p50": Measure("p50", "s", "latency that half of all rows kept"),
-    "latency_p95": Measure("p95", "s", "latency that 95 % of all rows kept"),
-    "latency_p99": Measure("p99", "s", "latency that 99 % of all rows kept"),
+    "late_rows": Measure(
+        "late rows", "share", "share of the rows that came later than promised, or never"
+    ),
+    "latency_p50": Measure("p50", "s", "latency that half of the rows that came out kept"),
+    "latency_p95": Measure("p95", "s", "the same of 95 % of them"),
+    "latency_p99": Measure("p99", "s", "the same of 99 % of them"),
     "backlog_mean": Measure("backlog", "rows", "rows that waited, on average over time"),
     "backlog_max": Measure("most waiting", "rows", "rows that waited, at most"),
     "core_seconds": Measure(

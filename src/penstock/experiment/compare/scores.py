@@ -16,7 +16,7 @@ from penstock.experiment.compare.track import Track, aligned, follow, sampled
 from penstock.experiment.compare.violations import violations
 from penstock.record.acts import acts
 from penstock.record.latency import pooled
-from penstock.record.measures import Column, column, reporting, total
+from penstock.record.measures import Column, column, reporting, steps, total
 from penstock.record.totals import highest, mean
 
 Scores = Mapping[str, float | None]
@@ -53,24 +53,26 @@ def scores(ticks: Sequence[Tick], by: Yardstick) -> dict[str, float | None]:
 
 def processed(ticks: Sequence[Tick], graph: FlowGraph) -> Column:
     """Rows that the source took in and finished in each step."""
-    seconds = np.array([tick.seen.step for tick in ticks])
-    found: Column = column(ticks, graph.source, "processed_rate") * seconds
+    return _rows(ticks, graph, "processed_rate")
+
+
+def _rows(ticks: Sequence[Tick], graph: FlowGraph, rate: str) -> Column:
+    found: Column = column(ticks, graph.source, rate) * steps(ticks)
     return found
 
 
 def _service(ticks: Sequence[Tick], by: Yardstick) -> dict[str, float | None]:
     rows = processed(ticks, by.graph)
-    broken = violations(ticks, by.promised, rows)
+    broken = violations(ticks, by.promised, rows, _rows(ticks, by.graph, "arrival_rate"))
     latency = pooled([tick.seen.latency for tick in ticks], rows.tolist())
     backlog = total(reporting(ticks, "backlog"), len(ticks))
-    seconds = np.array([tick.seen.step for tick in ticks])
     return {
         "violations": broken.time,
         "late_rows": broken.rows,
         "latency_p50": latency.p50 if latency else None,
         "latency_p95": latency.p95 if latency else None,
         "latency_p99": latency.p99 if latency else None,
-        "backlog_mean": mean(backlog, seconds),
+        "backlog_mean": mean(backlog, steps(ticks)),
         "backlog_max": highest(backlog),
     }
 

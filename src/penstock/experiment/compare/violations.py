@@ -24,19 +24,31 @@ class Violations:
     time: float | None
     """Share of the time."""
     rows: float | None
-    """Share of the rows that came later than promised, reckoned from the quantiles of each step:
-    those above the 99th percentile of a step are not seen."""
+    """Share of the rows that were later than promised, reckoned from the quantiles of each step:
+    those above the 99th percentile of a step are not seen. Rows that came in a silence that broke
+    the promise and lasted to the end never came out, and are late."""
 
 
-def violations(ticks: Sequence[Tick], promised: float, rows: Column) -> Violations:
-    """What was broken; `rows` is how many rows each step processed, NaN where unknown."""
+def violations(
+    ticks: Sequence[Tick], promised: float, rows: Column, arrived: Column | None = None
+) -> Violations:
+    """What was broken; `rows` are those that each step processed, `arrived` those that came."""
     broken = judged(ticks, promised)
     seconds, known = steps(ticks), ~np.isnan(broken)
     measured = float(seconds[known].sum())
+    lost = 0.0 if arrived is None else float(np.nansum(arrived[_lost(ticks, broken) :]))
     return Violations(
         time=float((broken * seconds)[known].sum()) / measured if measured else None,
-        rows=_late(ticks, promised, rows),
+        rows=_late(ticks, promised, rows, lost),
     )
+
+
+def _lost(ticks: Sequence[Tick], broken: Column) -> int:
+    """The first step of a silence that broke the promise and lasted to the end."""
+    first = len(ticks)
+    while first and ticks[first - 1].seen.latency is None and broken[first - 1] == 1:
+        first -= 1
+    return first
 
 
 def judged(ticks: Sequence[Tick], promised: float) -> Column:
@@ -65,12 +77,13 @@ def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _late(ticks: Sequence[Tick], promised: float, rows: Column) -> float | None:
+def _late(ticks: Sequence[Tick], promised: float, rows: Column, lost: float) -> float | None:
     known = [
         (late(tick.seen.latency, promised), float(count))
         for tick, count in zip(ticks, rows, strict=True)
         if tick.seen.latency is not None and count > 0
     ]
+    known.append((1.0, lost))
     all_rows = sum(count for _, count in known)
     return sum(share * count for share, count in known) / all_rows if all_rows else None
 
