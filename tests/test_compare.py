@@ -380,4 +380,4 @@ class TestAdvice:
         played = outcome(a=([0, 0], [150, 151]))
         assert advise(played).choose == "a"
         assert any("static-mean would have done with 100" in one for one in advise(played).why)
-        assert any("costs 50 % of the core-seconds more" in one for one in advise(played).why)
+        assert any("costs 50 % more core-seconds" in one for one in advise(played).why)

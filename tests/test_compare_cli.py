@@ -141,7 +141,10 @@ def test_a_recording_is_fitted_and_its_load_played(
     assert main(["compare", "--from", str(recorded), *FAST, *out]) == 0
     assert asked[0].path == recorded
     told = json.loads((tmp_path / "c" / "compare.json").read_text())
-    assert (told["duration"], told["workloads"][0]["workload"]) == (16.0, "constant:150/s")
+    assert (told["duration"], told["workloads"][0]["workload"]) == (16.0, "recorded")
+    assert told["advice"]["why"][-1] == (
+        "The recorded run took 2 executors on average and static would take 2: 0 % less."
+    )
 
 
 def test_nothing_of_spark_is_needed(tmp_path: Path) -> None:

@@ -161,11 +161,12 @@ def _overrides(args: Namespace) -> list[str]:
     return [*(f"{k}={value}" for k, value in given.items() if value is not None), *args.set]
 
 
-def _loads(args: Namespace) -> "list[Load] | None":
+def _loads(args: Namespace, file: "PipelineFile") -> "list[Load] | None":
     """The workloads of the command line, read as those of the file are."""
-    if not args.workload:
-        return None
     from penstock.experiment.compare import Load
+
+    if not args.workload:
+        return [Load(name="recorded", workload=file.workload)] if args.recorded else None
     from penstock.pipeline.file import load
     from penstock.workload import parse
 
@@ -187,16 +188,26 @@ def _carry_out(
     started: datetime,
     interrupts: Interrupts,
 ) -> "tuple[dict[str, Any], tuple[Outcome, Advice, list[Verdict]]]":
-    from penstock.experiment.compare import advise
-
     with _folder(path) as finish:
         played = _play(args, file, on, path)
         interrupts.hold()
-        shown = played, advise(played), _verdicts(played)
+        shown = played, _advice(args, played), _verdicts(played)
         told = _told(path, *shown)
         _write(path, told, *shown, started)
         finish()
     return told, shown
+
+
+def _advice(args: Namespace, played: "Outcome") -> "Advice":
+    """What to choose; of a recorded load also what that would have saved."""
+    from penstock.experiment.compare import advise
+    from penstock.experiment.compare.advice import beside_recording
+    from penstock.record import load
+
+    advice = advise(played)
+    if args.recorded is None or args.workload:
+        return advice
+    return beside_recording(advice, played, load(Path(args.recorded)).ticks)
 
 
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":
@@ -217,7 +228,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
         return play(
             file,
             args.policies,
-            _loads(args),
+            _loads(args, file),
             _SEEDS[on] if args.seeds is None else args.seeds,
             guards=args.guards,
             prices=prices,

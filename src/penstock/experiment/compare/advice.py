@@ -1,10 +1,14 @@
 """Which policy to choose, and why, in words."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.core.signals import Tick
+from penstock.experiment.compare.cost import core_seconds
 from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, STATIC_MEAN, STATIC_PEAK
 from penstock.experiment.compare.outcome import Outcome
+from penstock.experiment.compare.track import follow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,21 @@ def advise(played: Outcome) -> Advice:
     )
 
 
+def beside_recording(advice: Advice, played: Outcome, ticks: Sequence[Tick]) -> Advice:
+    """The advice with what the choice would have saved of a recorded run, on average over time."""
+    chosen = played.score(advice.choose, "core_seconds") if advice.choose else None
+    track = follow(ticks)
+    if chosen is None or not track.duration:
+        return advice
+    took, takes = core_seconds(track) / track.duration, chosen.mean / played.duration
+    change = 100 * (takes / took - 1)
+    told = (
+        f"The recorded run took {took:.3g} executors on average and {advice.choose} would take "
+        f"{takes:.3g}: {abs(change):.0f} % {'less' if change <= 0 else 'more'}."
+    )
+    return replace(advice, why=(*advice.why, told))
+
+
 def _policies(played: Outcome) -> list[str]:
     return [name for name in played.eligible if name not in REFERENCES]
 
@@ -60,7 +79,8 @@ def _broken(played: Outcome, name: str) -> float:
 
 def _reason(played: Outcome, chosen: str, least: float, safe: list[str]) -> str:
     broken = "no violations" if least == 0 else f"the fewest violations ({100 * least:.2g} %)"
-    alone = f"alone has {broken}"
+    many = len(_policies(played))
+    alone = f"alone of the {many} policies has {broken}" if many > 1 else f"has {broken}"
     among = f"is the cheapest of the {len(safe)} with {broken}"
     why = alone if len(safe) == 1 else among
     return f"Choose {chosen}: it {why}, for {_cores(played, chosen):,.0f} core-seconds a run."
@@ -117,11 +137,11 @@ def _static(played: Outcome, name: str) -> str:
 def _against_peak(played: Outcome, chosen: str, change: float) -> str:
     costs = [played.score(name, "money") for name in (chosen, STATIC_PEAK)]
     paid = " and ".join(f"{cost.mean:.3g}" for cost in costs if cost)
-    less = "saves" if change <= 0 else "costs"
-    more = "" if change <= 0 else " more"
+    less = f"saves {-100 * change:.0f} % of the core-seconds"
+    more = f"costs {100 * change:.0f} % more core-seconds"
     return (
-        f"Against static-peak it {less} {100 * abs(change):.0f} % of the core-seconds{more}; they "
-        f"cost {paid} a run at {played.prices.executor_hour:g} an executor-hour."
+        f"Against static-peak it {less if change <= 0 else more}; they cost {paid} a run at "
+        f"{played.prices.executor_hour:g} an executor-hour."
     )
 
 
