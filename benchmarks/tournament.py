@@ -32,6 +32,8 @@ FILE: Final = (
     "modules.counter.service_time=7.5ms",
     "modules.splitter.max_replicas=12",
     "modules.counter.max_replicas=12",
+    "modules.splitter.initial_replicas=4",  # about what the mean load needs: nobody begins behind
+    "modules.counter.initial_replicas=4",
 )
 LOADS: Final = {
     "daily": "daily:20/s..300/s,period=5m,noise=0.05",

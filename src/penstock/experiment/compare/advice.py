@@ -106,7 +106,8 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
     if cheaper:
         told.append(
             f"{_and(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
-            "explain the violations that it has more; more seeds would tell."
+            f"explain the violations that {'it has' if len(cheaper) == 1 else 'they have'} more; "
+            "more seeds would tell."
         )
     return told
 
