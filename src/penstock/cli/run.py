@@ -52,7 +52,7 @@ def execute(args: Namespace) -> int:
     from penstock.pipeline.file import load
 
     file = load(pipeline(args), overrides(args), conf=args.conf, to_run=True)
-    _hush_libraries()
+    hush_libraries()
 
     from penstock.pipeline import interference, regions_on_spark
     from penstock.pipeline.launch import check_start
@@ -89,7 +89,7 @@ def _own_cluster(file: "PipelineFile") -> str:
     return f"a cluster of {nodes} node{'s' * (nodes != 1)} in {count} region{'s' * (count != 1)}"
 
 
-def _hush_libraries() -> None:
+def hush_libraries() -> None:
     """Keep tracebacks off the terminal that py4j logs beside the errors that it raises."""
     import logging
 

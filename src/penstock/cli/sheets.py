@@ -20,30 +20,31 @@ _WIDE: Final = 160
 
 def sheets(done: "Reproduction") -> Iterator[str]:
     """Every line: tables with their notes, and what was found again."""
-    console = _console()
+    console = wide_console()
     yield f"{done.paper}: {done.title}"
     for remark in done.remarks:
-        yield from _wrapped(remark, console.width)
+        yield from wrapped(remark, console.width)
     for table in done.tables:
         yield ""
-        yield from _table(table, console)
+        yield from table_lines(table, console)
         for note in table.notes:
-            yield from _wrapped(note, console.width, mark="- ")
+            yield from wrapped(note, console.width, mark="- ")
     yield ""
     yield "Found again?"
     for claim in done.claims:
         answer = "yes" if claim.holds else "NO"
-        yield from _wrapped(f"{claim.text} {claim.found}", console.width, mark=f"{answer:<4}")
+        yield from wrapped(f"{claim.text} {claim.found}", console.width, mark=f"{answer:<4}")
 
 
-def _console() -> Console:
+def wide_console() -> Console:
     """As wide and as colourful as what the lines are shown on."""
     seen = sys.stdout is not None and sys.stdout.isatty()
     width = Console(file=sys.stdout).width if seen else _WIDE
     return Console(file=StringIO(), width=width, force_terminal=seen, highlight=False)
 
 
-def _table(table: "Table", console: Console) -> Iterator[str]:
+def table_lines(table: "Table", console: Console) -> Iterator[str]:
+    """A table as lines, fitted to the console."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name, *cells in zip(table.header, *table.rows, strict=True):
         numbers = any(cell[:1].isdigit() for cell in cells)
@@ -56,10 +57,10 @@ def _table(table: "Table", console: Console) -> Iterator[str]:
     yield from (line.rstrip() for line in shown.get().splitlines())
 
 
-def _wrapped(text: str, width: int, mark: str = "") -> Iterator[str]:
+def wrapped(text: str, width: int, mark: str = "") -> Iterator[str]:
     """A text that begins with a mark, its further lines set in below it.
 
-    >>> list(_wrapped("one two three", 11, mark="- "))
+    >>> list(wrapped("one two three", 11, mark="- "))
     ['  - one two', '    three']
     """
     first, rest = f"  {mark}", " " * (2 + len(mark))

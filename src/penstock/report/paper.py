@@ -15,17 +15,17 @@ from penstock.report.plot import figure as drawn
 def paper_page(done: Reproduction, *, subtitle: str) -> str:
     """Findings, tables and figures, ours beside the paper's."""
     charts = [chart for figure in done.figures for chart in figure.charts if not chart.names]
-    return Template(_resource("paper.html")).substitute(
+    return Template(resource("paper.html")).substitute(
         title=escape(f"The {done.paper} paper, reproduced"),
         subtitle=escape(f"{done.title} \u00b7 {subtitle}"),
         lead=escape(_lead(done.claims)),
-        css=_resource("page.css") + _resource("paper.css"),
-        script=_resource("paper.js"),
-        data=_embedded([_data(chart) for chart in charts]),
+        css=resource("page.css") + resource("paper.css"),
+        script=resource("paper.js"),
+        data=embedded([chart_data(chart) for chart in charts]),
         claims="".join(map(_claim, done.claims)),
-        tables=f"<section><h2>Tables</h2>{''.join(map(_table, done.tables))}</section>",
+        tables=f"<section><h2>Tables</h2>{''.join(map(html_table, done.tables))}</section>",
         figures="".join(map(_figure, done.figures)),
-        remarks=_items(done.remarks),
+        remarks=html_items(done.remarks),
     )
 
 
@@ -41,7 +41,8 @@ def _claim(claim: Claim) -> str:
     return f"<li{mark}>{escape(claim.text)} <small>{escape(claim.found)}</small></li>"
 
 
-def _table(table: Table) -> str:
+def html_table(table: Table) -> str:
+    """A table with its notes."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
@@ -61,14 +62,15 @@ def _figure(figure: Figure) -> str:
 
 
 def _notes(notes: tuple[str, ...]) -> str:
-    return f'<ul class="notes">{_items(notes)}</ul>' if notes else ""
+    return f'<ul class="notes">{html_items(notes)}</ul>' if notes else ""
 
 
-def _items(texts: Iterable[str]) -> str:
+def html_items(texts: Iterable[str]) -> str:
+    """The items of a list."""
     return "".join(f"<li>{escape(text)}</li>" for text in texts)
 
 
-def _data(chart: Chart) -> dict[str, Any]:
+def chart_data(chart: Chart) -> dict[str, Any]:
     """What the crosshair reads; the plots themselves need no script."""
     across, _ = axes(chart)
     return {
@@ -83,10 +85,11 @@ def _data(chart: Chart) -> dict[str, Any]:
     }
 
 
-def _embedded(data: object) -> str:
+def embedded(data: object) -> str:
     """JSON that cannot end the element it stands in."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file that lies beside this one."""
     return files("penstock.report").joinpath(name).read_text(encoding="utf-8")

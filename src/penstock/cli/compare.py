@@ -1,0 +1,325 @@
+"""`penstock compare`: policies against each other, on the twin or on Spark."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from signal import SIGINT
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock import __version__
+from penstock.cli.interrupt import Interrupted, Interrupts
+from penstock.cli.options import add_set, something
+from penstock.cli.output import print_json, print_line, say
+from penstock.core.errors import FileError, SettingError, UserError
+
+if TYPE_CHECKING:
+    from penstock.experiment.compare import Advice, Load, Outcome, Verdict
+    from penstock.experiment.compare.round import Perform
+    from penstock.pipeline.settings import PipelineFile
+
+HELP: Final = "play policies against each other on the same load, and say which to choose"
+EXAMPLES: Final = """\
+examples:
+  penstock compare wordcount
+  penstock compare wordcount --policies threshold,mpc --workload daily:60/s..600/s,period=5m \\
+      --workload random-walk:300/s --duration 10m --seeds 10
+  penstock compare trading --policies "mpc,threshold:max_utilisation=0.8" --duration 5m
+  penstock compare --from runs/wordcount-20261101-120000     with the load of a recorded run
+  penstock compare wordcount --policies threshold --on spark
+  penstock compare my.yaml --price 0.08 --billing 60s --json --quiet | jq .advice.choose
+
+Always with static-peak, static-mean and a clairvoyant that knows the whole load.
+"""
+RESULTS: Final = "compare.json"
+REPORT: Final = "compare.html"
+RUNS: Final = "runs"
+_LEAST_FREE: Final = 20_000_000
+_SEEDS: Final = {"twin": 5, "spark": 1}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `compare` takes."""
+    parser.add_argument(
+        "pipeline", metavar="PIPELINE", nargs="?", type=something, help="a built-in one or a file"
+    )
+    parser.add_argument(
+        "--from",
+        metavar="RUN",
+        dest="recorded",
+        type=something,
+        help="a recorded run in place of the pipeline: a twin is fitted to it, its load is played",
+    )
+    parser.add_argument(
+        "--policies",
+        metavar="A,B",
+        type=something,
+        help="names, with settings as in threshold:max_utilisation=0.8; by default the file's own "
+        "and all that need only the graph",
+    )
+    parser.add_argument(
+        "--workload",
+        metavar="W",
+        type=something,
+        action="append",
+        help="constant:300/s, daily:60/s..420/s, trace:FILE, ...; as often as you like",
+    )
+    parser.add_argument("--on", metavar="PLANT", type=something, help="twin (default) or spark")
+    parser.add_argument("--seeds", metavar="N", type=int, help="how many (twin 5, spark 1)")
+    parser.add_argument("--duration", metavar="D", type=something, help="of a run, such as 10m")
+    parser.add_argument("--step", metavar="D", type=something, help="time between two decisions")
+    parser.add_argument("--seed", metavar="N", type=int, help="the first seed")
+    parser.add_argument("--price", metavar="X", type=float, help="of an executor-hour (0.05)")
+    parser.add_argument(
+        "--billing", metavar="D", type=something, help="time that is billed in full once begun (1s)"
+    )
+    parser.add_argument(
+        "--guards",
+        metavar="WHOM",
+        default="own",
+        type=something,
+        help="whom the file's guards hold: own (all but peers, which have hold alone), all or none",
+    )
+    add_set(parser)
+    parser.add_argument("--jobs", metavar="N", type=int, help="processes (as many as cores)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=something, help="folder (runs/compare-PIPELINE-DATE-TIME)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def execute(args: Namespace) -> int:
+    """Play, and tell, draw and write down what came of it."""
+    from penstock.record import run_path
+
+    on = args.on or "twin"
+    if on not in _SEEDS:
+        raise SettingError(f"--on must be twin or spark, got {on!r}")
+    file = _file(args, on)
+    started = datetime.now().astimezone()
+    path = Path(args.out) if args.out else run_path(f"compare-{file.name}", started)
+    with Interrupts() as interrupts:
+        try:
+            told, shown = _carry_out(args, file, on, path, started, interrupts)
+        except (Interrupted, KeyboardInterrupt):
+            interrupts.settle()
+            say("stopped; no table was written")
+            return 128 + (interrupts.signal or SIGINT)
+    _tell(args, told, shown)
+    return 0
+
+
+def _file(args: Namespace, on: str) -> "PipelineFile":
+    """The pipeline of the file, or the one that was fitted to a recording."""
+    if (args.pipeline is None) == (args.recorded is None):
+        raise UserError("give a pipeline, such as wordcount, or --from RUN, and not both")
+    if args.recorded is None:
+        from penstock.pipeline.file import load
+
+        return load(args.pipeline, _overrides(args), to_run=on == "spark")
+    if on == "spark":
+        raise SettingError("--from RUN is played on the twin that is fitted to it; leave --on out")
+    return _fitted(args)
+
+
+def _fitted(args: Namespace) -> "PipelineFile":
+    from importlib import import_module
+
+    from penstock.record import load
+
+    for name in ("step", "set"):
+        if getattr(args, name):
+            raise SettingError(f"--{name} changes a pipeline file; leave it out with --from RUN")
+    # by name, because the twin that is fitted comes with a part of its own
+    fitted: PipelineFile = (
+        import_module("penstock.experiment.fit").fit(load(Path(args.recorded))).file
+    )
+    return _changed(fitted, args)
+
+
+def _changed(file: "PipelineFile", args: Namespace) -> "PipelineFile":
+    """The fitted pipeline, for as long and from the seed that was asked for."""
+    from dataclasses import replace
+
+    from penstock.core.units import format_duration, parse_duration
+
+    lasts = parse_duration(args.duration) if args.duration else file.duration
+    seed = file.seed if args.seed is None else args.seed
+    if seed < 0:
+        raise SettingError(f"seed must be 0 or more, got {seed}")
+    if lasts < file.step:
+        raise SettingError(
+            f"--duration {args.duration} is shorter than a step of {format_duration(file.step)}"
+        )
+    return replace(file, duration=lasts, seed=seed)
+
+
+def _overrides(args: Namespace) -> list[str]:
+    given = {name: getattr(args, name) for name in ("duration", "step", "seed")}
+    return [*(f"{k}={value}" for k, value in given.items() if value is not None), *args.set]
+
+
+def _loads(args: Namespace, file: "PipelineFile") -> "list[Load] | None":
+    """The workloads of the command line, read as those of the file are."""
+    from penstock.experiment.compare import Load
+
+    if not args.workload:
+        return [Load(name="recorded", workload=file.workload)] if args.recorded else None
+    from penstock.pipeline.file import load
+    from penstock.workload import parse
+
+    found = []
+    for text in dict.fromkeys(args.workload):
+        if args.pipeline is None:
+            workload = parse(text)
+        else:
+            workload = load(args.pipeline, [*_overrides(args), f"workload={text}"]).workload
+        found.append(Load(name=text, workload=workload, fixed="seed=" in text))
+    return found
+
+
+def _carry_out(
+    args: Namespace,
+    file: "PipelineFile",
+    on: str,
+    path: Path,
+    started: datetime,
+    interrupts: Interrupts,
+) -> "tuple[dict[str, Any], tuple[Outcome, Advice, list[Verdict]]]":
+    with _folder(path) as finish:
+        played = _play(args, file, on, path)
+        interrupts.hold()
+        shown = played, _advice(args, played), _verdicts(played)
+        told = _told(path, *shown)
+        _write(path, told, *shown, started)
+        finish()
+    return told, shown
+
+
+def _advice(args: Namespace, played: "Outcome") -> "Advice":
+    """What to choose; of a recorded load also what that would have saved."""
+    from penstock.experiment.compare import advise
+    from penstock.experiment.compare.advice import beside_recording
+    from penstock.record import load
+
+    advice = advise(played)
+    if args.recorded is None or args.workload:
+        return advice
+    return beside_recording(advice, played, load(Path(args.recorded)).ticks)
+
+
+def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":
+    from penstock.cli.checkup import usable_cores
+    from penstock.cli.progress import progress
+    from penstock.core.units import parse_duration
+    from penstock.experiment.compare import Prices, play
+    from penstock.experiment.compare.round import on_twin
+    from penstock.experiment.repeating import check_amounts
+
+    check_amounts(seeds=args.seeds, jobs=args.jobs)
+    prices = Prices(
+        executor_hour=Prices().executor_hour if args.price is None else args.price,
+        billing=Prices().billing if args.billing is None else parse_duration(args.billing),
+    )
+    perform: Perform = on_twin if on == "twin" else _on_spark(args, file, path)
+    with progress("rounds", quiet=args.quiet) as tell:
+        return play(
+            file,
+            args.policies,
+            _loads(args, file),
+            _SEEDS[on] if args.seeds is None else args.seeds,
+            guards=args.guards,
+            prices=prices,
+            jobs=args.jobs or usable_cores(),
+            perform=perform,
+            on=on,
+            progress=tell,
+        )
+
+
+def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
+    from penstock.cli.run import hush_libraries
+    from penstock.experiment.compare.on_spark import recording
+    from penstock.pipeline.launch import check_start
+
+    hush_libraries()
+    check_start(file, None)
+    tell = (lambda text: None) if args.quiet else say  # noqa: ARG005
+    words = ("penstock", *args.words)
+    return recording(path / RUNS, lambda: datetime.now().astimezone(), words, tell)
+
+
+def _verdicts(played: "Outcome") -> "list[Verdict]":
+    """Ours against each of the others, on each load and on all together."""
+    from penstock.experiment.compare import dominance
+
+    loads: list[str | None] = [*played.loads, *([None] if len(played.loads) > 1 else [])]
+    others = [entrant.name for entrant in played.entrants if entrant.name != played.ours]
+    return [dominance(played, played.ours, name, load) for load in loads for name in others]
+
+
+def _told(
+    path: Path, played: "Outcome", advice: "Advice", verdicts: "list[Verdict]"
+) -> dict[str, Any]:
+    return {
+        **played.to_json(),
+        "dominance": [verdict.to_json() for verdict in verdicts],
+        "advice": advice.to_json(),
+        "folder": str(path),
+        "report": str(path / REPORT),
+    }
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Any]:
+    """The folder for what comes of it, which is taken away again where nothing does."""
+    from penstock.record import place
+    from penstock.record.disk import check_space
+
+    with ExitStack() as refused:
+        refused.callback(place.make(path))
+        with place.claim(path):
+            strangers = [e.name for e in path.iterdir() if e.name not in (RESULTS, REPORT)]
+            if strangers:
+                raise FileError(
+                    f"the folder {path} holds something else ({sorted(strangers)[0]}); give --out "
+                    "another folder"
+                )
+            check_space(path, _LEAST_FREE)
+            yield refused.pop_all
+
+
+def _write(
+    path: Path,
+    told: dict[str, Any],
+    played: "Outcome",
+    advice: "Advice",
+    verdicts: "list[Verdict]",
+    started: datetime,
+) -> None:
+    from penstock.record.disk import write_whole
+    from penstock.report import write_report
+    from penstock.report.compare import compare_page
+
+    when = f"{started.day} {started:%B %Y, %H:%M} \u00b7 penstock {__version__}"
+    write_whole(path / RESULTS, json.dumps(told, allow_nan=False) + "\n")
+    write_whole(path / REPORT, compare_page(played, advice, verdicts, subtitle=when))
+    for run in sorted((path / RUNS).glob("*/summary.json")):
+        write_report(run.parent)
+
+
+def _tell(
+    args: Namespace, told: dict[str, Any], shown: "tuple[Outcome, Advice, list[Verdict]]"
+) -> None:
+    if args.json:
+        print_json(told)
+        return
+    from penstock.cli.standings import standings
+
+    for line in standings(*shown):
+        print_line(line)
+    print_line()
+    print_line(f"  page    {told['report']}")
+    print_line(f"  data    {Path(told['folder']) / RESULTS}")

@@ -1,0 +1,180 @@
+"""`penstock compare` from its words to its page."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from penstock.cli import main
+from penstock.experiment.compare import MEASURES
+from penstock.record import Run
+
+FAST = ("--seeds", "2", "--duration", "16s", "--jobs", "1", "--quiet")
+
+
+KEYS = [
+    *("format", "pipeline", "on", "step", "duration", "slo_latency_p95", "seeds", "guards"),
+    *("price", "billing", "measures", "workloads", "overall", "dominance", "advice"),
+    *("folder", "report"),
+]
+
+
+def compare(out: Path, *words: str) -> int:
+    return main(["compare", "wordcount", *FAST, "--out", str(out), *words])
+
+
+def test_from_words_to_a_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--policies", "threshold,static:degrees=2", "--workload", "constant:200/s")
+    assert compare(tmp_path / "c", *words) == 0
+    shown = capsys.readouterr().out
+    assert "Cost: constant:200/s" in shown
+    assert "threshold against the others" in shown
+    for name in ("threshold", "static:degrees=2", "static-peak", "static-mean", "clairvoyant"):
+        assert f"\n{name} " in shown
+    assert "Choose " in shown
+    assert f"page    {tmp_path / 'c' / 'compare.html'}" in shown
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("compare") / "c"
+    loads = ("--workload", "constant:200/s", "--workload", "random-walk:300/s")
+    assert compare(out, "--policies", "threshold,mpc", *loads) == 0
+    return out
+
+
+class TestJson:
+    def test_has_a_stable_shape(self, folder: Path) -> None:
+        told = json.loads((folder / "compare.json").read_text())
+        assert list(told) == KEYS
+        assert (told["format"], told["on"], told["seeds"]) == (1, "twin", [1, 2])
+        [first, second] = told["workloads"]
+        assert (first["workload"], second["workload"]) == ("constant:200/s", "random-walk:300/s")
+        row = first["rows"][0]
+        assert sorted(row) == ["by_seed", "error", "kind", "policy", "scores", "settings"]
+        assert list(row["scores"]) == list(row["by_seed"]) == list(MEASURES)
+        assert sorted(row["scores"]["core_seconds"]) == ["high", "low", "mean", "runs"]
+        assert len(row["by_seed"]["core_seconds"]) == 2
+        assert [one["seed"] for one in first["clairvoyant"]] == [1, 2]
+        assert set(first["timelines"]["policies"]) == {row["policy"] for row in told["overall"]}
+        assert {one["workload"] for one in told["dominance"]} == {
+            "constant:200/s",
+            "random-walk:300/s",
+            None,
+        }
+        assert sorted(told["advice"]) == ["choose", "saves", "why"]
+
+    def test_the_page_has_plots_and_needs_nothing_else(self, folder: Path) -> None:
+        page = (folder / "compare.html").read_text()
+        assert page.count('<figure class="scatter">') == 3  # of two loads, and of both
+        assert page.count('<figure class="plot') == 10  # five policies on two loads
+        assert page.count('class="point') == 15
+        assert "Choose " in page
+        assert "http://" not in page
+        assert "https://" not in page
+
+    def test_is_printed_as_it_is_written(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert compare(tmp_path / "c", "--policies", "static", "--json") == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert printed == json.loads((tmp_path / "c" / "compare.json").read_text())
+        assert printed["workloads"][0]["workload"] == "daily"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--policies", "treshold"], "there is no policy 'treshold'; did you mean 'threshold'?"),
+        (["--seeds", "0"], "seeds must be 1 or more, got 0"),
+        (["--price", "-1"], "price must not be negative, got -1"),
+        (["--billing", "5"], "needs a unit"),
+        (["--workload", "step:0/s,9/s@1h"], "workload step:0/s,9/s@1h has no rows in the 16 s"),
+        (["--workload", "constnt:3/s"], "there is no workload 'constnt'"),
+        (["--on", "moon"], "--on must be twin or spark, got 'moon'"),
+        (["--guards", "few"], "guards must be one of own, all, none, got 'few'"),
+        (["--seed", "-1"], "seed of the pipeline must be 0 or more, got -1"),
+        (["--duration", "1s"], "duration of the pipeline is 1 s, shorter than its step of 2 s"),
+        (["--jobs", "0"], "jobs must be 1 or more, got 0"),
+        (["--from", "runs/demo"], "give a pipeline, such as wordcount, or --from RUN"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence_and_leaves_nothing(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(tmp_path / "c", *words) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1
+    assert message in said[0]
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_folder_with_something_else_in_it_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert compare(tmp_path, "--policies", "static") == 2
+    assert "holds something else (thesis.tex)" in capsys.readouterr().err
+
+
+def test_a_recording_is_fitted_and_its_load_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from penstock.pipeline.file import load
+
+    asked: list[Run] = []
+
+    def fit(run: Run) -> SimpleNamespace:
+        asked.append(run)
+        return SimpleNamespace(file=load("wordcount", ["workload=constant:150/s"]))
+
+    fitting = ModuleType("penstock.experiment.fit")
+    fitting.fit = fit  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "penstock.experiment.fit", fitting)
+    recorded = tmp_path / "run"
+    words = ["simulate", "wordcount", "--duration", "10s", "--quiet", "--out", str(recorded)]
+    assert main(words) == 0
+    out = ("--out", str(tmp_path / "c"), "--policies", "static")
+    assert main(["compare", "--from", str(recorded), *FAST, *out]) == 0
+    assert asked[0].path == recorded
+    told = json.loads((tmp_path / "c" / "compare.json").read_text())
+    assert (told["duration"], told["workloads"][0]["workload"]) == (16.0, "recorded")
+    assert told["advice"]["why"][-1] == (
+        "The recorded run took 2 executors on average and static would take 2: 0 % less."
+    )
+
+
+def test_nothing_of_spark_is_needed(tmp_path: Path) -> None:
+    words = ["compare", "wordcount", "--policies", "static", *FAST, "--out", str(tmp_path / "c")]
+    code = f"import sys; from penstock.cli import main; main({words!r}); "
+    code += "sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_the_first_seed_can_be_chosen(tmp_path: Path) -> None:
+    assert compare(tmp_path / "c", "--policies", "static", "--seed", "0") == 0
+    assert json.loads((tmp_path / "c" / "compare.json").read_text())["seeds"] == [0, 1]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_on_spark_every_run_is_recorded_and_scored(tmp_path: Path) -> None:
+    out = tmp_path / "c"
+    words = ["--policies", "threshold", "--on", "spark", "--duration", "14s", "--quiet"]
+    assert main(["compare", "wordcount", *words, "--out", str(out)]) == 0
+    told = json.loads((out / "compare.json").read_text())
+    assert (told["on"], told["seeds"]) == ("spark", [1])
+    for row in told["overall"]:
+        assert row["error"] is None
+        assert row["scores"]["core_seconds"]["mean"] > 0
+    runs = sorted(path.name for path in (out / "runs").iterdir())
+    assert [name.split("-", 1)[1] for name in runs] == [
+        "threshold-seed-1",
+        "static-peak-seed-1",
+        "static-mean-seed-1",
+        "clairvoyant-seed-1",
+    ]
+    assert all((out / "runs" / name / "report.html").is_file() for name in runs)
