@@ -16,9 +16,9 @@ from penstock.pipeline.file import load
 from penstock.policy import POLICIES
 from penstock.workload import parse
 
-DEFAULT: Final[str] = "threshold"
+DEFAULT: Final[str] = "latency"
 """The policy that Penstock decides with unless told otherwise."""
-OTHERS: Final[tuple[str, ...]] = ("mpc",)
+OTHERS: Final[tuple[str, ...]] = ("threshold", "mpc")
 SEEDS: Final = 10
 TRIES: Final = 12
 """Plans that the clairvoyant may try: it is a reference here, not the point."""

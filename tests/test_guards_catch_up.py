@@ -137,8 +137,10 @@ def test_executors_that_come_within_a_step_take_half_of_it() -> None:
     assert learned([(0, 2, 2), (10, 4, 4)]) == 5.0
 
 
-def test_a_request_that_is_raised_begins_anew_and_one_that_is_withdrawn_teaches_nothing() -> None:
-    assert learned([(0, 2, 2), (10, 3, 2), (20, 5, 2), (30, 5, 5)]) == 15.0
+def test_each_request_counts_by_itself_and_one_that_is_withdrawn_teaches_nothing() -> None:
+    # the third executor was asked for at 0 s, the others at 10 s; all came between 20 and 30 s
+    assert learned([(0, 2, 2), (10, 3, 2), (20, 5, 2), (30, 5, 5)]) == (25.0 + 15.0) / 2
+    assert learned([(0, 2, 2), (10, 3, 2), (20, 5, 2), (30, 3, 3)]) == 25.0
     assert learned([(0, 2, 2), (10, 5, 2), (20, 2, 2), (30, 2, 2)]) == -1.0
 
 

@@ -12,15 +12,24 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-from penstock.core.signals import ModuleReading, Observation
+from penstock.core.signals import Observation
 
 _KEPT: Final = 9
 """Last times that count: the median of an odd few forgets, and no single one sways it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """Executors that were asked for."""
+
+    since: float
+    executors: int
+    """That there are to be then."""
+
+
 @dataclass
 class RescaleTimes:
-    """For each module, the median of its last times to grow.
+    """For each module, the median of its last times to grow, each request by itself.
 
     A time begins when executors are asked for and ends when as many are running. It lies between
     two observations, of which the middle is taken. One that takes longer than `cap` counts as
@@ -31,14 +40,15 @@ class RescaleTimes:
     cap: float = 600.0
     _times: dict[str, list[float]] = field(default_factory=dict, init=False)
     _asked: dict[str, int] = field(default_factory=dict, init=False)
-    _since: dict[str, float] = field(default_factory=dict, init=False)
+    _growths: dict[str, list[_Growth]] = field(default_factory=dict, init=False)
+    """By module those under way, the oldest first."""
     _before: float | None = field(default=None, init=False)
 
     def notice(self, seen: Observation) -> None:
         """Look whether executors were asked for, or have come."""
         for name, module in seen.modules.items():
             if module.requested is not None and module.running is not None:
-                self._look(name, module.requested, module, seen)
+                self._look(name, module.requested, module.running, seen)
         self._before = seen.at
 
     def of(self, name: str, *, prior: float) -> float:
@@ -47,26 +57,27 @@ class RescaleTimes:
 
     def left(self, name: str, at: float, *, prior: float) -> float:
         """Seconds that are left of a growth that is under way; 0 where none is."""
-        if name not in self._since:
+        growths = self._growths.get(name)
+        if not growths:
             return 0.0
-        return max(self.of(name, prior=prior) - (at - self._since[name]), 0.0)
+        return max(self.of(name, prior=prior) - (at - growths[-1].since), 0.0)
 
-    def _look(self, name: str, requested: int, module: ModuleReading, seen: Observation) -> None:
-        before, running = self._asked.get(name), module.running or 0
+    def _look(self, name: str, requested: int, running: int, seen: Observation) -> None:
+        before = self._asked.get(name, requested)
         self._asked[name] = requested
-        if before is not None and requested > before:
-            self._since[name] = seen.at - seen.step if self._before is None else self._before
-        elif before is not None and requested < before:
-            self._since.pop(name, None)  # it will not come to what was asked for
-        if name not in self._since:
-            return
-        waited = seen.at - self._since[name]
-        if running >= requested:
-            earliest = max((self._before or 0.0) - self._since[name], 0.0)
-            self._learn(name, (earliest + waited) / 2)
-        elif waited > self.cap:
-            self._learn(name, self.cap)
+        growths = [g for g in self._growths.get(name, []) if g.executors <= requested]
+        if requested > before:
+            since = seen.at - seen.step if self._before is None else self._before
+            growths.append(_Growth(since, requested))
+        for growth in growths:
+            if running >= growth.executors:
+                earliest = max((self._before or 0.0) - growth.since, 0.0)
+                self._learn(name, (earliest + seen.at - growth.since) / 2)
+            elif seen.at - growth.since > self.cap:
+                self._learn(name, self.cap)
+        self._growths[name] = [
+            g for g in growths if running < g.executors and seen.at - g.since <= self.cap
+        ]
 
     def _learn(self, name: str, time: float) -> None:
         self._times[name] = [*self._times.get(name, []), min(time, self.cap)][-_KEPT:]
-        del self._since[name]

@@ -6,6 +6,7 @@
 | `estimate` | what is learned of a module while it runs |
 | `choose` | the fewest executors of all modules within a promise |
 | `reach` | how many rows modules see for one of their source |
+| `keep` | how long executors are kept after they were needed |
 | `policy` | the policy itself |
 """
 

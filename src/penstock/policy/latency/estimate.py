@@ -48,10 +48,13 @@ class Estimate:
     _step: float = field(default=0.0, init=False, repr=False)
     _service: Ewma = field(init=False, repr=False)
     _overhead: Ewma = field(init=False, repr=False)
+    _processed: Ewma = field(init=False, repr=False)
+    """Rows a second: a step may hold the end of one batch or of two, so that single ones leap."""
 
     def __post_init__(self) -> None:
         """Begin with what was declared."""
         self._service, self._overhead = Ewma(self.smoothing), Ewma(self.smoothing)
+        self._processed = Ewma(self.smoothing)
         self.start_up = self.module.start_up
 
     @property
@@ -143,10 +146,12 @@ class Estimate:
     def _learn_overhead(self, reading: ModuleReading) -> None:
         """A batch's duration less what its rows took on so many executors."""
         duration, rate, running = reading.batch_duration, reading.processed_rate, reading.running
+        if rate is not None and is_known(rate):
+            self._processed.update(rate)
         if not duration or rate is None or not running or self.service_time is None:
             return
-        every = max(duration, self.module.trigger)
-        self._overhead.update(max(duration - rate * every * self.service_time / running, 0.0))
+        rows = self._processed.level * max(duration, self.module.trigger)
+        self._overhead.update(max(duration - rows * self.service_time / running, 0.0))
 
     def _doubt(self) -> float:
         """How far off forecasts were lately, as a share."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
@@ -13,14 +12,12 @@ from penstock.core.units import format_duration
 from penstock.policy.degrees import in_force, sentence
 from penstock.policy.latency.choose import at_most, fewest, slowest
 from penstock.policy.latency.estimate import Estimate
+from penstock.policy.latency.keep import Keep
 from penstock.policy.latency.reach import Reach
 from penstock.policy.latency.stage import Stage
 from penstock.policy.mpc.policy import build_forecaster
 from penstock.policy.mpc.sentence import foreseen
 from penstock.policy.rescale_time import RescaleTimes
-
-_KEPT: Final = 3.0
-"""Starts of an executor for which it is kept: what cost least for what it saved in tournaments."""
 
 
 @dataclass
@@ -30,8 +27,8 @@ class LatencyPolicy:
     Rates are foreseen until executors that are asked for now would run. Of every number of
     executors it is told how long rows would take through each module, and the fewest are taken with
     which 95 % of them keep the promise on their whole way. Rows that wait count where they would be
-    late. Executors are given back once nobody has needed them for a while. What a row takes, what a
-    batch takes beyond its rows and how long executors take to come are learned.
+    late. Executors are given back once nobody has needed them for a while. How long that is, what a
+    row takes, what a batch takes beyond its rows and how long executors take to come are learned.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -48,15 +45,14 @@ class LatencyPolicy:
     """Share of the promise that is planned for; what is left is for what was not foreseen."""
     max_utilisation: float = 0.95
     """Busy share that no module is planned above; 0.75 where nothing was promised."""
-    forecaster: str | Mapping[str, object] = "holt"
+    forecaster: str | Mapping[str, object] = "last"
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
     margin: bool = False
     """Whether rates are raised by as much as forecasts were off lately, a tenth at the most."""
     catch_up: float | None = seconds(None)
     """Time in which late rows are to be worked off; twice the start of an executor unless given."""
     keep: float | None = seconds(None)
-    """Time for which executors are kept after they were needed; three times as long as their start
-    takes unless given, so that bursts that follow each other find them."""
+    """Time for which executors are kept after they were needed; learned unless given."""
     smoothing: float = 0.3
     """Weight of the newest measurement of what is learned."""
     _modules: dict[str, Estimate] = field(init=False, repr=False, compare=False)
@@ -64,15 +60,13 @@ class LatencyPolicy:
     _times: RescaleTimes = field(
         default_factory=RescaleTimes, init=False, repr=False, compare=False
     )
-    _needed: dict[str, list[tuple[float, int]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """By module, executors that were needed lately, and when."""
+    _keeps: dict[str, Keep] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what nothing can be planned with."""
         self._check()
         self._reach = Reach(self.graph)
+        self._keeps = {name: Keep(self.keep) for name in self.graph.names()}
         self._modules = {
             module.name: Estimate(
                 module,
@@ -89,7 +83,7 @@ class LatencyPolicy:
         stages = self._stages(seen)
         chosen = self._choose(stages)
         known = in_force(seen)
-        after = {name: self._kept(name, n, seen.at, known.get(name)) for name, n in chosen.items()}
+        after = {name: self._kept(name, n, seen, stages[name]) for name, n in chosen.items()}
         return Decision(
             configuration=Configuration(degrees={**known, **after}),
             why=self._why(seen, known, after, stages),
@@ -131,13 +125,13 @@ class LatencyPolicy:
         chosen = fewest(self.graph, stages, self._limit)
         return {n: max(chosen[n], at_most(stages[n], self._busiest)) for n in chosen}
 
-    def _kept(self, name: str, needed: int, at: float, now: int | None) -> int:
-        """What was needed at most for as long as executors are kept."""
-        keep = _KEPT * self._modules[name].start_up if self.keep is None else self.keep
-        recent = [(t, n) for t, n in self._needed.get(name, []) if t > at - keep - 1e-9]
-        self._needed[name] = [*recent, (at, needed)]
-        most = max(n for _, n in self._needed[name])
-        return needed if now is None or needed >= now else min(max(most, needed), now)
+    def _kept(self, name: str, needed: int, seen: Observation, stage: Stage) -> int:
+        """What is needed, or what was needed not long ago."""
+        keep, estimate = self._keeps[name], self._modules[name]
+        if stage.needs > 1:
+            keep.missed(at=seen.at, start_up=estimate.start_up)
+        now = in_force(seen).get(name)
+        return keep.degree(needed, at=seen.at, now=now, start_up=estimate.start_up)
 
     def _why(
         self,
