@@ -1,7 +1,7 @@
 """Micro-batches: rows are taken together at a trigger, and their results released together.
 
 All rows that wait at a trigger are one batch. The servers work through it in parallel; when the
-last row is done, and the overhead has passed, the results leave. Triggers fall on multiples of the
+last row is done, and both overheads have passed, the results leave. Triggers fall on multiples of the
 interval; after a batch that overran, the next starts at once if rows wait.
 """
 
@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 from penstock.model.compiling import compiled, inlined
+from penstock.plant.twin.draws import lognormal
 from penstock.plant.twin.rows import append, pop
 from penstock.plant.twin.state import IDLE, OPEN
 from penstock.plant.twin.stations import elapse, engage, free_server
@@ -30,7 +31,17 @@ def collect(clock: Any, station: Any, rows: Any, index: int, now: float) -> None
     station.unfinished -= 1
     free_server(clock, station, rows, now)
     if station.unfinished == 0:
-        station.moment = now + station.overhead
+        _finish_tasks(station, now)
+
+
+@inlined
+def _finish_tasks(station: Any, now: float) -> None:
+    """What tasks take beyond their rows keeps every server busy, the rest of the batch none."""
+    factor = 1.0
+    if station.overhead_sigma > 0.0:
+        factor = lognormal(station.service_chance, station.overhead_sigma)
+    station.totals.busy_seconds += station.servers * station.task_overhead * factor
+    station.moment = now + (station.task_overhead + station.overhead) * factor
 
 
 @inlined

@@ -46,7 +46,7 @@ def shortfall(graph: FlowGraph) -> str | None:
 overhead 600 ms)'
     """
     keyed = [module for module in graph.modules if module.keys]
-    times = [(n, getattr(m, n)) for m in keyed for n in ("trigger", "overhead")]
+    times = [(n, getattr(m, n)) for m in keyed for n in ("trigger", "overhead", "task_overhead")]
     known = ", ".join(f"{name} {format_duration(value)}" for name, value in times if value)
     if not known:
         return None

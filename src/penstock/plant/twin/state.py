@@ -61,6 +61,8 @@ STATION: Final = np.dtype(
         ("share", "f8"),  # rows that one server takes on in a micro-batch, at most
         ("trigger", "f8"),
         ("overhead", "f8"),
+        ("task_overhead", "f8"),
+        ("overhead_sigma", "f8"),  # of the logarithm of both
         ("whole", "i8"),  # output rows for each row: so many,
         ("fraction", "f8"),  # and one more with this probability
         ("first_way", "i8"),

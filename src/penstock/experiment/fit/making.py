@@ -1,0 +1,96 @@
+"""The pipeline file of a recording, with estimates in place of what the file assumed."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from penstock.core.errors import FileError
+from penstock.core.graph import FlowGraph, Module
+from penstock.experiment.fit.arrivals import arrivals, stated
+from penstock.experiment.fit.estimate import Estimate
+from penstock.experiment.fit.flows import applied
+from penstock.pipeline.file import load_text
+from penstock.pipeline.resolve import resolve
+from penstock.pipeline.settings import PipelineFile
+from penstock.record import Run
+
+_OF_SPARK = ("pipeline", "cluster", "interference")
+"""Sections that mean nothing to a twin."""
+
+
+def make(run: Run, estimates: Sequence[Estimate], *, dry: bool = False) -> PipelineFile:
+    """The pipeline of a run under its recorded load, with these estimates, perhaps of another run.
+
+    A dry run becomes one that acts, unless `dry`.
+    """
+    workload = arrivals(run)
+    sections = _sections(run, stated(workload))
+    if not dry:
+        sections["guards"] = [guard for guard in sections["guards"] if guard != "dry-run"]
+    file = load_text(json.dumps(sections), name=f"the file of {run.path}")
+    file = replace(
+        file,
+        name=run.settings.pipeline,
+        graph=_fitted(run, estimates),
+        workload=workload,
+        step=fmean(tick.seen.step for tick in run.ticks),
+        duration=run.ticks[-1].seen.at,
+    )
+    return resolve(file, sections)
+
+
+def _sections(run: Run, workload: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections of the recorded file that a twin can do with, its workload replaced.
+
+    An application that was attached to has no pipeline file: its graph and its policy stand in.
+    """
+    given = {key: value for key, value in run.settings.file.items() if key not in _OF_SPARK}
+    graph = run.settings.graph
+    base: dict[str, Any] = {
+        "source": {"module": graph.source},
+        "modules": {module.name: {} for module in graph.modules},
+        "streams": [{"from": s.origin, "to": s.target} for s in graph.streams],
+        "guards": ["hold"],
+        "slo": _promise(run),
+        "policy": run.settings.policy or "threshold",
+    }
+    known = {key: given[key] for key in _TAKEN if given.get(key) is not None}
+    sections = {**base, **(known if "modules" in given else {})}
+    sections["source"] = {"module": graph.source}
+    return {**sections, "workload": dict(workload)}
+
+
+_TAKEN = ("seed", "slo", "policy", "guards", "manager", "modules", "streams")
+
+
+def _promise(run: Run) -> dict[str, str]:
+    promised = run.settings.slo_latency_p95
+    return {} if promised is None else {"latency_p95": f"{promised!r}s"}
+
+
+def _fitted(run: Run, estimates: Sequence[Estimate]) -> FlowGraph:
+    graph = run.settings.graph
+    names = {told.of for told in estimates if " -> " not in told.of}
+    if names and names != set(graph.names()):
+        raise FileError(
+            f"the recording {run.path} has modules {', '.join(graph.names())}, and the twin "
+            f"{', '.join(sorted(names))}; a twin predicts runs of its own pipeline"
+        )
+    modules = tuple(_module(run, module, estimates) for module in graph.modules)
+    return replace(graph, modules=modules, streams=applied(graph.streams, estimates))
+
+
+def _module(run: Run, module: Module, estimates: Sequence[Estimate]) -> Module:
+    """A module as it was measured, with the replicas that it began with."""
+    values: dict[str, Any] = {
+        told.setting: told.value for told in estimates if told.of == module.name and not told.kept
+    }
+    if module.max_batch is not None and values.get("service_time") and module.service_time:
+        # it stands for a number of rows, which the run had whatever these took
+        values["max_batch"] = module.max_batch * values["service_time"] / module.service_time
+    first = run.ticks[0].seen.modules.get(module.name)
+    begun = (first.running if first else None) or module.initial_replicas
+    begun = min(max(begun, module.min_replicas), module.max_replicas)
+    return replace(module, **values, initial_replicas=begun)
