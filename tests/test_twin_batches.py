@@ -38,7 +38,8 @@ def test_a_batch_takes_what_waits_at_the_trigger_and_releases_it_together() -> N
     module = second.modules["batch"]
     assert module.batch_duration == pytest.approx(0.5)
     assert module.processed_rate == 4.0
-    assert module.utilisation == pytest.approx(0.2)  # two servers, 0.2 s of each second
+    assert first.modules["batch"].utilisation is None  # the batch began as the step ended
+    assert module.utilisation == pytest.approx(0.2 / 1.5)  # of each server, until the batch ended
     assert_latency(module.latency, p50=0.75, p95=1.25)  # ages 0.5, 0.75, 1.0 and 1.25
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,6 +95,3 @@ def _even(run: Run) -> bool:
     return bool(getattr(WORKLOADS.get(str(kind)), "drawn", False))
 
 
-def write_trace(workload: Recorded, path: Path) -> None:
-    """Write the rows down for others to play."""
-    path.write_text(workload.trace(), encoding="utf-8")

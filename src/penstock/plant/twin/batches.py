@@ -74,6 +74,8 @@ def _open(clock: Any, station: Any, rows: Any, now: float) -> None:
 
 @inlined
 def _close(clock: Any, station: Any, rows: Any, now: float) -> None:
+    station.closed_busy = station.totals.busy_seconds
+    station.closed_servers = station.totals.server_seconds
     station.totals.batches += 1
     station.totals.batch_seconds += now - station.opened
     if now >= station.tick * station.trigger:

@@ -84,6 +84,8 @@ STATION: Final = np.dtype(
         ("moment", "f8"),  # when the micro-batch next does something
         ("tick", "i8"),  # number of the next trigger
         ("opened", "f8"),
+        ("closed_busy", "f8"),  # busy and all server-seconds when the last micro-batch ended
+        ("closed_servers", "f8"),
         ("unfinished", "i8"),  # rows of the open micro-batch that are not done
         ("totals", TOTALS),
     ]
