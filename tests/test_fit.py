@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from penstock.core.errors import FileError
@@ -12,7 +13,7 @@ from penstock.experiment.fit import Estimate, fit, judgement, predict
 from penstock.experiment.fit.estimate import steady_mean
 from penstock.experiment.fit.playing import AsRecorded, play
 from penstock.experiment.fit.starting import waits
-from penstock.record import Run, load
+from penstock.record import load
 from tests.fit_recordings import BATCHES, ROWS, pipeline, recorded, written
 
 
@@ -81,7 +82,8 @@ def test_a_wrong_file_is_put_right(tmp_path: Path) -> None:
     """What the file assumed counts for nothing where there are measurements."""
     known = pipeline(BATCHES)
     ticks = play(known, seed=1)
-    slower = [replace(m, service_time=1.0, overhead=9.0, start_up=99.0) for m in known.graph.modules]
+    assumed = {"service_time": 1.0, "overhead": 9.0, "start_up": 99.0}
+    slower = [replace(m, **assumed) for m in known.graph.modules]
     wrong = replace(known, graph=replace(known.graph, modules=tuple(slower)))
     right = fit(written(known, ticks, tmp_path / "right"))
     assert fit(written(wrong, ticks, tmp_path / "wrong")).file.graph == right.file.graph
@@ -112,8 +114,6 @@ def test_steps_that_do_not_tell_their_rate_lie_between_the_others(tmp_path: Path
     whole = fit(written(known, ticks, tmp_path / "whole")).file.workload
     filled = fit(written(known, gaps, tmp_path / "gaps")).file.workload
     at = [float(tick.seen.at) for tick in ticks]
-    import numpy as np
-
     assert filled.arrivals(np.array(at)) == pytest.approx(whole.arrivals(np.array(at)), rel=0.1)
 
 

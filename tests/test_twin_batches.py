@@ -185,3 +185,29 @@ def test_a_batch_takes_no_more_than_its_servers_may_take_on() -> None:
     for seen in watch(module, rows=8, step=3.0, until=6.0):
         assert seen.modules["batch"].batch_duration == pytest.approx(0.2)
         assert seen.modules["batch"].processed_rate == pytest.approx(4 / 3)
+
+
+def test_tasks_keep_every_server_busy_beyond_its_rows() -> None:
+    """Two rounds of 0.1 s on two servers, 0.15 s more of both, and 0.3 s of neither."""
+    module = batched(overhead=0.3, task_overhead=0.15, initial_replicas=2)
+    _, seen = watch(module, rows=4, until=2.0)
+    assert seen.modules["batch"].batch_duration == pytest.approx(0.65)
+    assert seen.modules["batch"].utilisation == pytest.approx(0.35 / 1.65)
+
+
+def test_overheads_scatter_about_their_mean() -> None:
+    module = batched(service_time=0.0, overhead=0.2, task_overhead=0.1, overhead_cv=0.5)
+    seen = watch(module, rows=1e6, until=4000.0)
+    durations = [s.modules["batch"].batch_duration for s in seen]
+    taken = np.array([duration for duration in durations if duration is not None])
+    assert taken.mean() == pytest.approx(0.3, rel=0.03)
+    assert taken.std() / taken.mean() == pytest.approx(0.5, rel=0.1)
+
+
+def test_utilisation_is_unknown_in_the_middle_of_a_batch() -> None:
+    """A batch from 1.0 to 3.4: the steps within it know nothing, and the one with its end all."""
+    seen = watch(batched(overhead=2.0), rows=4, until=5.0)
+    told = [s.modules["batch"].utilisation for s in seen]
+    assert told[:3] == [None, None, None]
+    assert told[3] == pytest.approx(0.4 / 3.4)
+    assert told[4] == 0.0

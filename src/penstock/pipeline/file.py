@@ -129,9 +129,8 @@ def load(
 def load_text(content: str, *, name: str) -> PipelineFile:
     """The file of a text that stands in no file yet, such as that of a twin that was fitted.
 
-    >>> load_text(
-    ...     "{source: {module: count, rate: 9/s}, modules: {count: {service_time: 1ms}}}", name="mine"
-    ... ).graph.names()
+    >>> text = "{source: {module: count, rate: 9/s}, modules: {count: {service_time: 1ms}}}"
+    >>> load_text(text, name="mine").graph.names()
     ('count',)
     """
     checked = _checked(Text(name=name, origin=name, content=content), [])

@@ -3,6 +3,7 @@
 from typing import Final
 
 from penstock.core.errors import FileError
+from penstock.policy import POLICIES
 from penstock.record import Run
 
 FEWEST_STEPS: Final = 10
@@ -34,6 +35,11 @@ def notes(run: Run) -> tuple[str, ...]:
         told.append(
             f"{run.path} is a dry run: no executor was asked for, so start-up delays are those of "
             "the file, and the twin is written without dry-run"
+        )
+    if run.settings.policy is not None and run.settings.policy not in POLICIES:
+        told.append(
+            f"{run.path} was decided by {run.settings.policy}, which is no policy of Penstock's; "
+            "threshold stands in for it"
         )
     return tuple(told)
 

@@ -108,5 +108,5 @@ def _votes(told: Sequence[Event], tick: Tick, name: str) -> Iterator[float]:
     durations = np.array([event.duration for event in told])
     for size in range(1, min(_MOST, len(told)) + 1):
         means = np.convolve(durations, np.full(size, 1 / size), mode="valid")
-        for place in np.flatnonzero(np.abs(means - seen.batch_duration) < 1e-6):
+        for place in np.flatnonzero(np.abs(means - seen.batch_duration) < 1e-6).tolist():
             yield told[place + size - 1].ended - tick.seen.at

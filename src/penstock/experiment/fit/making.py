@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 
 from penstock.core.errors import FileError
 from penstock.core.graph import FlowGraph, Module
@@ -14,10 +14,11 @@ from penstock.experiment.fit.flows import applied
 from penstock.pipeline.file import load_text
 from penstock.pipeline.resolve import resolve
 from penstock.pipeline.settings import PipelineFile
+from penstock.policy import POLICIES
 from penstock.record import Run
 
-_OF_SPARK = ("pipeline", "cluster", "interference")
-"""Sections that mean nothing to a twin."""
+_TAKEN: Final = ("seed", "slo", "policy", "guards", "manager", "modules", "streams")
+"""Sections of a recorded file that mean something to a twin."""
 
 
 def make(run: Run, estimates: Sequence[Estimate], *, dry: bool = False) -> PipelineFile:
@@ -42,27 +43,41 @@ def make(run: Run, estimates: Sequence[Estimate], *, dry: bool = False) -> Pipel
 
 
 def _sections(run: Run, workload: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections of the recorded file that a twin can do with, its workload replaced.
+    """The sections of the recorded file that a twin can do with, its workload replaced."""
+    graph, given = run.settings.graph, run.settings.file
+    known = {key: given[key] for key in _TAKEN if given.get(key) is not None}
+    sections = known if "modules" in given else _attached(run)
+    return {**sections, "source": {"module": graph.source}, "workload": dict(workload)}
 
-    An application that was attached to has no pipeline file: its graph and its policy stand in.
-    """
-    given = {key: value for key, value in run.settings.file.items() if key not in _OF_SPARK}
+
+def _attached(run: Run) -> dict[str, Any]:
+    """An application that was attached to has no pipeline file: its graph and policy stand in."""
     graph = run.settings.graph
-    base: dict[str, Any] = {
-        "source": {"module": graph.source},
+    return {
         "modules": {module.name: {} for module in graph.modules},
         "streams": [{"from": s.origin, "to": s.target} for s in graph.streams],
-        "guards": ["hold"],
+        "guards": ["hold", *(["dry-run"] if run.settings.dry else [])],
         "slo": _promise(run),
-        "policy": run.settings.policy or "threshold",
+        "policy": _policy(run),
     }
-    known = {key: given[key] for key in _TAKEN if given.get(key) is not None}
-    sections = {**base, **(known if "modules" in given else {})}
-    sections["source"] = {"module": graph.source}
-    return {**sections, "workload": dict(workload)}
 
 
-_TAKEN = ("seed", "slo", "policy", "guards", "manager", "modules", "streams")
+def _policy(run: Run) -> dict[str, Any]:
+    """The policy with its settings; one of the user's own is not ours to build."""
+    if not knows_policy(run):
+        return {"name": "threshold"}
+    told = run.settings.file.get("attached")
+    given = told if isinstance(told, Mapping) else {}
+    options = {key: value for key, value in given.items() if key.startswith("policy.")}
+    return {
+        "name": run.settings.policy,
+        **{key.removeprefix("policy."): value for key, value in options.items()},
+    }
+
+
+def knows_policy(run: Run) -> bool:
+    """Whether the policy of a run is one that a file can name."""
+    return run.settings.policy in POLICIES
 
 
 def _promise(run: Run) -> dict[str, str]:

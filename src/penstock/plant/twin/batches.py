@@ -1,8 +1,8 @@
 """Micro-batches: rows are taken together at a trigger, and their results released together.
 
 All rows that wait at a trigger are one batch. The servers work through it in parallel; when the
-last row is done, and both overheads have passed, the results leave. Triggers fall on multiples of the
-interval; after a batch that overran, the next starts at once if rows wait.
+last row is done, and both overheads have passed, the results leave. Triggers fall on multiples of
+the interval; after a batch that overran, the next starts at once if rows wait.
 """
 
 from math import inf
