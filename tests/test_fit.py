@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_a_wrong_file_is_put_right(tmp_path: Path) -> None:
     """What the file assumed counts for nothing where there are measurements."""
     known = pipeline(BATCHES)
     ticks = play(known, seed=1)
-    assumed = {"service_time": 1.0, "overhead": 9.0, "start_up": 99.0}
+    assumed: dict[str, Any] = {"service_time": 1.0, "overhead": 9.0, "start_up": 99.0}
     slower = [replace(m, **assumed) for m in known.graph.modules]
     wrong = replace(known, graph=replace(known.graph, modules=tuple(slower)))
     right = fit(written(known, ticks, tmp_path / "right"))
@@ -246,5 +247,3 @@ def _without(tick: Tick, *fields: str) -> Tick:
 
 def _keyed(module: Module) -> Module:
     return replace(module, keys=9) if module.name == "counter" else module
-
-

@@ -93,5 +93,3 @@ def _even(run: Run) -> bool:
         return given is not None
     kind = given.get("kind") if isinstance(given, Mapping) else str(given).partition(":")[0]
     return bool(getattr(WORKLOADS.get(str(kind)), "drawn", False))
-
-

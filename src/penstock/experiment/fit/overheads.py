@@ -107,9 +107,8 @@ def _scatter(
         return 0.0, kept(name, setting, file, "single micro-batches were not told")
     sigma = min(float(np.log(beyond).std()), _MOST_SIGMA)
     how = "scatter of the time beyond the rows"
-    return sigma, Estimate(
-        of=name, setting=setting, value=sqrt(expm1(sigma**2)), file=file, samples=beyond.size, how=how
-    )
+    cv, size = sqrt(expm1(sigma**2)), int(beyond.size)
+    return sigma, Estimate(of=name, setting=setting, value=cv, file=file, samples=size, how=how)
 
 
 def _beyond_rows(batches: Sequence[MicroBatch], service_time: float) -> list[float]:

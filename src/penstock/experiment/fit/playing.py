@@ -47,7 +47,9 @@ class AsRecorded:
         return Decision(configuration=Configuration(degrees=degrees), why=why)
 
 
-def play(file: PipelineFile, policy: Policy | None = None, *, seed: int | None = None) -> list[Tick]:
+def play(
+    file: PipelineFile, policy: Policy | None = None, *, seed: int | None = None
+) -> list[Tick]:
     """Every turn of the file on the twin."""
     seeded = file if seed is None else replace(file, seed=seed)
     twin = Twin(

@@ -13,7 +13,7 @@ from penstock.experiment.fit.making import make
 from penstock.experiment.fit.playing import AsRecorded, plays
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import Run, summarise
-from penstock.record.measures import reporting, steps, total
+from penstock.record.measures import column, reporting, steps, total
 from penstock.record.totals import mean
 
 SEEDS: Final = (1, 2, 3, 4, 5)
@@ -93,9 +93,9 @@ def judgement(prediction: Prediction) -> str:
     """One sentence: whether to trust the twin."""
     told = " and ".join(f"{_NAMES[name]} {_percent(prediction.error(name))}" for name in DECISIVE)
     if prediction.good:
-        return f"The twin is within {GOOD:.0%} ({told}): good enough to compare policies."
+        return f"The twin is within {_percents(GOOD)} ({told}): good enough to compare policies."
     why = "; ".join(_WHY[name] for name in DECISIVE if not _within(prediction.error(name)))
-    return f"The twin is not within {GOOD:.0%} ({told}): {why}."
+    return f"The twin is not within {_percents(GOOD)} ({told}): {why}."
 
 
 _NAMES: Final = {"latency_p95": "p95 latency", "executors_mean": "executors"}
@@ -126,8 +126,6 @@ def _beside(
 
 def _throughput(ticks: Sequence[Tick], source: str) -> float | None:
     """Rows a second that left the source module: what came, less what it still had at the end."""
-    from penstock.record.measures import column
-
     return mean(column(ticks, source, "processed_rate"), steps(ticks))
 
 
@@ -136,4 +134,8 @@ def _within(error: float | None) -> bool:
 
 
 def _percent(error: float | None) -> str:
-    return "unknown" if error is None else f"{error:+.0%}"
+    return "unknown" if error is None else f"{100 * error:+.0f} %"
+
+
+def _percents(share: float) -> str:
+    return f"{100 * share:.0f} %"

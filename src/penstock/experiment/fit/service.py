@@ -24,9 +24,7 @@ def service(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module
     ]
 
 
-def _service_time(
-    ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module
-) -> Estimate:
+def _service_time(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module) -> Estimate:
     name, setting, file = module.name, "service_time", module.service_time
     samples = [(b.service, b.rows) for b in batches if b.service is not None]
     how = "mean over the rows of micro-batches"
