@@ -58,7 +58,8 @@ def show(what: str, run: Run, estimates: tuple[Estimate, ...]) -> None:
         figure = next(one for one in ours.figures if one.name == name)
         print(
             f"  {shown:<12} recorded {figure.recorded:.2f}, predicted {figure.predicted:.2f}: "
-            f"{error(ours, name)} (to reach: within {100 * TO_REACH:.0f} %; unfitted {error(theirs, name)})"
+            f"{error(ours, name)} (to reach: within {100 * TO_REACH:.0f} %; "
+            f"unfitted {error(theirs, name)})"
         )
 
 

@@ -13,7 +13,7 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.experiment.fit import fit
 from penstock.experiment.fit.batches import micro_batches
 from penstock.experiment.fit.events import aligned, events
-from penstock.record import Run
+from penstock.record import Run, load
 from tests.fit_recordings import pipeline, written
 
 BEGAN = datetime(2026, 3, 1, 9, 31, 7, tzinfo=UTC).timestamp()
@@ -45,8 +45,11 @@ def event(ended: float, duration: float, rows: int, service: float) -> dict[str,
     }
 
 
-def spark_run(path: Path, *, task: float = 0.2, overhead: float = 0.3) -> Run:
-    """A batch a second for two minutes, 4 ms a row, one executor and then two."""
+def spark_run(path: Path, *, task: float = 0.2, overhead: float = 0.3, first: float = 0.0) -> Run:
+    """A batch a second for two minutes, 4 ms a row, one executor and then two.
+
+    The first batch of the second executor takes so much longer.
+    """
     random = np.random.default_rng(1)
     told, ticks = [], []
     for step in range(60):
@@ -55,7 +58,8 @@ def spark_run(path: Path, *, task: float = 0.2, overhead: float = 0.3) -> Run:
         for batch in range(2):
             rows = int(random.integers(60, 140))
             beyond = (task + overhead) * float(np.exp(random.normal(0, 0.2)))
-            lasted = round(rows / replicas * 0.004 + beyond, 3)
+            new = first if (step, batch) == (30, 1) else 0.0
+            lasted = round(rows / replicas * 0.004 + beyond + new, 3)
             told.append(event(2 * step + batch + 1.0 - 0.03, lasted, rows, 0.004))
             durations.append(lasted)
             busy += rows * 0.004 + replicas * beyond * task / (task + overhead)
@@ -96,6 +100,15 @@ def test_overheads_and_their_scatter_are_found(tmp_path: Path) -> None:
     assert fitted.service_cv == pytest.approx(0.5, rel=0.01)
     assert fitted.task_overhead == pytest.approx(0.2, rel=0.1)
     assert fitted.overhead == pytest.approx(0.3, rel=0.1)
+    assert fitted.overhead_cv == pytest.approx(0.2, rel=0.25)
+
+
+def test_the_first_batch_of_a_new_executor_counts_apart(tmp_path: Path) -> None:
+    slow = spark_run(tmp_path, first=2.5).settings.graph["count"]
+    fitted = fit(load(tmp_path)).file.graph["count"]
+    assert slow.warm_up == 0
+    assert fitted.warm_up == pytest.approx(2.5, rel=0.1)
+    assert fitted.overhead + fitted.task_overhead == pytest.approx(0.5, rel=0.05)
     assert fitted.overhead_cv == pytest.approx(0.2, rel=0.25)
 
 

@@ -204,6 +204,20 @@ def test_overheads_scatter_about_their_mean() -> None:
     assert taken.std() / taken.mean() == pytest.approx(0.5, rel=0.1)
 
 
+def test_new_servers_lengthen_their_first_batch() -> None:
+    """The second server comes into the batch at 2 s; the one at 3 s is the first it is part of."""
+    module = batched(overhead=0.1, warm_up=0.5)
+    graph = FlowGraph(source="batch", modules=(module,))
+    twin = Twin(graph, Constant(4.0, rows=1e6), step=1.0, duration=6.0, arrivals="even")
+    taken = []
+    for seen in twin.readings():
+        taken.append(seen.modules["batch"].batch_duration)
+        degrees = {"batch": 2 if seen.at >= 2 else 1}
+        twin.apply(Decision(configuration=Configuration(degrees=degrees), why="-"))
+    expected = [None, 0.5, 0.3, 0.3 + 0.5, 0.3, 0.3]
+    assert taken == [None if at is None else pytest.approx(at) for at in expected]
+
+
 def test_utilisation_is_unknown_in_the_middle_of_a_batch() -> None:
     """A batch from 1.0 to 3.4: the steps within it know nothing, and the one with its end all."""
     seen = watch(batched(overhead=2.0), rows=4, until=5.0)

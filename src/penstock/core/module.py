@@ -28,6 +28,7 @@ _NOT_NEGATIVE: Final = (
     "overhead",
     "task_overhead",
     "overhead_cv",
+    "warm_up",
     "start_up",
     "price",
     "delay_cost",
@@ -60,6 +61,8 @@ class Module:
     worker woken, state loaded. They lengthen the batch as `overhead` does, and count as work."""
     overhead_cv: float = 0.0
     """Coefficient of variation of both overheads from batch to batch (log-normal): 0 fixed."""
+    warm_up: float = seconds(0.0)
+    """Seconds that the first micro-batch with new replicas takes longer, while these load code."""
     start_up: float = seconds(0.0)
     """Seconds from asking for an executor until it takes tasks."""
     price: float = 0.0

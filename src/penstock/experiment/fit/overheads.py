@@ -18,6 +18,7 @@ from penstock.core.graph import Module
 from penstock.core.signals import Tick
 from penstock.experiment.fit.batches import MicroBatch
 from penstock.experiment.fit.estimate import Estimate, kept, middle
+from penstock.experiment.fit.warming import beyond_rows, fresh, warm_up
 
 _LEAST: Final = 0.01
 """Share of a batch below which task overhead is an artefact of batches across two steps."""
@@ -28,15 +29,18 @@ _MOST_SIGMA: Final = 1.5
 def overheads(
     ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module, service_time: float
 ) -> list[Estimate]:
-    """Of one module: `task_overhead`, `overhead` and `overhead_cv`."""
+    """Of one module: `task_overhead`, `overhead`, `overhead_cv` and `warm_up`."""
+    newcomers = fresh(ticks, batches, module.name)
+    settled = [batch for batch in batches if batch not in newcomers]
     tasks = _task_overhead(ticks, batches, module)
-    rest = _overhead(batches, module, service_time, tasks.value)
-    sigma, scatter = _scatter(batches, module, service_time)
+    rest = _overhead(settled, module, service_time, tasks.value)
+    sigma, scatter = _scatter(settled, module, service_time)
     raised = [
         told if told.kept else replace(told, value=told.value * exp(sigma**2 / 2))
         for told in (tasks, rest)
     ]
-    return [*raised, scatter]
+    usual = raised[0].value + raised[1].value
+    return [*raised, scatter, warm_up(ticks, batches, module, service_time, usual)]
 
 
 def _task_overhead(
@@ -114,4 +118,4 @@ def _scatter(
 def _beyond_rows(batches: Sequence[MicroBatch], service_time: float) -> list[float]:
     """Of batches between which executors neither came nor went."""
     steady = [after for before, after in pairwise(batches) if before.replicas == after.replicas]
-    return [b.duration - b.share * (b.service or service_time) for b in steady]
+    return [beyond_rows(batch, service_time) for batch in steady]

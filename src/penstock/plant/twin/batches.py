@@ -36,12 +36,20 @@ def collect(clock: Any, station: Any, rows: Any, index: int, now: float) -> None
 
 @inlined
 def _finish_tasks(station: Any, now: float) -> None:
-    """What tasks take beyond their rows keeps every server busy, the rest of the batch none."""
-    factor = 1.0
+    """What tasks take beyond their rows keeps every server busy, the rest of the batch none.
+
+    New servers lengthen both alike: while they load, they take processors from the others.
+    """
+    beyond = station.task_overhead + station.overhead
+    lasts = beyond
     if station.overhead_sigma > 0.0:
-        factor = lognormal(station.service_chance, station.overhead_sigma)
-    station.totals.busy_seconds += station.servers * station.task_overhead * factor
-    station.moment = now + (station.task_overhead + station.overhead) * factor
+        lasts *= lognormal(station.service_chance, station.overhead_sigma)
+    if station.fresh > 0:
+        lasts += station.warm_up
+    if beyond > 0.0:
+        busy = lasts * station.task_overhead / beyond
+        station.totals.busy_seconds += station.servers * busy
+    station.moment = now + lasts
 
 
 @inlined
@@ -64,6 +72,7 @@ def go_on(clock: Any, station: Any, rows: Any, now: float) -> None:
 def _open(clock: Any, station: Any, rows: Any, now: float) -> None:
     elapse(station, now)
     _find_next_trigger(station, now)
+    station.fresh, station.crew = int(station.servers > station.crew), station.servers
     station.phase, station.opened, station.moment = OPEN, now, inf
     # Only at the source can more rows wait than the buffer holds: the rest wait outside.
     station.unfinished = min(station.waiting.count, station.buffer, station.servers * station.share)

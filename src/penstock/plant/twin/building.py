@@ -63,6 +63,7 @@ def _equip(station: Any, module: Module, seed: np.random.SeedSequence) -> None:
     station["trigger"] = module.trigger
     station["overhead"] = module.overhead
     station["task_overhead"] = module.task_overhead
+    station["warm_up"], station["crew"] = module.warm_up, module.initial_replicas
     station["overhead_sigma"] = sqrt(log1p(module.overhead_cv**2))
     station["service_chance"], station["way_chance"] = seed.generate_state(2, np.uint64)
     station["servers"] = module.initial_replicas

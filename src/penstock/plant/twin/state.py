@@ -63,6 +63,9 @@ STATION: Final = np.dtype(
         ("overhead", "f8"),
         ("task_overhead", "f8"),
         ("overhead_sigma", "f8"),  # of the logarithm of both
+        ("warm_up", "f8"),
+        ("crew", "i8"),  # servers that have taken part in a micro-batch
+        ("fresh", "i8"),  # whether the open micro-batch is the first of some server
         ("whole", "i8"),  # output rows for each row: so many,
         ("fraction", "f8"),  # and one more with this probability
         ("first_way", "i8"),
