@@ -13,8 +13,10 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.experiment.fit import Estimate, fit, judgement, predict
 from penstock.experiment.fit.estimate import steady_mean
 from penstock.experiment.fit.playing import AsRecorded, play
+from penstock.experiment.fit.predicting import seeds
 from penstock.experiment.fit.starting import waits
 from penstock.record import load
+from penstock.workload import Constant
 from tests.fit_recordings import BATCHES, ROWS, pipeline, recorded, written
 
 
@@ -177,6 +179,12 @@ def test_recorded_decisions_are_made_again(tmp_path: Path) -> None:
     assert [t.asked and t.asked.degrees for t in again] == [
         t.asked and t.asked.degrees for t in run.ticks
     ]
+
+
+def test_a_flood_of_rows_is_played_once(tmp_path: Path) -> None:
+    file = fit(recorded(pipeline(BATCHES), tmp_path)).file
+    assert len(seeds(file)) == 5
+    assert len(seeds(replace(file, workload=Constant(1e6)))) == 1
 
 
 def test_one_mishap_moves_no_mean() -> None:
