@@ -38,7 +38,8 @@ def test_a_batch_takes_what_waits_at_the_trigger_and_releases_it_together() -> N
     module = second.modules["batch"]
     assert module.batch_duration == pytest.approx(0.5)
     assert module.processed_rate == 4.0
-    assert module.utilisation == pytest.approx(0.2)  # two servers, 0.2 s of each second
+    assert first.modules["batch"].utilisation is None  # the batch began as the step ended
+    assert module.utilisation == pytest.approx(0.2 / 1.5)  # of each server, until the batch ended
     assert_latency(module.latency, p50=0.75, p95=1.25)  # ages 0.5, 0.75, 1.0 and 1.25
 
 
@@ -184,3 +185,43 @@ def test_a_batch_takes_no_more_than_its_servers_may_take_on() -> None:
     for seen in watch(module, rows=8, step=3.0, until=6.0):
         assert seen.modules["batch"].batch_duration == pytest.approx(0.2)
         assert seen.modules["batch"].processed_rate == pytest.approx(4 / 3)
+
+
+def test_tasks_keep_every_server_busy_beyond_its_rows() -> None:
+    """Two rounds of 0.1 s on two servers, 0.15 s more of both, and 0.3 s of neither."""
+    module = batched(overhead=0.3, task_overhead=0.15, initial_replicas=2)
+    _, seen = watch(module, rows=4, until=2.0)
+    assert seen.modules["batch"].batch_duration == pytest.approx(0.65)
+    assert seen.modules["batch"].utilisation == pytest.approx(0.35 / 1.65)
+
+
+def test_overheads_scatter_about_their_mean() -> None:
+    module = batched(service_time=0.0, overhead=0.2, task_overhead=0.1, overhead_cv=0.5)
+    seen = watch(module, rows=1e6, until=4000.0)
+    durations = [s.modules["batch"].batch_duration for s in seen]
+    taken = np.array([duration for duration in durations if duration is not None])
+    assert taken.mean() == pytest.approx(0.3, rel=0.03)
+    assert taken.std() / taken.mean() == pytest.approx(0.5, rel=0.1)
+
+
+def test_new_servers_lengthen_their_first_batch() -> None:
+    """The second server comes into the batch at 2 s; the one at 3 s is the first it is part of."""
+    module = batched(overhead=0.1, warm_up=0.5)
+    graph = FlowGraph(source="batch", modules=(module,))
+    twin = Twin(graph, Constant(4.0, rows=1e6), step=1.0, duration=6.0, arrivals="even")
+    taken = []
+    for seen in twin.readings():
+        taken.append(seen.modules["batch"].batch_duration)
+        degrees = {"batch": 2 if seen.at >= 2 else 1}
+        twin.apply(Decision(configuration=Configuration(degrees=degrees), why="-"))
+    expected = [None, 0.5, 0.3, 0.3 + 0.5, 0.3, 0.3]
+    assert taken == [None if at is None else pytest.approx(at) for at in expected]
+
+
+def test_utilisation_is_unknown_in_the_middle_of_a_batch() -> None:
+    """A batch from 1.0 to 3.4: the steps within it know nothing, and the one with its end all."""
+    seen = watch(batched(overhead=2.0), rows=4, until=5.0)
+    told = [s.modules["batch"].utilisation for s in seen]
+    assert told[:3] == [None, None, None]
+    assert told[3] == pytest.approx(0.4 / 3.4)
+    assert told[4] == 0.0

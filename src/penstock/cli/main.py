@@ -13,11 +13,22 @@ from difflib import get_close_matches
 from typing import Final, NoReturn
 
 from penstock import __version__
-from penstock.cli import compare, doctor, inspect, plan, report, reproduce, run, simulate, validate
+from penstock.cli import (
+    compare,
+    doctor,
+    fit,
+    inspect,
+    plan,
+    report,
+    reproduce,
+    run,
+    simulate,
+    validate,
+)
 from penstock.cli.output import drop_stdout, print_json, say
 from penstock.core.errors import PenstockError, UserError
 
-_COMMANDS: Final = (run, simulate, compare, plan, reproduce, validate, doctor, report, inspect)
+_COMMANDS: Final = (run, simulate, compare, fit, plan, reproduce, validate, doctor, report, inspect)
 _BROKEN_PIPE: Final = 128 + 13
 _DESCRIPTION: Final = """\
 Keep streaming pipelines on Apache Spark inside their quality of service at the least cost.
@@ -28,6 +39,7 @@ examples:
   penstock simulate wordcount             the same pipeline on the twin, in no time
   penstock compare wordcount              which policy would do best, and what it saves
   penstock plan graph.yaml                how many replicas each module should have
+  penstock fit runs/demo                  a twin from your own recording, and how well it predicts
   penstock reproduce game                 a paper's tables, ours beside the published
   penstock validate my.yaml               every mistake of a pipeline file, with its line
   penstock doctor                         what this machine lacks, and the remedy

@@ -26,6 +26,9 @@ _NOT_NEGATIVE: Final = (
     "service_cv",
     "trigger",
     "overhead",
+    "task_overhead",
+    "overhead_cv",
+    "warm_up",
     "start_up",
     "price",
     "delay_cost",
@@ -53,6 +56,13 @@ class Module:
     unless given. Shorter batches let new replicas take part sooner."""
     overhead: float = seconds(0.0)
     """Seconds that a micro-batch takes beyond its rows: planning, commit, scheduling."""
+    task_overhead: float = seconds(0.0)
+    """Seconds that every replica is busy in a micro-batch beyond its rows: a task started, a Python
+    worker woken, state loaded. They lengthen the batch as `overhead` does, and count as work."""
+    overhead_cv: float = 0.0
+    """Coefficient of variation of both overheads from batch to batch (log-normal): 0 fixed."""
+    warm_up: float = seconds(0.0)
+    """Seconds that the first micro-batch with new replicas takes longer, while these load code."""
     start_up: float = seconds(0.0)
     """Seconds from asking for an executor until it takes tasks."""
     price: float = 0.0

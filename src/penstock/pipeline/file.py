@@ -47,6 +47,7 @@ __all__ = [
     "check",
     "load",
     "load_allocation",
+    "load_text",
 ]
 
 SECTIONS: Final = (
@@ -125,6 +126,19 @@ def load(
     return checked.file
 
 
+def load_text(content: str, *, name: str) -> PipelineFile:
+    """The file of a text that stands in no file yet, such as that of a twin that was fitted.
+
+    >>> text = "{source: {module: count, rate: 9/s}, modules: {count: {service_time: 1ms}}}"
+    >>> load_text(text, name="mine").graph.names()
+    ('count',)
+    """
+    checked = _checked(Text(name=name, origin=name, content=content), [])
+    if checked.mistakes or checked.file is None:
+        raise FileError(str(next(iter(checked.mistakes), f"{name} is no pipeline file")))
+    return checked.file
+
+
 def load_allocation(name_or_path: str | PurePath, overrides: Iterable[str] = ()) -> AllocationGraph:
     """The allocation graph at a path; `key.path=value` changes a setting."""
     checked = _sound(name_or_path, overrides)
@@ -151,7 +165,10 @@ def check(
     """Every mistake of a file that can be found; raises only where it cannot be read at all."""
     text = find(name_or_path)
     ours = [Setting.of_file(setting, text.name) for setting in overrides]
-    settings = [*ours, *(Setting.of_spark(setting) for setting in conf)]
+    return _checked(text, [*ours, *(Setting.of_spark(setting) for setting in conf)])
+
+
+def _checked(text: Text, settings: Sequence[Setting]) -> Checked:
     draft, sort, found = _examine(text, settings)
     mistakes = tuple(sorted(_with_culprits(draft.mistakes, text, settings)))
     return Checked(

@@ -18,8 +18,8 @@ _QUEUES: Final = (
 )
 _USUAL: Final = Module(name="any")
 _UNKNOWN: Final = (
-    *("service_cv", "trigger", "max_batch", "overhead", "start_up"),
-    *("buffer", "scaling"),
+    *("service_cv", "trigger", "max_batch", "overhead", "task_overhead", "overhead_cv"),
+    *("warm_up", "start_up", "buffer", "scaling"),
 )
 """Settings of modules that M/D/1 queues have nothing of."""
 

@@ -1,14 +1,15 @@
 """Micro-batches: rows are taken together at a trigger, and their results released together.
 
 All rows that wait at a trigger are one batch. The servers work through it in parallel; when the
-last row is done, and the overhead has passed, the results leave. Triggers fall on multiples of the
-interval; after a batch that overran, the next starts at once if rows wait.
+last row is done, and both overheads have passed, the results leave. Triggers fall on multiples of
+the interval; after a batch that overran, the next starts at once if rows wait.
 """
 
 from math import inf
 from typing import Any
 
 from penstock.model.compiling import compiled, inlined
+from penstock.plant.twin.draws import lognormal
 from penstock.plant.twin.rows import append, pop
 from penstock.plant.twin.state import IDLE, OPEN
 from penstock.plant.twin.stations import elapse, engage, free_server
@@ -30,7 +31,25 @@ def collect(clock: Any, station: Any, rows: Any, index: int, now: float) -> None
     station.unfinished -= 1
     free_server(clock, station, rows, now)
     if station.unfinished == 0:
-        station.moment = now + station.overhead
+        _finish_tasks(station, now)
+
+
+@inlined
+def _finish_tasks(station: Any, now: float) -> None:
+    """What tasks take beyond their rows keeps every server busy, the rest of the batch none.
+
+    New servers lengthen both alike: while they load, they take processors from the others.
+    """
+    beyond = station.task_overhead + station.overhead
+    lasts = beyond
+    if station.overhead_sigma > 0.0:
+        lasts *= lognormal(station.service_chance, station.overhead_sigma)
+    if station.fresh > 0:
+        lasts += station.warm_up
+    if beyond > 0.0:
+        busy = lasts * station.task_overhead / beyond
+        station.totals.busy_seconds += station.servers * busy
+    station.moment = now + lasts
 
 
 @inlined
@@ -53,6 +72,7 @@ def go_on(clock: Any, station: Any, rows: Any, now: float) -> None:
 def _open(clock: Any, station: Any, rows: Any, now: float) -> None:
     elapse(station, now)
     _find_next_trigger(station, now)
+    station.fresh, station.crew = int(station.servers > station.crew), station.servers
     station.phase, station.opened, station.moment = OPEN, now, inf
     # Only at the source can more rows wait than the buffer holds: the rest wait outside.
     station.unfinished = min(station.waiting.count, station.buffer, station.servers * station.share)
@@ -63,6 +83,8 @@ def _open(clock: Any, station: Any, rows: Any, now: float) -> None:
 
 @inlined
 def _close(clock: Any, station: Any, rows: Any, now: float) -> None:
+    station.closed_busy = station.totals.busy_seconds
+    station.closed_servers = station.totals.server_seconds
     station.totals.batches += 1
     station.totals.batch_seconds += now - station.opened
     if now >= station.tick * station.trigger:

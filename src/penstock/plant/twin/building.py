@@ -1,6 +1,6 @@
 """The state at time zero, made from a flow graph, and room for more rows when it runs short."""
 
-from math import inf
+from math import inf, log1p, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -62,6 +62,9 @@ def _equip(station: Any, module: Module, seed: np.random.SeedSequence) -> None:
     station["share"] = module.rows_a_batch
     station["trigger"] = module.trigger
     station["overhead"] = module.overhead
+    station["task_overhead"] = module.task_overhead
+    station["warm_up"], station["crew"] = module.warm_up, module.initial_replicas
+    station["overhead_sigma"] = sqrt(log1p(module.overhead_cv**2))
     station["service_chance"], station["way_chance"] = seed.generate_state(2, np.uint64)
     station["servers"] = module.initial_replicas
     station["first_done"] = NOBODY

@@ -41,6 +41,12 @@ def normal(chance: Any) -> float:
     return sqrt(2.0 * exponential(chance)) * cos(2.0 * pi * uniform(chance))
 
 
+@inlined
+def lognormal(chance: Any, sigma: float) -> float:
+    """A number with mean 1 whose logarithm is normal with this standard deviation."""
+    return exp(sigma * normal(chance) - 0.5 * sigma * sigma)
+
+
 @compiled
 def gamma(chance: Any, shape: float) -> float:
     """A gamma number with mean `shape`, by Marsaglia and Tsang (2000)."""

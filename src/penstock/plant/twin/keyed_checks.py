@@ -46,7 +46,8 @@ def shortfall(graph: FlowGraph) -> str | None:
 overhead 600 ms)'
     """
     keyed = [module for module in graph.modules if module.keys]
-    times = [(n, getattr(m, n)) for m in keyed for n in ("trigger", "overhead")]
+    settings = ("trigger", "overhead", "task_overhead", "warm_up")
+    times = [(n, getattr(m, n)) for m in keyed for n in settings]
     known = ", ".join(f"{name} {format_duration(value)}" for name, value in times if value)
     if not known:
         return None

@@ -62,7 +62,7 @@ overhead 600 ms)'
     """
     times = {
         name: max(getattr(module, name) for module in graph.modules)
-        for name in ("trigger", "overhead")
+        for name in ("trigger", "overhead", "task_overhead", "warm_up")
     }
     known = ", ".join(f"{name} {format_duration(value)}" for name, value in times.items() if value)
     if not known:

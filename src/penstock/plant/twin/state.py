@@ -61,6 +61,11 @@ STATION: Final = np.dtype(
         ("share", "f8"),  # rows that one server takes on in a micro-batch, at most
         ("trigger", "f8"),
         ("overhead", "f8"),
+        ("task_overhead", "f8"),
+        ("overhead_sigma", "f8"),  # of the logarithm of both
+        ("warm_up", "f8"),
+        ("crew", "i8"),  # servers that have taken part in a micro-batch
+        ("fresh", "i8"),  # whether the open micro-batch is the first of some server
         ("whole", "i8"),  # output rows for each row: so many,
         ("fraction", "f8"),  # and one more with this probability
         ("first_way", "i8"),
@@ -82,6 +87,8 @@ STATION: Final = np.dtype(
         ("moment", "f8"),  # when the micro-batch next does something
         ("tick", "i8"),  # number of the next trigger
         ("opened", "f8"),
+        ("closed_busy", "f8"),  # busy and all server-seconds when the last micro-batch ended
+        ("closed_servers", "f8"),
         ("unfinished", "i8"),  # rows of the open micro-batch that are not done
         ("totals", TOTALS),
     ]

@@ -15,6 +15,7 @@ from penstock.plant.twin.arrivals import Arrivals
 from penstock.plant.twin.checks import check_settings, check_size
 from penstock.plant.twin.observing import latency, measured
 from penstock.plant.twin.scaling import Fleet
+from penstock.plant.twin.state import OPEN
 from penstock.plant.twin.totals import Totals, by_station
 
 
@@ -68,6 +69,8 @@ class Twin:
         self._fleet = Fleet([graph[name] for name in graph.order()])
         self._wanted = {module.name: module.initial_replicas for module in graph.modules}
         self._before, self._seen_at = self.totals(), 0.0
+        self._told = dict.fromkeys(self._numbers, (0.0, 0.0))
+        """By module, busy and all server-seconds up to which its utilisation was told."""
 
     @property
     def at(self) -> float:
@@ -144,6 +147,7 @@ class Twin:
         return {
             name: replace(
                 measured(totals[name], self._before[name]),
+                utilisation=self._utilisation(name, totals[name]),
                 latency=latency(self._state.ages, np.array([m])),
                 wanted=self._wanted[name],
                 requested=requested[m],
@@ -151,3 +155,19 @@ class Twin:
             )
             for name, m in self._numbers.items()
         }
+
+    def _utilisation(self, name: str, now: Totals) -> float | None:
+        """Busy share of the servers since it was last told; unknown in mid-batch, as on Spark.
+
+        Over part of a batch it would say little: all are busy with rows, then none is for a while.
+        So it is told up to the end of the last one, or up to now where there is none.
+        """
+        station = self._state.stations[self._numbers[name]]
+        busy, servers = now.busy_seconds, now.server_seconds
+        if now.batches > self._before[name].batches:
+            busy, servers = float(station["closed_busy"]), float(station["closed_servers"])
+        elif station["phase"] == OPEN:
+            return None
+        before, self._told[name] = self._told[name], (busy, servers)
+        passed = servers - before[1]
+        return min((busy - before[0]) / passed, 1.0) if passed > 0 else None

@@ -1,0 +1,133 @@
+"""`penstock fit`: a twin from a recorded run."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.cli.options import something
+from penstock.cli.output import print_json, print_line, say
+from penstock.core.errors import UserError
+
+if TYPE_CHECKING:
+    from penstock.experiment.fit import Estimate, Fit, Prediction
+    from penstock.record import Run
+
+HELP: Final = "build a twin from a recorded run, and tell how well it predicts"
+EXAMPLES: Final = """\
+examples:
+  penstock fit runs/demo
+  penstock fit runs/demo --out my-twin.yaml && penstock simulate ./my-twin.yaml
+  penstock fit runs/monday --against runs/tuesday
+  penstock fit runs/demo --json | jq .predictions.policy.latency_p95.error
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `fit` takes."""
+    parser.add_argument("run", metavar="RUN", type=something, help="the folder that a run left")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        type=something,
+        help="write the twin as a pipeline file, such as my-twin.yaml",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="RUN2",
+        type=something,
+        help="predict this run instead, under its own load and policy",
+    )
+
+
+def execute(args: Namespace) -> int:
+    """Fit, predict, write, and tell."""
+    from penstock.experiment.fit import fit, predict
+    from penstock.record import load
+
+    out = None if args.out is None else _checked(Path(args.out))
+    run = load(Path(args.run))
+    other = run if args.against is None else load(Path(args.against))
+    fitted = fit(run)
+    predictions = predict(other, fitted.estimates)
+    for note in fitted.notes:
+        say(note)
+    written = () if out is None else _write(fitted, out, run)
+    if args.json:
+        print_json(_for_machines(run, args.against, fitted, predictions, written))
+    else:
+        _show(run, args.against, fitted, predictions)
+        for path in written:
+            print_line(f"written: {path}")
+    return 0
+
+
+def _checked(out: Path) -> Path:
+    """Where the twin goes: it must be told from the names of built-in pipelines."""
+    if out.suffix not in (".yaml", ".yml"):
+        raise UserError(f"--out needs a file that ends in .yaml, got {out}")
+    return out
+
+
+def _write(fitted: "Fit", out: Path, run: "Run") -> tuple[Path, ...]:
+    from penstock.experiment.fit.writing import write
+
+    return write(fitted, out, run=run.path)
+
+
+def _show(
+    run: "Run", against: str | None, fitted: "Fit", predictions: "tuple[Prediction, ...]"
+) -> None:
+    from penstock.cli.fitted import lines
+
+    for line in lines(run, against, fitted.estimates, predictions):
+        print_line(line)
+
+
+def _for_machines(
+    run: "Run",
+    against: str | None,
+    fitted: "Fit",
+    predictions: "tuple[Prediction, ...]",
+    written: tuple[Path, ...],
+) -> dict[str, Any]:
+    from penstock.experiment.fit import judgement
+    from penstock.experiment.fit.predicting import GOOD
+
+    return {
+        "run": str(run.path),
+        "against": against,
+        "pipeline": run.settings.pipeline,
+        "plant": run.settings.plant,
+        "steps": len(run.ticks),
+        "estimates": [_estimate(told) for told in fitted.estimates],
+        "predictions": {told.by: _figures(told) for told in predictions},
+        "within": GOOD,
+        "good": predictions[0].good,
+        "judgement": judgement(predictions[0]),
+        "notes": list(fitted.notes),
+        "written": [str(path) for path in written],
+    }
+
+
+def _estimate(told: "Estimate") -> dict[str, Any]:
+    return {
+        "of": told.of,
+        "setting": told.setting,
+        "value": told.value,
+        "file": told.file,
+        "samples": told.samples,
+        "how": told.how,
+    }
+
+
+def _figures(prediction: "Prediction") -> dict[str, Any]:
+    from math import isfinite
+
+    return {
+        figure.name: {
+            "recorded": figure.recorded,
+            "predicted": figure.predicted,
+            "error": figure.error if figure.error is None or isfinite(figure.error) else None,
+        }
+        for figure in prediction.figures
+    }

@@ -1,0 +1,7 @@
+"""A twin from your own recording, and how well it predicts that recording or another."""
+
+from penstock.experiment.fit.estimate import Estimate
+from penstock.experiment.fit.fitting import Fit, fit
+from penstock.experiment.fit.predicting import Figure, Prediction, judgement, predict
+
+__all__ = ["Estimate", "Figure", "Fit", "Prediction", "fit", "judgement", "predict"]

@@ -1,0 +1,151 @@
+"""How near a twin comes to a recording."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+
+from penstock.core.graph import FlowGraph
+from penstock.core.signals import Tick
+from penstock.experiment.fit.estimate import Estimate
+from penstock.experiment.fit.making import make
+from penstock.experiment.fit.playing import AsRecorded, plays
+from penstock.pipeline.settings import PipelineFile
+from penstock.record import Run, summarise
+from penstock.record.measures import column, reporting, steps, total
+from penstock.record.totals import mean
+
+SEEDS: Final = (1, 2, 3, 4, 5)
+"""Chances that the twin is played with; what it predicts is the median."""
+MANY_ROWS: Final = 2e7
+"""Rows at all modules from which on one chance must do: they take the twin seconds to serve."""
+GOOD: Final = 0.2
+"""Error within which a prediction is good enough to compare policies by."""
+DECISIVE: Final = ("latency_p95", "executors_mean")
+"""Figures that a twin is judged by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure of a run, recorded and predicted; None is unknown.
+
+    >>> Figure(name="latency_p95", recorded=4.0, predicted=5.0).error
+    0.25
+    """
+
+    name: str
+    recorded: float | None
+    predicted: float | None
+
+    @property
+    def error(self) -> float | None:
+        """By how much the prediction is too high, as a share of what was recorded."""
+        if self.recorded is None or self.predicted is None:
+            return None
+        if self.recorded == 0:
+            return 0.0 if self.predicted == 0 else inf
+        return self.predicted / self.recorded - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a twin says of a run, beside what was recorded."""
+
+    by: str
+    """`policy` where the twin decided as the run did, `decisions` where it did as was decided."""
+    figures: tuple[Figure, ...]
+
+    def error(self, name: str) -> float | None:
+        """The error of a figure."""
+        return next(figure.error for figure in self.figures if figure.name == name)
+
+    @property
+    def good(self) -> bool:
+        """Whether it is near enough in what counts."""
+        return all(_within(self.error(name)) for name in DECISIVE)
+
+
+def predict(run: Run, estimates: Sequence[Estimate]) -> tuple[Prediction, Prediction]:
+    """A run by its own policy and by its own decisions, on a twin with these estimates."""
+    file = make(run, estimates, dry=run.settings.dry)
+    recorded = figures(run.ticks, file.graph)
+    by_policy = _predicted(file, None)
+    by_decisions = _predicted(file, AsRecorded.of(run.ticks))
+    return (_beside("policy", recorded, by_policy), _beside("decisions", recorded, by_decisions))
+
+
+def figures(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, float | None]:
+    """A run in the figures that are compared."""
+    found = summarise(ticks, None, source=graph.source)
+    latency = found.latency
+    backlog = total(reporting(ticks, "backlog"), len(ticks))
+    return {
+        "latency_p50": latency.p50 if latency else None,
+        "latency_p95": latency.p95 if latency else None,
+        "latency_p99": latency.p99 if latency else None,
+        "executors_mean": found.executors_mean,
+        "executor_seconds": found.executor_seconds_total,
+        "throughput": _throughput(ticks, graph.source),
+        "backlog_mean": mean(backlog, steps(ticks)),
+    }
+
+
+def judgement(prediction: Prediction) -> str:
+    """One sentence: whether to trust the twin."""
+    told = " and ".join(f"{_NAMES[name]} {_percent(prediction.error(name))}" for name in DECISIVE)
+    if prediction.good:
+        return f"The twin is within {_percents(GOOD)} ({told}): good enough to compare policies."
+    why = "; ".join(_WHY[name] for name in DECISIVE if not _within(prediction.error(name)))
+    return f"The twin is not within {_percents(GOOD)} ({told}): {why}."
+
+
+_NAMES: Final = {"latency_p95": "p95 latency", "executors_mean": "executors"}
+_WHY: Final = {
+    "latency_p95": "do not choose by its latencies, and record a longer or quieter run",
+    "executors_mean": "do not choose by its executors, and record a run with more scaling in it",
+}
+
+
+def seeds(file: PipelineFile) -> tuple[int, ...]:
+    """Fewer where there are so many rows that chance matters little and time much."""
+    came = float(file.workload.arrivals(np.array([file.duration]))[0])
+    return SEEDS if came * sum(file.graph.visits().values()) < MANY_ROWS else SEEDS[:1]
+
+
+def _predicted(file: PipelineFile, policy: Any) -> dict[str, float | None]:
+    runs = [figures(ticks, file.graph) for ticks in plays(file, policy, seeds(file))]
+    return {name: _median([run[name] for run in runs]) for name in runs[0]}
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _beside(
+    by: str, recorded: dict[str, float | None], predicted: dict[str, float | None]
+) -> Prediction:
+    told = (
+        Figure(name=name, recorded=recorded[name], predicted=predicted[name]) for name in recorded
+    )
+    return Prediction(by=by, figures=tuple(told))
+
+
+def _throughput(ticks: Sequence[Tick], source: str) -> float | None:
+    """Rows a second that left the source module: what came, less what it still had at the end."""
+    return mean(column(ticks, source, "processed_rate"), steps(ticks))
+
+
+def _within(error: float | None) -> bool:
+    return error is not None and abs(error) <= GOOD
+
+
+def _percent(error: float | None) -> str:
+    return "unknown" if error is None else f"{100 * error:+.0f} %"
+
+
+def _percents(share: float) -> str:
+    return f"{100 * share:.0f} %"
