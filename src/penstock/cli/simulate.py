@@ -43,6 +43,7 @@ def execute(args: Namespace) -> int:
     from penstock.pipeline.file import load
 
     file = load(pipeline(args), overrides(args))
+    _check_workload(file)
     for sentence in _left_out(file):
         say(sentence)
 
@@ -52,6 +53,15 @@ def execute(args: Namespace) -> int:
     # The first run after an installation compiles the twin, which takes a while.
     note = f"starting {file.name} on the twin"
     return conduct(args, file, plant="twin", opener=opener, note=note)
+
+
+def _check_workload(file: "PipelineFile") -> None:
+    """Refuse rows that come from elsewhere: the twin has to make them."""
+    from penstock.pipeline.kafka import NoWorkload
+
+    for part in file.parts.values() or [file]:
+        if isinstance(part.workload, NoWorkload):
+            part.workload.refuse()
 
 
 def _left_out(file: "PipelineFile") -> "Iterator[str]":
