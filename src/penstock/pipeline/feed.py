@@ -26,8 +26,9 @@ def read_workload(
         return _workload_part(draft, given, seed, folder)
     if given is not None:
         return _workload_text(draft, given, seed, folder)
-    if not stated and source is not None and source.kafka is not None:
-        return NoWorkload(f"topic {source.kafka.topic} of Kafka")
+    if not stated and draft.at(("source", "kafka")) is not None:
+        topic = source.kafka.topic if source and source.kafka else "?"
+        return NoWorkload(f"topic {topic} of Kafka")
     if not stated:
         like = "workload: {kind: constant, rate: 100/s}"
         draft.note((), f"workload is missing; write {like}, or give the source a rate")
