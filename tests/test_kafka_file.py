@@ -98,8 +98,8 @@ class TestFile:
 
     def test_several_pipelines_may_each_have_topics(self, write: Write) -> None:
         own = "{pipeline: wordcount, source: {module: splitter, kafka: {servers: 'a:1', topic: t}}}"
-        text = f"cores: 4\npolicy: static\npipelines:\n  words: {own}\n  fraud: {{pipeline: enrichment}}\n"
-        file = load(write(text))
+        parts = f"  words: {own}\n  fraud: {{pipeline: enrichment}}\n"
+        file = load(write(f"cores: 4\npolicy: static\npipelines:\n{parts}"))
         assert [part.source.kafka is not None for part in file.parts.values()] == [True, False]
 
     @pytest.mark.parametrize(
@@ -290,3 +290,14 @@ class TestPackages:
         first = tmp_path / jars._name(kafka.CONNECTORS[0][0]) / "connector.jar"
         first.touch()
         assert kafka.connector(tmp_path, {}, tmp_path) == {"spark.jars": str(first)}
+
+    def test_a_connector_that_is_there_spares_the_question_for_another(
+        self, tmp_path: Path
+    ) -> None:
+        names = [jars._name(wanted) for wanted in kafka.CONNECTORS[1]]
+        files = [tmp_path / name / "some.jar" for name in names]
+        for file in files:
+            file.parent.mkdir()
+            file.touch()
+        told = {"spark.jars": ",".join(str(file) for file in files)}
+        assert kafka.connector(tmp_path / "no-java", {}, tmp_path) == told

@@ -55,6 +55,11 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "penstock" / "jars"
 
 
+def are_kept(wanted: Sequence[Wanted], cache: Path | None = None) -> bool:
+    """Whether the cache has all of these packages."""
+    return all(((cache or cache_folder()) / _name(each)).is_dir() for each in wanted)
+
+
 def jars_of(
     wanted: Sequence[Wanted], java_home: Path, conf: Mapping[str, str], cache: Path | None = None
 ) -> list[Path]:

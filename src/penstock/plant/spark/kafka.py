@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from penstock.core.errors import ClusterError
-from penstock.plant.spark.jars import SPARKS, Wanted, jars_of
+from penstock.plant.spark.jars import SPARKS, Wanted, are_kept, jars_of
 from penstock.plant.spark.session import first_line, try_connecting
 
 _CONNECTOR: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
@@ -31,11 +31,14 @@ _PATIENCE: Final = "15000"
 def connector(
     java_home: Path, conf: Mapping[str, str], cache: Path | None = None
 ) -> dict[str, str]:
-    """Settings with which Spark knows Kafka; none where the user has seen to it."""
+    """Settings with which Spark knows Kafka; none where the user has seen to it.
+
+    What is in the cache comes first: a repository is asked once, and not at every start.
+    """
     if "spark.jars" in conf or "spark.jars.packages" in conf:
         return {}
     failures: list[ClusterError] = []
-    for wanted in CONNECTORS:
+    for wanted in sorted(CONNECTORS, key=lambda each: not are_kept(each, cache)):
         try:
             jars = jars_of(wanted, java_home, conf, cache)
         except ClusterError as error:
