@@ -11,6 +11,7 @@ from penstock.core.errors import ClusterError, SettingError
 from penstock.pipeline.file import load
 from penstock.pipeline.kafka import KafkaSink, KafkaSource, NoWorkload
 from penstock.pipeline.kafka_feed import KafkaFeed
+from penstock.pipeline.kafka_sink import TopicWriter
 from penstock.pipeline.launch import check_start
 from penstock.plant.spark import jars, kafka, monitor
 from penstock.plant.spark.plant import Watched
@@ -89,6 +90,22 @@ class TestFile:
         file = load(write(TEXT))
         again = load(write(json.dumps(file.resolved)))
         assert (again.source, again.sink, again.graph) == (file.source, file.sink, file.graph)
+
+    def test_the_example_of_the_handbook_is_sound(self, write: Write) -> None:
+        page = Path(__file__).parents[1] / "docs" / "kafka.md"
+        example = page.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+        file = load(write(example), to_run=True)
+        assert file.source.kafka is not None
+        assert file.sink is not None
+
+    def test_a_key_that_results_do_not_have_is_refused(self, write: Write) -> None:
+        sink = load(write(TEXT)).sink
+        assert sink is not None
+        spark: Any = None  # which is not asked
+        writer = TopicWriter(spark=spark, sink=sink, run="a")
+        writer.check(["ts", "word", "count"])
+        with pytest.raises(SettingError, match=r"key of kafka of sink is 'word', which results"):
+            writer.check(["ts", "number"])
 
     def test_a_secret_of_the_options_is_not_recorded(self, write: Write) -> None:
         told = redact(load(write(TEXT)).resolved)
