@@ -123,7 +123,7 @@ def test_arrivals_and_backlog_are_told_in_every_step(counted: Outcome) -> None:
     assert all(rate is not None and rate >= 0 for rate, _ in rates)
     came = sum((rate or 0.0) * step for rate, step in rates)
     assert 0 < came <= counted.sent * 1.05  # some came before the first step
-    assert readings[-1].backlog == 0
+    assert any(m.backlog for m in readings)
     assert [seen.latency for seen in counted.seen if seen.latency is not None]
 
 

@@ -7,6 +7,7 @@ that has them needs no network.
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -110,7 +111,8 @@ def _submit(wanted: Wanted, java_home: Path, conf: Mapping[str, str], ivy: Path)
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     home = Path(pyspark.__file__).parent
     command = [str(home / "bin" / "spark-submit"), "--master", "local", *words, str(program)]
-    environment = os.environ | {"JAVA_HOME": str(java_home), "SPARK_HOME": str(home)}
+    python = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
+    environment = os.environ | python | {"JAVA_HOME": str(java_home), "SPARK_HOME": str(home)}
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=_PATIENCE, check=False
