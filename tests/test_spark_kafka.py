@@ -11,16 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from penstock.core.signals import Observation
 from penstock.pipeline.file import load
 from penstock.pipeline.launch import open_spark
+from penstock.pipeline.market.quotes import Quotes
 from penstock.pipeline.sentences import Sentences
+from penstock.pipeline.trading import digest as windows_digest
 from penstock.pipeline.wordcount import digest
 from tests.kafka_broker import Broker, Send, running_broker
 from tests.test_cli_process import penstock
 from tests.test_spark_run import executor_pids, expected, settled
+from tests.test_spark_trading import SYMBOLS
+from tests.test_spark_trading import expected as windows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -166,6 +171,34 @@ def test_records_that_are_no_rows_are_counted_and_left_out(broker: Broker, tmp_p
     assert results["rows_refused"] == {"lookup": {"malformed": 3, "incomplete": 2}}
     for path in (tmp_path / "r").rglob("*"):
         assert path.is_dir() or b"hush-hush" not in path.read_bytes(), path
+
+
+def test_rows_that_are_routed_by_key_come_from_a_topic_and_go_to_one(
+    broker: Broker, tmp_path: Path
+) -> None:
+    rows = 2000
+    quotes = pa.table(Quotes(seed=1, symbols=SYMBOLS).columns(np.arange(rows))).to_pylist()
+    broker.create("quotes", partitions=1)  # quotes of a symbol must stay in their order
+    broker.create("windows", partitions=1)
+    broker.produce("quotes", map(json.dumps, quotes))
+    source = {"servers": broker.servers, "topic": "quotes", "starting_offsets": "earliest"}
+    sink = {"servers": broker.servers, "topic": "windows", "key": "symbol"}
+    settings = [
+        f"source.kafka={json.dumps(source)}",
+        f"sink.kafka={json.dumps(sink)}",
+        *("policy=static", "step=1s", f"modules.algotrader.keys={SYMBOLS}"),
+    ]
+    with open_spark(load("trading", settings), master=None, folder=tmp_path, duration=8.0) as plant:
+        list(plant.readings())
+    truth = windows_of(rows)
+    assert plant.results["rows_refused"] == {}
+    assert plant.results["rows_fed"] == rows
+    assert plant.results["digest"] == f"{windows_digest(truth):016x}"
+    records = broker.consume("windows", "print.key=true")
+    found = [(key, json.loads(value)["ordinal"]) for key, value in (r.split("\t") for r in records)]
+    assert sorted(found) == sorted(
+        zip(truth["symbol"].to_pylist(), truth["ordinal"].to_pylist(), strict=True)
+    )
 
 
 def test_a_topic_that_there_is_not_is_told_with_the_remedy(broker: Broker, tmp_path: Path) -> None:
