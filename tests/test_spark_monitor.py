@@ -80,7 +80,7 @@ def test_an_idle_event_is_no_batch() -> None:
 
 
 def test_offsets_of_other_sources_are_unknown_rather_than_wrong() -> None:
-    event = {**EVENT, "sources": [{"latestOffset": {"topic": {"0": 12}}, "endOffset": "x"}]}
+    event = {**EVENT, "sources": [{"latestOffset": {"logOffset": 12}, "endOffset": "x"}]}
     seen = monitor.parse_progress(event)
     assert (seen.arrived, seen.read) == (None, None)
 

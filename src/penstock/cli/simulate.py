@@ -34,9 +34,10 @@ def execute(args: Namespace) -> int:
     """Build the twin, and control the pipeline on it."""
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
-    from penstock.pipeline.twins import left_out, open_twin
+    from penstock.pipeline.twins import check_workload, left_out, open_twin
 
     file = load(pipeline(args), overrides(args))
+    check_workload(file)
     for sentence in left_out(file):
         say(sentence)
 

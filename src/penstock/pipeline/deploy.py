@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from pyspark.resource import ResourceProfile
 from pyspark.sql import SparkSession
@@ -21,8 +22,10 @@ from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.pipeline.application import Application
 from penstock.pipeline.deployment import Deployment, make_feed
 from penstock.pipeline.inner import split_panes
+from penstock.pipeline.kafka_feed import KafkaFeed, offsets_of
+from penstock.pipeline.kafka_sink import TopicWriter
 from penstock.pipeline.layout import Stage, assign_profiles, make_lane, state_partitions
-from penstock.pipeline.query import warm_up
+from penstock.pipeline.query import columns_of, warm_up
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import by_spark, pooled
 from penstock.pipeline.waiting import await_executors, await_first_rows, drain
@@ -104,10 +107,11 @@ def deploy(
             workspace=workspace,
             profiles=profiles,
             stages=piece.stages,
-            feed=make_feed(piece.file, piece.application, workspace, duration, parts=parts),
+            feed=make_feed(spark, piece.file, piece.application, workspace, duration, parts=parts),
             actuator=actuator,
             consumer=piece.application.consumer(piece.results),
             parts=parts,
+            topic=_topic(spark, piece),
         )
         for name, piece in pieces.items()
     }
@@ -132,7 +136,7 @@ def deploy(
     with processors or nullcontext():  # which leave the clock as they found it
         try:
             await_executors(actuator)
-            await_first_rows(plant)
+            await_first_rows(plant, _woken(deployments))
             _open(deployments)
             with _inner_levels(pieces, queries, workspace):
                 yield plant
@@ -145,6 +149,8 @@ def deploy(
             plant.results.update(_results(deployments, plant))
             for watched in queries.values():
                 watched.query.stop()
+            for deployment in deployments.values():
+                deployment.close()
 
 
 def _profiles(session: Session, file: PipelineFile, stages: dict[str, Stage]) -> Profiles:
@@ -186,6 +192,27 @@ def _start(
             queries[module] = deployment.start(module)
     spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, _NO_POOL)
     return queries
+
+
+def _topic(spark: SparkSession, piece: Piece) -> TopicWriter | None:
+    """What writes results to the file's topic, which must be there and have a key of theirs."""
+    sink = piece.file.sink
+    if sink is None:
+        return None
+    run = f"{piece.results.name}-{uuid4().hex[:8]}"  # a folder's name may come again
+    writer = TopicWriter(spark=spark, sink=sink, run=run)
+    last = piece.stages[piece.file.graph.sinks()[0]]
+    writer.check(columns_of(last.schema).fieldNames())
+    offsets = offsets_of(spark, sink, "kafka of sink")
+    offsets.latest()
+    offsets.close()
+    return writer
+
+
+def _woken(deployments: Mapping[str, Deployment]) -> set[str]:
+    """Modules that first rows of ours wake; those of a topic come when they come."""
+    fed = [d for d in deployments.values() if not isinstance(d.feed, KafkaFeed)]
+    return {name for deployment in fed for name in deployment.stages}
 
 
 def _open(deployments: Mapping[str, Deployment]) -> None:

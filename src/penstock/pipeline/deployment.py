@@ -1,6 +1,7 @@
 """The queries of one application on one session, one for each module of its file."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -18,6 +19,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.core.graph import Module
 from penstock.pipeline.application import Application
 from penstock.pipeline.inner import emitter_of
+from penstock.pipeline.kafka_feed import KafkaFeed
+from penstock.pipeline.kafka_sink import TopicWriter
 from penstock.pipeline.keyed import KeyedModule, appending, handing, make_keyed
 from penstock.pipeline.layout import Stage, hint_path
 from penstock.pipeline.query import process, watch
@@ -43,21 +46,36 @@ class Deployment:
     """Where checkpoints, streams between modules and hints for the sources lie."""
     profiles: dict[str, ResourceProfile | None]
     stages: dict[str, Stage]
-    feed: source.Feed
+    feed: source.Feed | KafkaFeed
     actuator: Actuator | Pool
     consumer: Any
     keyed: dict[str, KeyedModule] = field(default_factory=dict)
     """Modules whose rows are routed by key."""
     parts: int = 1
     """Parts of a batch for each executor that a module has or may have."""
+    topic: TopicWriter | None = None
+    """Where results go besides, if anywhere."""
 
     def results(self, plant: SparkPlant) -> dict[str, Any]:
         """What came out, and whether it is all that went in."""
         fed = self.feed.arrived(time.time())
-        refused = {name: dict(+module.monitor.refused) for name, module in self.keyed.items()}
+        refused = self._refused()
         told = {"rows_refused": {n: of for n, of in refused.items() if of}} if refused else {}
         waiting = {name: rows for name, rows in plant.waiting().items() if name in self.stages}
         return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": waiting, **told}
+
+    def _refused(self) -> dict[str, dict[str, int]]:
+        """By module that may refuse rows, those that it did, by reason."""
+        refused = {name: +module.monitor.refused for name, module in self.keyed.items()}
+        if isinstance(self.feed, KafkaFeed):
+            first = self.file.graph.source
+            refused[first] = refused.get(first, Counter()) + self.feed.refused
+        return {name: dict(reasons) for name, reasons in refused.items()}
+
+    def close(self) -> None:
+        """Let go of what the session does not end."""
+        if isinstance(self.feed, KafkaFeed):
+            self.feed.offsets.close()
 
     def settle(self) -> None:
         """Let rows that wait for the state of their key wait no longer."""
@@ -80,6 +98,7 @@ class Deployment:
             query=self._write(name, table),
             arrived=self._arrivals(name),
             measured=self.stages[name].measure(),
+            **self._counting(name),
         )
 
     def _start_keyed(self, name: str) -> Watched:
@@ -91,20 +110,30 @@ class Deployment:
             query=writer.foreachBatch(module.operator.take).start(),
             arrived=self._arrivals(name),
             measured=lambda *_: module.measured(),
+            **self._counting(name),
         )
+
+    def _counting(self, name: str) -> dict[str, Any]:
+        """How the rows of a topic are counted."""
+        if self.stages[name].sources or not isinstance(self.feed, KafkaFeed):
+            return {}
+        return {"base": self.feed.base, "on_batch": self.feed.hear}
 
     def _keyed_sink(self, name: str) -> Sink:
         targets = self.stages[name].targets.values()
         streams = [DurableStream(self._stream_path(name, target)) for target in targets]
         for stream_ in streams:
             stream_.create()
-        take = appending(streams[0]) if streams else self.consumer.take
+        take = appending(streams[0]) if streams else self._to_topic_too(self.consumer.take)
         return handing(take, lambda: self.actuator.batch_ended(name))
+
+    def _to_topic_too(self, take: Sink) -> Sink:
+        return take if self.topic is None else self.topic.before_tables(take)
 
     def _read(self, name: str) -> DataFrame:
         stage, reader = self.stages[name], self.spark.readStream
         if not stage.sources:
-            return reader.format(source.FORMAT).option("feed", self.feed.encode()).load()
+            return self.feed.read(self.spark)
         streams = [
             reader.format(stream.FORMAT)
             .option("path", self._stream_path(origin, name))
@@ -120,7 +149,8 @@ class Deployment:
         stage = self.stages[name]
         writer = self._writer(name, table, mode="update" if stage.updates else "append")
         if not self.file.graph.outputs(name):
-            return writer.foreachBatch(self._ending_batches(name, self.consumer)).start()
+            last = self.consumer if self.topic is None else self.topic.before(self.consumer)
+            return writer.foreachBatch(self._ending_batches(name, last)).start()
         paths = {key: self._stream_path(name, to) for key, to in stage.targets.items()}
         for path in paths.values():
             DurableStream(path).create()
@@ -151,7 +181,7 @@ class Deployment:
 
         return take
 
-    def _arrivals(self, name: str) -> Callable[[], int]:
+    def _arrivals(self, name: str) -> Callable[[], int | None]:
         origins = self.stages[name].sources
         if not origins:
             return lambda: self.feed.arrived(time.time())
@@ -169,9 +199,24 @@ def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
 
 
 def make_feed(
-    file: PipelineFile, application: Application, workspace: Path, duration: float, *, parts: int
-) -> source.Feed:
-    """The rows of a run, which come when the feed is opened."""
+    spark: SparkSession,
+    file: PipelineFile,
+    application: Application,
+    workspace: Path,
+    duration: float,
+    *,
+    parts: int,
+) -> source.Feed | KafkaFeed:
+    """The rows of a run: those of the file's topic, or of its workload when the feed is opened."""
+    if file.source.kafka is not None:
+        return KafkaFeed.at(
+            spark,
+            file.source.kafka,
+            file.graph[file.graph.source],
+            schema=_rows(file, application).schema,
+            format=file.source.kafka.format_for(file.name),
+            max_rows=file.source.max_rows,
+        )
     return source.Feed(
         workload=file.workload,
         rows=_rows(file, application),

@@ -8,6 +8,7 @@ from penstock.core.errors import UserError
 from penstock.core.roles import Workload
 from penstock.core.settings import option_names
 from penstock.pipeline.flow import Source
+from penstock.pipeline.kafka import NoWorkload
 from penstock.pipeline.located import Draft
 from penstock.pipeline.sections import assemble, beside, chosen, kind, sentence
 from penstock.workload import WORKLOADS, parse
@@ -25,6 +26,9 @@ def read_workload(
         return _workload_part(draft, given, seed, folder)
     if given is not None:
         return _workload_text(draft, given, seed, folder)
+    if not stated and draft.at(("source", "kafka")) is not None:
+        topic = source.kafka.topic if source and source.kafka else "?"
+        return NoWorkload(f"topic {topic} of Kafka")
     if not stated:
         like = "workload: {kind: constant, rate: 100/s}"
         draft.note((), f"workload is missing; write {like}, or give the source a rate")

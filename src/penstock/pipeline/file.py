@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from penstock.core.errors import FileError
-from penstock.pipeline import allocation, checks, feed, flow, infrastructure, sharing
+from penstock.pipeline import allocation, checks, feed, flow, infrastructure, kafka, sharing
 from penstock.pipeline.allocation import AllocationGraph
 from penstock.pipeline.find import Text, built_in, find
 from penstock.pipeline.located import Draft, Mistake, read
@@ -67,6 +67,7 @@ SECTIONS: Final = (
     "source",
     "modules",
     "streams",
+    "sink",
 )
 
 OF_SHARED: Final = (
@@ -269,6 +270,8 @@ def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None
     folder = Path(text.origin).parent
     workload = feed.read_workload(draft, source, timing.seed, folder)
     query = checks.read_query(draft, application, folder)
+    kafka.check_suits(draft, source.kafka if source else None, application)
+    sink = kafka.read_sink(draft)
     if source is None or graph is None or workload is None:
         return None
     return PipelineFile(
@@ -285,6 +288,7 @@ def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None
         slo=Slo(),
         cluster=ClusterSettings(),
         query=query,
+        sink=sink,
         origin=text.origin,
         text=text.content,
         resolved={},

@@ -8,6 +8,7 @@ from typing import Any, Final
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, GraphError, Module, Stream
 from penstock.core.settings import near, rate, seconds
+from penstock.pipeline.kafka import KafkaSource, read_kafka_source
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, kind, mapping, sentence, sequence
 
@@ -30,6 +31,8 @@ class Source:
     """Rows are created up to this many seconds before they arrive, at random."""
     max_rows: int | None = None
     """Most rows in one micro-batch on Spark; all that wait, unless given."""
+    kafka: KafkaSource | None = None
+    """The topic that rows come from on Spark, instead of from the workload."""
 
     def __post_init__(self) -> None:
         """Refuse two rates, or none at all."""
@@ -57,7 +60,11 @@ def read_source(draft: Draft) -> Source | None:
     given = mapping(draft, ("source",), of="source", like="{module: splitter}")
     if draft.at(("source",)) in (None, {}):
         draft.note(("source",), "source is missing; write source: {module: NAME}")
-    return assemble(draft, ("source",), given, Source, of="source") if given else None
+    if not given:
+        return None
+    kafka = read_kafka_source(draft)
+    rest = {key: value for key, value in given.items() if key != "kafka"}
+    return assemble(draft, ("source",), rest, Source, of="source", kafka=kafka)
 
 
 def read_graph(draft: Draft, source: Source | None) -> FlowGraph | None:

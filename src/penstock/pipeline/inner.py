@@ -55,12 +55,13 @@ def split_panes(
     if application.emission is None:
         return nullcontext()
     module, hint = file.graph[watched.module], hint_path(workspace, watched.module)
+    ask = watched.arrived
     return InnerLoop(
         control=application.emission.control,
         splitting=splitting_of(file, workspace),
         load=LoadMeter.of(module, pane_seconds),
         events=_News(replace(watched)),  # which reads on from a place of its own
-        arrived=watched.arrived or (lambda: 0),
+        arrived=lambda: (ask() if ask else None) or 0,
         workers=lambda: parallelism(hint, otherwise=module.initial_replicas),
     ).running()
 

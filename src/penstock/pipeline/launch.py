@@ -15,6 +15,7 @@ from penstock.core.settings import near
 from penstock.pipeline.application import Application
 from penstock.pipeline.deploy import Piece, Session, deploy
 from penstock.pipeline.enrichment import ENRICHMENT
+from penstock.pipeline.kafka import Topic
 from penstock.pipeline.layout import Stage, default_module, lay_out
 from penstock.pipeline.preference import preference
 from penstock.pipeline.recognition import RECOGNITION
@@ -28,6 +29,7 @@ from penstock.plant.spark.cluster import LOOPBACK, EmbeddedCluster, check_port_f
 from penstock.plant.spark.daemon import PRELOAD
 from penstock.plant.spark.home import compiled_home
 from penstock.plant.spark.java import find_java, usable_home
+from penstock.plant.spark.kafka import check_reachable, connector
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
@@ -80,6 +82,7 @@ def check_start(file: PipelineFile, master: str | None) -> None:
             raise SettingError(f"there is no pipeline {part.name!r}{near(part.name, APPLICATIONS)}")
         _lay_out(part)
     find_java()
+    _check_topics(file)
     if file.cluster.ui_port is not None:
         check_port_free(file.cluster.ui_port, "cluster.ui_port")
     if master is not None:
@@ -89,6 +92,27 @@ def check_start(file: PipelineFile, master: str | None) -> None:
         raise SettingError(lack)
     if file.cluster.port:
         check_port_free(file.cluster.port, "cluster.port")
+
+
+def _check_topics(file: PipelineFile) -> None:
+    """Refuse brokers that do not answer."""
+    for topic, of in _topics(file):
+        check_reachable(topic.addresses(), of)
+
+
+def _topics(file: PipelineFile) -> list[tuple[Topic, str]]:
+    """The topics that a file speaks of, and what for."""
+    found = [
+        (topic, of)
+        for part in parts_of(file).values()
+        for topic, of in ((part.source.kafka, "kafka of source"), (part.sink, "kafka of sink"))
+    ]
+    return [(topic, of) for topic, of in found if topic is not None]
+
+
+def _kafka(file: PipelineFile, java_home: Path) -> dict[str, str]:
+    """Spark's Kafka connector, where a file has use for it."""
+    return connector(java_home, file.cluster.spark_conf()) if _topics(file) else {}
 
 
 def parts_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
@@ -153,11 +177,13 @@ def session_on(
     if master is not None:
         # Spark's own choice, the first python3 on the path, need not have what we need.
         environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-        conf = {**ELASTIC, **_pages(file), **_scheduling(file), **file.cluster.spark_conf()}
+        own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
+        conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
             spark.sparkContext.addPyFile(str(_pack(scratch)))
             yield Session(spark=spark)
         return
+    kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
     with _embedded(file, scratch, java_home) as cluster:
         environment |= {
             "PYSPARK_PYTHON": sys.executable,
@@ -173,6 +199,7 @@ def session_on(
             **memory,
             **_placed(file, regions),
             **_scheduling(file),
+            **kafka,
         }
         conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:

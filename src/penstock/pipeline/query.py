@@ -28,7 +28,7 @@ def process(stage: Stage, rows: DataFrame, profile: ResourceProfile | None) -> D
         work=module.work,
         own=own,
     )
-    columns = _columns(stage.schema) if own else rows.schema
+    columns = columns_of(stage.schema) if own else rows.schema
     table = _observed(_served(rows, columns, serve, profile)).drop(SERVICE)
     for operator in stage.operators:
         table = operator.apply(table)
@@ -40,7 +40,8 @@ def watch(rows: DataFrame) -> DataFrame:
     return _observed(rows.withColumn(SERVICE, sql.lit(0.0))).drop(SERVICE)
 
 
-def _columns(ddl: str) -> StructType:
+def columns_of(ddl: str) -> StructType:
+    """Columns that are written as Spark writes them."""
     parsed = StructType.fromDDL(ddl)
     assert isinstance(parsed, StructType)  # noqa: S101  # a list of columns is nothing else
     return parsed

@@ -77,6 +77,7 @@ def _flow(file: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
         "source": plain(given["source"]),
         "modules": {module.name: _module(module) for module in file.graph.modules},
         "streams": [_stream(stream) for stream in file.graph.streams],
+        **({} if given.get("sink") is None else {"sink": plain(given["sink"])}),
     }
 
 

@@ -13,6 +13,7 @@ from penstock.core.settings import seconds
 from penstock.core.sizes import parse_size
 from penstock.pipeline.asked import Asked
 from penstock.pipeline.flow import Source
+from penstock.pipeline.kafka import KafkaSink
 from penstock.pipeline.shape import Shape, chain
 
 APPLICATIONS: Final[Mapping[str, Shape]] = {
@@ -201,6 +202,8 @@ class PipelineFile:
     cluster: ClusterSettings
     query: Asked | None = None
     """What a pipeline of preference queries is asked; None for others."""
+    sink: KafkaSink | None = None
+    """The topic that results go to, besides being published; None where there is none."""
     interference: Interference | None = None
     """Busy processes beside the executors; None where there are none."""
     parts: Mapping[str, "PipelineFile"] = field(default_factory=dict)

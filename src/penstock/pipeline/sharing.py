@@ -30,7 +30,10 @@ SECTION: Final = "pipelines"
 EXECUTORS: Final = ("shared", "own")
 DIVIDES: Final = ("allocation", "static")
 """Policies whose degrees can be shares."""
-OF_A_PART: Final = ("pipeline", "weight", "workload", "query", "source", "modules", "streams")
+OF_A_PART: Final = (
+    *("pipeline", "weight", "workload", "query"),
+    *("source", "modules", "streams", "sink"),
+)
 """What each of several pipelines says for itself."""
 _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"
 

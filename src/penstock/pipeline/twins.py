@@ -15,6 +15,7 @@ from penstock.model.power import VOLTAGES, VoltageTable, power
 from penstock.pipeline import interference, regions_told
 from penstock.pipeline.asked import Asked
 from penstock.pipeline.compose import inner_level
+from penstock.pipeline.kafka import NoWorkload
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import by_spark
 from penstock.plant.twin import (
@@ -29,6 +30,13 @@ from penstock.plant.twin import (
 from penstock.plant.twin.joint import JointTwin
 from penstock.plant.twin.joint import Part as TwinPart
 from penstock.workload import drawn
+
+
+def check_workload(file: PipelineFile) -> None:
+    """Refuse rows that come from elsewhere: the twin has to make them."""
+    for part in file.parts.values() or [file]:
+        if isinstance(part.workload, NoWorkload):
+            part.workload.refuse()
 
 
 def left_out(file: PipelineFile) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Wait for what a run needs before it begins and after it ends, never for ever."""
 
 import time
+from collections.abc import Collection
 from typing import Final
 
 from penstock.core.errors import ClusterError
@@ -30,10 +31,10 @@ def await_executors(actuator: Actuator | Pool) -> None:
         time.sleep(0.05)
 
 
-def await_first_rows(plant: SparkPlant) -> None:
-    """Wait until the first rows have been through every query, and every process is awake."""
+def await_first_rows(plant: SparkPlant, modules: Collection[str]) -> None:
+    """Wait until the first rows have been through these queries, and every process is awake."""
     give_up = time.monotonic() + _ARRIVAL_PATIENCE
-    while not plant.drained():
+    while not plant.drained(modules):
         if time.monotonic() > give_up:
             raise ClusterError(
                 f"the first rows are not through after {_ARRIVAL_PATIENCE:.0f} s; "
@@ -44,8 +45,14 @@ def await_first_rows(plant: SparkPlant) -> None:
 
 
 def drain(plant: SparkPlant) -> None:
-    """Wait until every row that came has been through, within bounds."""
+    """Wait until every row that came has been through, within bounds.
+
+    One module after the other: from a topic more rows may come for ever, and only those that came
+    while the run lasted are waited for.
+    """
     give_up = time.monotonic() + _DRAIN_PATIENCE
-    while not plant.drained() and time.monotonic() < give_up:
-        time.sleep(0.05)
+    for name, watched in plant.queries.items():
+        came = (watched.arrived() if watched.arrived else None) or 0
+        while not plant.through(name, came) and time.monotonic() < give_up:
+            time.sleep(0.05)
     plant.collect_progress()

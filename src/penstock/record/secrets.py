@@ -24,14 +24,14 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """The words of a name, however it is put together: `my.password`, `myPassword`, `MY_PASSWORD`."""
 _KINDS: Final = (
     *("access", "account", "api", "auth", "encryption"),
-    *("master", "private", "secret", "shared", "signing"),
+    *("keystore", "master", "private", "secret", "shared", "signing"),
 )
 _ENDINGS: Final = (
     *("secret", "secrets", "password", "passwords", "passwd", "passphrase"),
     *("token", "tokens", "credential", "credentials"),
     *(f"{kind}key" for kind in _KINDS),
 )
-_WORDS: Final = frozenset({"sas", "pwd", "pass", "sig", "signature", "authorization"})
+_WORDS: Final = frozenset({"jaas", "sas", "pwd", "pass", "sig", "signature", "authorization"})
 
 _LOGIN: Final = re.compile(r"(://[^/\s:@]*:)[^/\s]*@")
 _HEADER: Final = re.compile(r"\b((?:Bearer|Basic)\s+)[^\s\"',;]+")

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,8 +33,12 @@ class Watched:
 
     module: str
     query: StreamingQuery
-    arrived: Callable[[], int] | None = None
+    arrived: Callable[[], int | None] | None = None
     """Rows that have come by now, asked of the source itself; None where it cannot say."""
+    base: int = 0
+    """Rows before the first one of the run, where the source counts those too."""
+    on_batch: Callable[[Batch], None] = lambda batch: None  # noqa: ARG005
+    """Told of every progress event, once."""
     measured: Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]] = lambda *_: {}
     """What else is known of a step, as fields of its reading: given the reading, and the progress
     events of the step."""
@@ -48,7 +52,7 @@ class Watched:
     def read(self) -> int:
         """Rows that the query's last batch ended with."""
         last = self._jvm_query().lastProgress()
-        return (monitor.parse_progress(json.loads(last.json())).read or 0) if last else 0
+        return (self._parse(json.loads(last.json())).read or 0) if last else 0
 
     def collect(self) -> list[tuple[Batch, str]]:
         """The progress events since the last call, with their text."""
@@ -61,9 +65,19 @@ class Watched:
             if mark <= self._seen:
                 break
             newest = max(newest, mark)
-            fresh.append((monitor.parse_progress(event), text))
+            fresh.append((self._parse(event), text))
         self._seen = newest
+        for batch, _ in reversed(fresh):
+            self.on_batch(batch)
         return fresh[::-1]
+
+    def _parse(self, event: Mapping[str, Any]) -> Batch:
+        batch = monitor.parse_progress(event)
+        return replace(batch, arrived=self._own(batch.arrived), read=self._own(batch.read))
+
+    def _own(self, rows: int | None) -> int | None:
+        """Rows of this run."""
+        return None if rows is None else max(rows - self.base, 0)
 
     def _jvm_query(self) -> Any:
         return self.query._jsq
@@ -154,16 +168,22 @@ class SparkPlant:
         self._routing.update(tables)
         return tables
 
-    def drained(self) -> bool:
-        """Whether every row that has come by now has been through every query."""
+    def drained(self, modules: Collection[str] | None = None) -> bool:
+        """Whether every row that has come by now has been through every query, or these."""
         self._check_alive()
-        return not any(self.waiting().values())
+        waiting = self.waiting()
+        return not any(rows for name, rows in waiting.items() if modules is None or name in modules)
+
+    def through(self, module: str, rows: int) -> bool:
+        """Whether so many rows have been through the query of a module."""
+        self._check_alive()
+        return self.queries[module].read() >= rows
 
     def waiting(self) -> dict[str, int]:
         """Rows that have come to each query and have not been through it."""
         asked = {name: (watched, watched.arrived) for name, watched in self.queries.items()}
         return {
-            name: max(ask() - watched.read(), 0)
+            name: max((ask() or 0) - watched.read(), 0)
             for name, (watched, ask) in asked.items()
             if ask is not None
         }

@@ -80,7 +80,7 @@ def _check_reachable(master: str) -> None:
     """Refuse a master of which no address answers; of several, one is enough."""
     scheme, _, rest = master.partition("://")
     places = [_place(master, scheme, address) for address in rest.split(",")]
-    failures = [failure for failure in map(_try_connecting, places) if failure]
+    failures = [failure for failure in map(try_connecting, places) if failure]
     if len(failures) == len(places):
         raise ClusterError(
             f"nothing answers at master {master} ({failures[0]}); check the address, "
@@ -98,7 +98,8 @@ def _place(master: str, scheme: str, address: str) -> tuple[str, int]:
     raise ClusterError(f"master {master!r} is no address; write it as {example}")
 
 
-def _try_connecting(place: tuple[str, int]) -> str | None:
+def try_connecting(place: tuple[str, int]) -> str | None:
+    """Why nothing answers at a place; None where something does."""
     try:
         socket.create_connection(place, timeout=5).close()
     except OSError as error:

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
@@ -105,6 +106,10 @@ class Feed:
         now = now if end is None else min(now, end)
         count = self.workload.arrivals(np.array([max(now - start, 0.0)]))[0]
         return self.first + min(int(count), self.total)
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The rows as they come."""
+        return spark.readStream.format(FORMAT).option("feed", self.encode()).load()
 
     def encode(self) -> str:
         """This feed as a text, for the options of a Spark source."""
