@@ -16,8 +16,8 @@ _TOKEN: Final = re.compile(r"[\w.~-]{16,200}", re.ASCII)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address.
 
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
-    (True, True, True, False)
+    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0")]
+    [True, True, True, False]
     """
     if host.lower() == "localhost":
         return True

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from penstock.core.errors import FileError
 from penstock.dashboard.board import Board
-from penstock.dashboard.prometheus import Family, family, render, text
+from penstock.dashboard.prometheus import family, one, render, text
 from penstock.record.follow import Follower, News
 from penstock.record.place import is_going_on
 
@@ -44,7 +44,7 @@ class Feed:
         """Read what is there, and go on reading; raises FileError where that cannot be a run."""
         if not self._waits:
             self._follower.check()
-        while (news := self._poll()).more:
+        while self._poll().more:
             pass
         if not self._waits and self._status["trouble"]:
             raise FileError(str(self._status["trouble"]))
@@ -66,8 +66,7 @@ class Feed:
         """What `/metrics` answers; before a run has begun only that none is up."""
         with self.changed:
             if self.board is None:
-                nothing: list[Family] = [family("up", "gauge", "Whether a run goes on", {(): 0})]
-                return text(nothing)
+                return text([family("up", "gauge", "Whether the run is still going on", one(0))])
             return render(self.board.state)
 
     def whole(self) -> str:

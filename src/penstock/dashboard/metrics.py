@@ -9,7 +9,7 @@ from typing import Final
 from penstock import __version__
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Tick
-from penstock.dashboard.prometheus import Family, family
+from penstock.dashboard.prometheus import Family, Labels, family, one
 from penstock.record.acts import Act
 from penstock.record.settings import RunSettings
 from penstock.record.so_far import SoFar
@@ -107,7 +107,7 @@ class MetricsState:
             "version": __version__,
         }
         yield family("info", "gauge", "What runs", {tuple(words.items()): 1})
-        yield family("up", "gauge", "Whether the run is still going on", {(): int(self.up)})
+        yield family("up", "gauge", "Whether the run is still going on", one(int(self.up)))
         at = None
         if self.started is not None and self.last is not None:
             at = self.started.timestamp() + self.last.seen.at
@@ -115,9 +115,9 @@ class MetricsState:
             "last_tick_timestamp_seconds",
             "gauge",
             "When the newest step ended, in seconds since 1970; on the twin in its own time",
-            {(): at},
+            one(at),
         )
-        promised = {(): self.slo_latency_p95}
+        promised = one(self.slo_latency_p95)
         yield family("slo_latency_seconds", "gauge", "Promised 95th percentile", promised)
 
     def _modules(self, tick: Tick) -> Iterator[Family]:
@@ -152,17 +152,17 @@ class MetricsState:
         found = {q: getattr(latency, field) for q, field in quantiles.items()} if latency else {}
         meaning = "From a row's creation to its result, in the last step"
         yield family("latency_seconds", "gauge", meaning, _by("quantile", found))
-        yield family("pool_executors", "gauge", "Executors that modules share", {(): seen.pool})
+        yield family("pool_executors", "gauge", "Executors that modules share", one(seen.pool))
         watts = seen.power.watts if seen.power else None
-        yield family("power_watts", "gauge", "Power of the processors", {(): watts})
+        yield family("power_watts", "gauge", "Power of the processors", one(watts))
         hertz = None if seen.frequency is None else 1e9 * seen.frequency
-        yield family("frequency_hertz", "gauge", "Clock of the processors", {(): hertz})
+        yield family("frequency_hertz", "gauge", "Clock of the processors", one(hertz))
 
     def _others(self, tick: Tick) -> Iterator[Family]:
         for name, metric, meaning in QUERY_GAUGES:
             found = {query: getattr(r, metric) for query, r in tick.seen.queries.items()}
             yield family(name, "gauge", meaning, _by("query", found))
-        nodes = {
+        nodes: dict[Labels, float | None] = {
             (("region", name), ("state", state)): getattr(region, field)
             for name, region in tick.seen.regions.items()
             for state, field in zip(_STATES, ("wanted", "requested", "nodes"), strict=True)
@@ -171,19 +171,19 @@ class MetricsState:
 
     def _sums(self) -> Iterator[Family]:
         so_far = self.so_far
-        yield family("ticks_total", "counter", "Control steps", {(): so_far.steps})
+        yield family("ticks_total", "counter", "Control steps", one(so_far.steps))
         yield family(
             "decisions_total",
             "counter",
             "Decisions by module and what they did: out, in, set or hold",
             {(("module", m), ("action", a)): n for (m, a), n in sorted(self.decisions.items())},
         )
-        changes = {(): so_far.reconfigurations}
+        changes = one(so_far.reconfigurations)
         yield family("reconfigurations_total", "counter", "Steps that changed something", changes)
         if self.slo_latency_p95 is not None:
             meaning = "Steps whose 95th percentile was above the promise"
-            yield family("slo_violations_total", "counter", meaning, {(): so_far.violated})
-            measured = {(): so_far.met + so_far.violated}
+            yield family("slo_violations_total", "counter", meaning, one(so_far.violated))
+            measured = one(so_far.met + so_far.violated)
             yield family("slo_steps_total", "counter", "Steps that measured a latency", measured)
         failed = _by("module", so_far.failed_tasks)
         yield family("failed_tasks_total", "counter", "Tasks that failed", failed)
@@ -195,11 +195,11 @@ class MetricsState:
             f"{meaning}, by module",
             _by("module", seconds),
         )
-        total = {(): so_far.executor_seconds}
+        total = one(so_far.executor_seconds)
         yield family("executor_seconds_total", "counter", f"{meaning}, in all", total)
         meaning = "In the money of price and delay_cost"
-        yield family("cost_total", "counter", meaning, {(): so_far.cost})
-        yield family("energy_joules_total", "counter", "Watts times seconds", {(): so_far.joules})
+        yield family("cost_total", "counter", meaning, one(so_far.cost))
+        yield family("energy_joules_total", "counter", "Watts times seconds", one(so_far.joules))
 
 
 def forecast(tick: Tick, module: str) -> float | None:
@@ -208,7 +208,5 @@ def forecast(tick: Tick, module: str) -> float | None:
     return expects.get(f"arrival_rate:{module}", expects.get(f"rate:{module}"))
 
 
-def _by(
-    label: str, found: Mapping[str, float | None]
-) -> dict[tuple[tuple[str, str], ...], float | None]:
+def _by(label: str, found: Mapping[str, float | None]) -> dict[Labels, float | None]:
     return {((label, name),): value for name, value in found.items()}

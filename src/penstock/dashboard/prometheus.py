@@ -38,6 +38,11 @@ def family(name: str, kind: str, meaning: str, samples: Mapping[Labels, float | 
     return Family(name=PREFIX + name, kind=kind, meaning=meaning, samples=known)
 
 
+def one(value: float | None) -> dict[Labels, float | None]:
+    """The samples of a metric without labels."""
+    return {(): value}
+
+
 def render(state: "MetricsState") -> str:
     """What `/metrics` answers."""
     return text(state.families())

@@ -89,7 +89,7 @@ def _parsed_lines(lines: list[str], path: Path) -> Iterator[Tick]:
 
 
 def parse(text: str, reader: Callable[[Any], T], what: str) -> T:
-    """What a JSON text holds, as `reader` understands it; `what` is what an error calls the text."""
+    """What a JSON text holds, as `reader` has it; `what` is what an error calls the text."""
     try:
         data = json.loads(text)
         if not isinstance(data, dict):

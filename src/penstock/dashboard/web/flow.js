@@ -1,5 +1,5 @@
 // The flow graph with rates and degrees on it, lying for wide screens and standing for narrow ones.
-const BOX = { width: 168, height: 84 }, EDGE = 2;
+const BOX = { width: 188, height: 84 }, EDGE = 2;
 
 function shape(tag, attributes = {}, text = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -38,7 +38,7 @@ class Flow {
     const width = Math.max(...all.map(({ x }) => x)) + BOX.width + EDGE, height = Math.max(...all.map(({ y }) => y)) + BOX.height + EDGE;
     const svg = shape("svg", { class: `graph ${standing ? "standing" : "lying"}`, role: "img", "aria-label": "flow graph", viewBox: `0 0 ${width} ${height}`, width });
     if (!standing) svg.style.minWidth = `${Math.round(0.7 * width)}px`;
-    const ways = streams.map((stream) => arrow(svg, stream, places, standing));
+    const ways = streams.map((stream) => arrow(svg, stream, streams, places, standing));
     const boxes = names.map((name) => box(svg, name, places.get(name)));
     return { svg, ways, boxes };
   }
@@ -89,7 +89,7 @@ function layout(names, streams, standing) {
     const beside = index + (widest - rows.get(level).length) / 2;
     places.set(name, standing && widest === 1
       ? { x: EDGE, y: EDGE + along * (BOX.height + 44) }
-      : standing ? { x: EDGE + beside * (BOX.width + 14), y: EDGE + along * (BOX.height + 52) } : { x: EDGE + along * (BOX.width + 104), y: EDGE + beside * (BOX.height + 18) });
+      : standing ? { x: EDGE + beside * (BOX.width + 14), y: EDGE + along * (BOX.height + 52) } : { x: EDGE + along * (BOX.width + 116), y: EDGE + beside * (BOX.height + 18) });
   }));
   return places;
 }
@@ -98,7 +98,7 @@ function share({ probability, selectivity }) {
   return [probability < 1 ? percent(probability) : "", selectivity !== 1 ? `\u00d7${number(selectivity)}` : ""].filter(Boolean).join(" ");
 }
 
-function arrow(svg, stream, places, standing) {
+function arrow(svg, stream, streams, places, standing) {
   const from = places.get(stream.origin), to = places.get(stream.target);
   const start = standing ? [from.x + BOX.width / 2, from.y + BOX.height] : [from.x + BOX.width, from.y + BOX.height / 2];
   const end = standing ? [to.x + BOX.width / 2, to.y - 7] : [to.x - 7, to.y + BOX.height / 2];
@@ -106,9 +106,11 @@ function arrow(svg, stream, places, standing) {
   const bend = standing ? `C${start[0]} ${middle} ${end[0]} ${middle}` : `C${middle} ${start[1]} ${middle} ${end[1]}`;
   svg.append(shape("path", { class: "way", d: `M${start}${bend} ${end}` }));
   svg.append(shape("path", { class: "head", d: standing ? `M${end[0] - 5} ${end[1]}h10l-5 7z` : `M${end[0]} ${end[1] - 5}v10l7 -5z` }));
-  const words = standing
-    ? shape("text", { class: "rate", x: (start[0] + end[0]) / 2 + 12, y: middle + 4 })
-    : shape("text", { class: "rate", x: middle, y: (start[1] + end[1]) / 2 + (end[1] > start[1] ? 20 : -9) });
+  // Beside the end that fewer streams share.
+  const joins = streams.filter(({ target }) => target === stream.target).length > 1;
+  const [x, y] = standing ? (joins ? [start[0] + 10, start[1] + 15] : [end[0] + 10, end[1] - 5])
+    : [middle, joins ? start[1] + (end[1] > start[1] ? -9 : 18) : end[1] + (end[1] > start[1] ? 18 : -9)];
+  const words = shape("text", { class: "rate", x, y });
   svg.append(words);
   return words;
 }
@@ -119,7 +121,7 @@ function box(svg, name, { x, y }) {
   line.append(degree, wish);
   const trough = { x: x + 12, y: y + BOX.height - 12, height: 3, rx: 1.5 };
   const busy = shape("rect", { class: "busy", width: 0, ...trough });
-  group.append(title, shape("rect", { class: "box", x, y, width: BOX.width, height: BOX.height, rx: 8 }), shape("text", { class: "name", x: x + 12, y: y + 24 }, cut(name, 18)), line, rate);
+  group.append(title, shape("rect", { class: "box", x, y, width: BOX.width, height: BOX.height, rx: 8 }), shape("text", { class: "name", x: x + 12, y: y + 24 }, cut(name, 20)), line, rate);
   group.append(shape("rect", { class: "trough", width: BOX.width - 24, ...trough }), busy);
   svg.append(group);
   return { title, degree, wish, rate, busy };

@@ -26,10 +26,10 @@ class Plots {
     this.shape = shape;
     this.all = [];
     const label = make("label", "window", "show ", this.chooser);
-    const sections = groups.map(([title, specs]) => {
+    const sections = groups.map(([title, specs], place) => {
       const plots = specs.map((spec) => new Plot(spec));
       this.all.push(...plots);
-      return make("div", "group", make("h2", "", title), ...plots.map((plot) => plot.figure));
+      return make("div", "group", ...(place ? [make("h2", "", title)] : []), ...plots.map((plot) => plot.figure));
     });
     this.holder.replaceChildren(make("div", "bar", make("h2", "", groups[0]?.[0] ?? "Rows"), label), this.said, ...sections);
     write(this.said, this.hint);
@@ -48,7 +48,7 @@ class Plots {
     const { store } = this, sources = store.settings.sources.filter((name) => modules.includes(name));
     const rates = sources.map((name) => ({
       title: `Rate at ${name}`, unit: "rows/s",
-      series: some([line("module", name, "arrival_rate", "arrival", "c1 wide"), line("module", name, "processed_rate", "processed", "c2"), line("module", name, "forecast", "forecast", "c4 d1", { ahead: true })]),
+      series: some([line("module", name, "arrival_rate", "arrival", "c1 wide"), line("module", name, "processed_rate", "processed", "c2 light"), line("module", name, "forecast", "forecast", "c4 d1", { ahead: true })]),
     }));
     const [of, names] = queries.length ? ["query", queries] : ["module", modules];
     const waiting = some(names.map((name, index) => line(of, name, "backlog", name, colour(index))));

@@ -16,7 +16,7 @@ class Tiles {
     this.executors(last);
     this.cost();
     const { joules, origin } = store.now;
-    this.tile("Energy so far", known(joules) ? quantity(joules, "J") : UNKNOWN, known(joules) ? origin : "no power is told");
+    this.tile("Energy so far", known(joules) ? quantity(joules, "J") : UNKNOWN, known(joules) ? origin : "not measured");
     this.violations(slo);
   }
 
@@ -40,7 +40,7 @@ class Tiles {
     const { cost, executor_seconds: seconds } = this.store.now;
     const hours = known(seconds) ? `${number(seconds / 3600)} executor-hours` : "";
     if (known(cost)) this.tile("Cost so far", number(cost), hours);
-    else this.tile("Cost so far", known(seconds) ? number(seconds / 3600) : UNKNOWN, known(seconds) ? "executor-hours; no prices" : "");
+    else this.tile("Cost so far", known(seconds) ? number(seconds / 3600) : UNKNOWN, known(seconds) ? "executor-hours" : "");
   }
 
   violations(slo) {
