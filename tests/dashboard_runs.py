@@ -26,6 +26,8 @@ GRAPH = FlowGraph(
     ),
     streams=(Stream(origin="splitter", target="counter", selectivity=2),),
 )
+EVERYWHERE = "0.0.0.0"  # noqa: S104  # tests reach it by loopback
+TOKEN = "a-token-that-is-long-enough"  # noqa: S105  # for tests only
 HOSTILE = '<script>document.title = "owned"</script><b>busy</b>'
 """A reason that is nothing but text."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboard_runs import finished, ticks
+from tests.dashboard_runs import EVERYWHERE, finished, ticks
 from tests.test_cli_process import PENSTOCK, modules_after, penstock
 
 
@@ -50,7 +50,7 @@ def test_it_serves_until_it_is_stopped(run: Path, number: signal.Signals, code: 
 
 
 def test_another_host_prints_an_address_with_a_token(run: Path) -> None:
-    with started("serve", str(run), "--host", "0.0.0.0", "--port", "0", "--json") as process:
+    with started("serve", str(run), "--host", EVERYWHERE, "--port", "0", "--json") as process:
         assert process.stdout is not None
         text = "".join(iter(process.stdout.readline, "}\n"))
         told = json.loads(text + "}")
@@ -68,7 +68,7 @@ def test_another_host_prints_an_address_with_a_token(run: Path) -> None:
             "--port: a port is a number from 0 to 65535, got '99999'",
         ),
         (["simulate", "wordcount", "--dashboard", "x"], "--dashboard: a port is a number"),
-        (["serve", ".", "--host", "0.0.0.0", "--token", "abc"], "a token needs 16 to 200"),
+        (["serve", ".", "--host", EVERYWHERE, "--token", "abc"], "a token needs 16 to 200"),
     ],
 )
 def test_mistakes_get_one_sentence(tmp_path: Path, words: list[str], sentence: str) -> None:

@@ -7,18 +7,28 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.core.errors import FileError, SettingError
+from penstock.core.signals import Configuration
 from penstock.dashboard import DashboardServer
 from penstock.dashboard.access import token_for
 from penstock.record import RunFolder, load, summarise
-from tests.dashboard_runs import GRAPH, HOSTILE, finished, line, settings, tick, ticks
-
-TOKEN = "a-token-that-is-long-enough"
+from tests.dashboard_runs import (
+    EVERYWHERE,
+    GRAPH,
+    HOSTILE,
+    TOKEN,
+    finished,
+    line,
+    settings,
+    tick,
+    ticks,
+)
 
 
 def ask(
@@ -88,8 +98,6 @@ def test_all_of_a_finished_run_is_told_at_once_with_the_figures_of_its_summary(r
 
 
 def test_columns_that_come_later_are_added_at_the_end(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     late = tick(2)
     queries = {"parse": late.seen.modules["counter"]}
     run = [tick(0), tick(1), replace(late, seen=replace(late.seen, queries=queries))]
@@ -181,7 +189,7 @@ def test_a_line_that_turns_up_wrong_is_told_on_the_page(tmp_path: Path) -> None:
                 file.write("{}\n" + line(tick(0)))
             now = next(events)[2]["now"]
         assert "line 1" in now["trouble"]
-        assert "seen is missing" in now["trouble"]
+        assert "is missing" in now["trouble"]
 
 
 def test_another_run_in_the_folder_takes_over_the_stream(run: Path) -> None:
@@ -261,7 +269,7 @@ def test_names_that_point_here_from_elsewhere_are_refused_on_loopback(run: Path)
 
 
 def test_other_hosts_need_the_token(run: Path) -> None:
-    with DashboardServer(run, "0.0.0.0", token=TOKEN) as server:
+    with DashboardServer(run, EVERYWHERE, token=TOKEN) as server:
         assert server.address.endswith(f"/?token={TOKEN}")
         for path in ("/", "/run.json", "/events", "/metrics", "/healthz", "/?token=wrong"):
             status, headers, body = ask(server, path)
@@ -284,13 +292,13 @@ def test_other_hosts_need_the_token(run: Path) -> None:
 def test_a_token_is_made_only_where_one_is_needed_and_weak_ones_are_refused() -> None:
     assert token_for("127.0.0.1", None) is None
     assert token_for("localhost", TOKEN) == TOKEN
-    made = {token_for("0.0.0.0", None) for _ in range(5)}
+    made = {token_for(EVERYWHERE, None) for _ in range(5)}
     assert len(made) == 5
     assert all(token is not None and len(token) >= 32 for token in made)
     with pytest.raises(SettingError, match=r"16 to 200 .*, got 5 characters; leave it out"):
-        token_for("0.0.0.0", "short")
+        token_for(EVERYWHERE, "short")
     with pytest.raises(SettingError, match="16 to 200"):
-        token_for("0.0.0.0", "with spaces and; semicolons")
+        token_for(EVERYWHERE, "with spaces and; semicolons")
 
 
 def test_pages_of_other_sites_cannot_hold_a_stream(run: Path) -> None:
@@ -336,10 +344,6 @@ def test_reasons_are_told_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_lists_what_it_advises(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from penstock.core.signals import Configuration
-
     one = tick(0)
     wish = Configuration(degrees={"splitter": 4, "counter": 2})
     advised = replace(one, decided=replace(one.decided, proposed=wish), asked=None)

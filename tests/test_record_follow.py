@@ -13,7 +13,6 @@ from penstock.record.follow import Follower
 from penstock.record.place import is_going_on
 from tests.dashboard_runs import finished, line, settings, tick, ticks
 
-
 Follow = Callable[..., Follower]
 
 
