@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboard_runs import EVERYWHERE, finished, ticks
-from tests.test_cli_process import PENSTOCK, modules_after, penstock
+from tests.test_cli_process import ENDLESS, PENSTOCK, modules_after, penstock
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_serving_needs_no_spark_and_its_help_nothing_heavy() -> None:
 
 def test_a_run_with_a_dashboard_says_where_and_ends_as_always(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
-    words = ["wordcount", "--duration", "1000h", "--quiet", "--out", out, "--dashboard"]
+    words = [*ENDLESS[1:], "--quiet", "--out", out, "--dashboard"]
     with started("simulate", *words) as process:
         assert process.stderr is not None
         said = process.stderr.readline()

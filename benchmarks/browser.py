@@ -1,15 +1,15 @@
-"""A real browser for tests and benchmarks: the one that is installed, none is downloaded."""
+"""A real browser: the one that is installed, none is downloaded."""
 
-import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-FLAGS: Final = (
+MISSING: Final = "no chromium or google-chrome on PATH; `make browser` installs one"
+_FLAGS: Final = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
@@ -21,22 +21,14 @@ def executable() -> str | None:
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
-def needed() -> str:
-    """The browser; without one tests are skipped, but where a machine checks them they fail."""
-    path = executable()
-    if path is not None:
-        return path
-    told = "no chromium or google-chrome on PATH; `make browser` installs one"
-    if os.environ.get("CI"):
-        pytest.fail(told)
-    pytest.skip(told)
-
-
 @contextmanager
-def opened(path: str) -> Iterator[Browser]:
-    """A browser with a profile of its own, headless."""
+def opened() -> Iterator[Browser]:
+    """A browser just started, headless, with a profile of its own."""
+    path = executable()
+    if path is None:
+        sys.exit(MISSING)
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=list(FLAGS), headless=True)
+        browser = play.chromium.launch(executable_path=path, args=list(_FLAGS), headless=True)
         try:
             yield browser
         finally:
