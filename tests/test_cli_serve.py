@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -105,3 +106,14 @@ def test_a_run_with_a_dashboard_says_where_and_ends_as_always(tmp_path: Path) ->
     assert (tmp_path / "run" / "summary.json").exists()
     done = penstock("simulate", "wordcount", "--duration", "4s", "--out", out, "--dashboard")
     assert (done.returncode, "at http://127.0.0.1:" in done.stderr) == (0, True)
+
+
+def test_a_dashboard_whose_port_is_taken_keeps_the_run_from_starting(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = penstock("simulate", "wordcount", "--dashboard", port, "--out", "run", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"penstock: port {port} of 127.0.0.1 is in use; choose another, or 0 for any that is free\n"
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for all tests; without one they are skipped, but where a machine checks them they fail."""
+    """One for all tests; without one they are skipped, where CI is set they fail."""
     if executable() is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(MISSING)
     with opened() as browser:

@@ -332,7 +332,9 @@ def test_silence_is_broken_by_a_comment(run: Path, monkeypatch: pytest.MonkeyPat
 def test_a_port_in_use_is_refused_with_the_remedy(run: Path) -> None:
     with DashboardServer(run) as server:
         taken = server.port
-        with pytest.raises(SettingError, match=f"port {taken} of 127.0.0.1 is in use; give --port"):
+        with pytest.raises(
+            SettingError, match=f"port {taken} of 127.0.0.1 is in use; choose another"
+        ):
             DashboardServer(run, port=taken).start()
     with pytest.raises(SettingError, match="is no address of this machine; give --host 127"):
         DashboardServer(run, "192.0.2.1", token=TOKEN).start()
