@@ -21,7 +21,7 @@ RUN = (
     *("--set", "modules.counter.price=0.01", "--seed", "3", "--quiet"),
 )
 PICTURES: tuple[tuple[str, ViewportSize, Literal["light", "dark"], str], ...] = (
-    ("dashboard", {"width": 1160, "height": 1120}, "light", "header"),
+    ("dashboard", {"width": 1160, "height": 1060}, "light", "header"),
     ("dashboard-dark", {"width": 1180, "height": 1180}, "dark", "figure >> nth=3"),
     ("dashboard-decisions", {"width": 1180, "height": 560}, "light", "#decisions"),
     ("dashboard-phone", {"width": 360, "height": 1400}, "light", "header"),

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from benchmarks.browser import MISSING, executable, opened
 from playwright.sync_api import Browser, Page, expect
 
+from penstock.core.graph import FlowGraph, Module
 from penstock.dashboard import DashboardServer
 from penstock.record import RunFolder, summarise
 from tests.dashboard_runs import EVERYWHERE, GRAPH, HOSTILE, TOKEN, finished, settings, tick, ticks
@@ -192,3 +194,24 @@ def test_thousands_of_ticks_are_thinned_and_gaps_stay_gaps(page: Page, tmp_path:
         page.get_by_label("show").select_option("the last minute")
         page.locator(".frame").first.hover(position={"x": 500, "y": 40})
         expect(page.locator("#flow-at")).to_contain_text("at 49:")
+
+
+def test_an_application_that_was_attached_to_shows_its_queries(page: Page, tmp_path: Path) -> None:
+    reading = tick(1).seen.modules["counter"]
+    application = replace(reading, running=2, wanted=3, backlog=80.0)
+    seen = replace(
+        tick(1).seen,
+        modules={"application": application},
+        queries={"parse": reading, "store": replace(reading, backlog=79.0)},
+    )
+    graph = FlowGraph(source="application", modules=(Module(name="application"),))
+    file = {"queries": [{"name": "parse", "feeds": ["store"]}, {"name": "store", "feeds": []}]}
+    run = finished(tmp_path / "run", [replace(tick(1), seen=seen)], graph=graph, file=file)
+    with DashboardServer(run) as server:
+        page.goto(server.address)
+        ticks_shown(page, 1)
+        expect(page.locator(".graph.lying .name")).to_have_text(["parse", "store"])
+        expect(page.locator(".graph.lying path.way")).to_have_count(1)
+        expect(page.locator(".graph.lying text.rate")).to_contain_text("rows/s")
+        expect(page.locator("#tiles")).to_contain_text("80")
+        expect(page.locator("figure", has_text="Backlog").locator("li")).to_have_count(3)

@@ -78,7 +78,7 @@ def execute(args: Namespace) -> int:
 @contextmanager
 def beside(args: Namespace, folder: "RunFolder") -> Iterator[None]:
     """The page of a run for as long as the run lasts, where `--dashboard` asks for one."""
-    if args.dashboard is None:
+    if getattr(args, "dashboard", None) is None:
         yield
         return
     from penstock.dashboard import DashboardServer
