@@ -93,6 +93,7 @@ def test_pointing_tells_values_and_a_decision_is_marked_on_the_plots(
         frame.hover(position={"x": 300, "y": 40})
         expect(page.locator("figure").first.locator("output").first).not_to_be_empty()
         expect(page.locator("#flow-at")).to_contain_text("at 0:")
+        expect(page.locator(".said")).to_contain_text("held for 9 steps")
         frame.focus()
         before = page.locator(".cross").first.evaluate("(cross) => cross.offsetLeft")
         for _ in range(10):

@@ -78,15 +78,27 @@ class Decisions {
   }
 
   row(entry) {
-    const when = make("button", "when", entry.to > entry.at ? `${clock(entry.at)}\u2013${clock(entry.to)}` : clock(entry.at));
+    const when = make("button", "when", during(entry));
     when.type = "button";
-    const held = entry.kind === "hold" ? [entry.steps === 1 ? "held" : `held for ${plural(entry.steps, "step")}`] : entry.what;
     const what = make("td");
-    held.forEach((text, index) => what.append(index ? ", " : "", make("span", "", text)));
+    changes(entry).forEach((text, index) => what.append(index ? ", " : "", make("span", "", text)));
     const row = make("tr", entry.kind, make("td", "", when), what, make("td", "", reasons(entry)));
     row.dataset.at = entry.at;
     return row;
   }
+}
+
+const during = ({ at, to }) => (to > at ? `${clock(at)}\u2013${clock(to)}` : clock(at));
+
+function changes({ kind, steps, what }) {
+  if (kind !== "hold") return what;
+  return [steps === 1 ? "held" : `held for ${plural(steps, "step")}`];
+}
+
+// An entry in one line; of several reasons nobody can say which was that of a moment.
+function spoken(entry) {
+  const why = entry.why.length === 1 ? entry.why[0][0] : "for several reasons, see below";
+  return [during(entry), changes(entry).join(", "), why].join(" \u00b7 ");
 }
 
 function reasons(entry) {

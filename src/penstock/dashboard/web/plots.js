@@ -154,7 +154,7 @@ class Plots {
     body.style.setProperty("--x", `${100 * share}%`);
     body.style.setProperty("--t", JSON.stringify(clock(moment)));
     const entry = this.store.decisionAt(this.store.at("run", "", "at", index));
-    write(this.said, entry ? [clock(entry.at), entry.what.join(", "), entry.why[0][0]].filter(Boolean).join(" \u00b7 ") : this.hint);
+    write(this.said, entry ? spoken(entry) : this.hint);
   }
 
   // Marks a decision on every plot.
