@@ -13,12 +13,15 @@ from typing import Final
 from penstock.cli.checkup import usable_cores
 from penstock.experiment.compare import PEERS, Load, Outcome, Verdict, advise, dominance, play
 from penstock.pipeline.file import load
-from penstock.policy import POLICIES
+from penstock.policy import DEFAULT, POLICIES
 from penstock.workload import parse
 
-DEFAULT: Final[str] = "latency"
-"""The policy that Penstock decides with unless told otherwise."""
 OTHERS: Final[tuple[str, ...]] = ("threshold", "mpc")
+SETTINGS: Final = {
+    "flink": "flink:metrics_window=60s,stabilization_interval=30s,scale_down_interval=2m,"
+    "catch_up_duration=2m,restart_time=10s",
+}
+"""Flink's own windows are longer than a run: it would never act."""
 SEEDS: Final = 10
 TRIES: Final = 12
 """Plans that the clairvoyant may try: it is a reference here, not the point."""
@@ -49,7 +52,8 @@ def main(seeds: int) -> None:
     if missing:
         print(f"not there: {', '.join(missing)}")
     file = load("wordcount", FILE)
-    entrants = ",".join([DEFAULT, *(name for name in OTHERS if name != DEFAULT), *peers])
+    others = (name for name in OTHERS if name != DEFAULT)
+    entrants = ",".join([DEFAULT, *others, *(SETTINGS.get(name, name) for name in peers)])
     began = perf_counter()
     played = play(file, entrants, loads(), seeds, jobs=usable_cores(), tries=TRIES)
     print(f"{len(played.rounds)} rounds of {len(played.names)} in {perf_counter() - began:.0f} s")

@@ -67,7 +67,7 @@ class TestWhatAFileSays:
     def test_what_is_left_out_has_a_default(self, write: Write) -> None:
         file = load(write("source: {module: a, rate: 2/s}\nmodules: {a: }\n"))
         assert (file.step, file.duration, file.seed) == (2.0, 60.0, 1)
-        assert file.policy.name == "threshold"
+        assert file.policy.name == "latency"
         assert [guard.name for guard in file.guards] == ["hold"]
         assert file.workload == Constant(2.0)
 

@@ -18,7 +18,7 @@ from penstock.pipeline.checks import Timing, check_names
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, beside, chosen, kind
 from penstock.pipeline.settings import Part, Slo
-from penstock.policy import POLICIES, Fuzzy
+from penstock.policy import DEFAULT, POLICIES, Fuzzy
 from penstock.policy.splitting import check_period
 
 _SOME_GRAPH: Final = FlowGraph(
@@ -43,7 +43,7 @@ def read_policy(
     `shared` is what several pipelines have in common.
     """
     path: Path = ("policy",)
-    part, policy = read_named(draft, path, POLICIES, of="policy", default="threshold")
+    part, policy = read_named(draft, path, POLICIES, of="policy", default=DEFAULT)
     if policy is None:
         return part
     priced = getattr(policy, "needs_prices", False)

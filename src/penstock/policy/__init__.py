@@ -66,7 +66,11 @@ POLICIES: Final[dict[str, type[Policy]]] = {
     "warm-start": WarmStart,
 }
 
+DEFAULT: Final = "latency"
+"""What decides where nothing else is asked for: chosen by `benchmarks/tournament.py`."""
+
 __all__ = [
+    "DEFAULT",
     "POLICIES",
     "Allocate",
     "Amadeus",
