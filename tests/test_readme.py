@@ -20,13 +20,19 @@ def test_its_python_runs_as_shown() -> None:
     assert failed == 0
 
 
-PIPELINE, GRAPH, _, SHARED = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+PIPELINE, GRAPH, _, SHARED, KAFKA = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
 
 
 def test_its_pipeline_file_is_without_mistakes(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
     path.write_text(PIPELINE)
     assert check(str(path)).mistakes == ()
+
+
+def test_its_pipeline_from_kafka_is_without_mistakes(tmp_path: Path) -> None:
+    path = tmp_path / "kafka.yaml"
+    path.write_text(KAFKA)
+    assert main(["validate", str(path)]) == 0
 
 
 def test_its_graph_is_planned_as_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
