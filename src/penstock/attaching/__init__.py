@@ -1,0 +1,1 @@
+"""Attach to a program that runs already."""
