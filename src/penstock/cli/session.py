@@ -33,7 +33,8 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
     from penstock.pipeline.compose import build_policy
     from penstock.record import RunFolder, run_path
 
-    settings, policy = _settings(args, file, plant), build_policy(file)
+    settings = _settings(args, file, plant)
+    policy = build_policy(file, settings.started)
     path = Path(args.out) if args.out else _unused(run_path(file.name, settings.started))
     with Interrupts() as interrupts, RunFolder.create(path, settings) as folder:
         with choose_view(args, file) as view:

@@ -5,10 +5,20 @@
 | `clamp` | `low` 1, `high` | degrees between bounds, for all modules or by module |
 | `cooldown` | `out` 0s, `in` 300s | changes of a module that has rested since its last |
 | `step-limit` | `out` 1, `in` 1 | so many executors more or fewer in one step |
+| `step-factor` | `out` inf, `in` 0.6 | such a share of the executors more or fewer in one step |
 | `hold` | `needs` | changes of modules that were measured in full |
+| `dead-band` | `low` 0.5, `high` 0.85, `backlog` 30s | changes of modules too busy or too idle |
+| `catch-up` | `duration` 10m, `utilisation` 0.9, `backlog` 10s, `rescale_time` 10s | degrees that \
+work off what waits; raises others |
+| `scale-down` | `interval` 10m | shrinking to the most that was recommended of late |
+| `effectiveness` | `threshold` 0.1, `window` 1m, `block` 10m | growth that helps; takes back \
+other |
+| `quota` | `cores`, `memory`, `executor_cores` 1, `executor_memory` 1g | so much of all modules |
+| `pause` | `out`, `in` | changes in the other direction |
+| `excluded-periods` | `periods`, `began`, `zone` | changes outside some hours |
 | `dry-run` | | nothing: the decision is proposed and not made |
 
-Guards nest in any order, the outermost having the last word:
+Guards nest in any order, the outermost having the last word; `safe` nests the usual ones.
 
 >>> from penstock.policy import Threshold
 >>> Clamp(Cooldown(Hold(Threshold()), in_=60.0), high=8).high
@@ -18,18 +28,51 @@ Guards nest in any order, the outermost having the last word:
 from typing import Final
 
 from penstock.core.roles import Policy
+from penstock.guard.catch_up import CatchUp
 from penstock.guard.clamp import Clamp
 from penstock.guard.cooldown import Cooldown
+from penstock.guard.dead_band import DeadBand
 from penstock.guard.dry_run import DryRun
+from penstock.guard.effectiveness import Effectiveness
+from penstock.guard.excluded_periods import ExcludedPeriods
+from penstock.guard.expected import safe
 from penstock.guard.hold import Hold
+from penstock.guard.pause import Pause
+from penstock.guard.quota import Quota
+from penstock.guard.scale_down import DelayedScaleDown
+from penstock.guard.step_factor import StepFactor
 from penstock.guard.step_limit import StepLimit
 
 GUARDS: Final[dict[str, type[Policy]]] = {
     "clamp": Clamp,
     "cooldown": Cooldown,
     "step-limit": StepLimit,
+    "step-factor": StepFactor,
     "hold": Hold,
+    "dead-band": DeadBand,
+    "catch-up": CatchUp,
+    "scale-down": DelayedScaleDown,
+    "effectiveness": Effectiveness,
+    "quota": Quota,
+    "pause": Pause,
+    "excluded-periods": ExcludedPeriods,
     "dry-run": DryRun,
 }
 
-__all__ = ["GUARDS", "Clamp", "Cooldown", "DryRun", "Hold", "StepLimit"]
+__all__ = [
+    "GUARDS",
+    "CatchUp",
+    "Clamp",
+    "Cooldown",
+    "DeadBand",
+    "DelayedScaleDown",
+    "DryRun",
+    "Effectiveness",
+    "ExcludedPeriods",
+    "Hold",
+    "Pause",
+    "Quota",
+    "StepFactor",
+    "StepLimit",
+    "safe",
+]

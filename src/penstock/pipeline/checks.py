@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from penstock.core.settings import near, seconds
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.pipeline.asked import Asked
+from penstock.pipeline.guarding import with_run
 from penstock.pipeline.located import Draft, Path
 from penstock.pipeline.sections import assemble, beside, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part
@@ -21,6 +23,8 @@ from penstock.policy import Static
 
 _STEPS: Final = 30
 """Steps of a run whose duration is not given."""
+_SOME_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""In place of the moment at which a run will begin."""
 _BY_MODULE: Final = frozenset({"degrees", "low", "high", "bound"})
 """Settings of policies and guards that may differ from module to module."""
 
@@ -58,18 +62,22 @@ def read_timing(draft: Draft) -> Timing | None:
     return assemble(draft, (), given, Timing, of="the pipeline")
 
 
-def read_guards(draft: Draft, modules: Iterable[str]) -> tuple[Part, ...]:
+def read_guards(
+    draft: Draft, modules: Iterable[str], cluster: ClusterSettings | None = None
+) -> tuple[Part, ...]:
     """`guards`: a list of names, or of names with their settings, innermost first."""
     like = "[hold, cooldown: {out: 4s, in: 8s}]"
     given = sequence(draft, ("guards",), of="guards", like=like)
-    parts = [_read_guard(draft, ("guards", i), item, like) for i, item in enumerate(given)]
+    parts = [_read_guard(draft, ("guards", i), item, like, cluster) for i, item in enumerate(given)]
     for i, part in enumerate(parts):
         if part:
             check_names(draft, ("guards", i, part.name), part.settings, modules)
     return tuple(part for part in parts if part)
 
 
-def _read_guard(draft: Draft, path: Path, item: object, like: str) -> Part | None:
+def _read_guard(
+    draft: Draft, path: Path, item: object, like: str, cluster: ClusterSettings | None
+) -> Part | None:
     if isinstance(item, str):
         item = {item: None}
     if not isinstance(item, dict) or len(item) != 1:
@@ -81,7 +89,8 @@ def _read_guard(draft: Draft, path: Path, item: object, like: str) -> Part | Non
     if guard is None:
         return None
     settings = mapping(draft, here, of=f"guard {name}", like="{out: 4s}")
-    assemble(draft, here, settings, guard, of=f"guard {name}", policy=Static())
+    known = with_run(guard, settings, cluster, _SOME_TIME)
+    assemble(draft, here, known, guard, of=f"guard {name}", policy=Static())
     return Part(name, settings)
 
 

@@ -7,12 +7,15 @@ needs=('arrival_rate', 'utilisation', 'running')), \
 low={'splitter': 1, 'counter': 1}, high={'splitter': 4, 'counter': 4})
 """
 
+from datetime import datetime
+
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
+from penstock.pipeline.guarding import with_run
 from penstock.pipeline.policies import taken
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 from penstock.policy import POLICIES, Fuzzy
@@ -27,15 +30,16 @@ from penstock.policy.regions import REGION_POLICIES
 from penstock.policy.splitting import SplittingControl
 
 
-def build_policy(file: PipelineFile) -> Policy:
+def build_policy(file: PipelineFile, began: datetime | None = None) -> Policy:
     """A fresh policy: the guards from the inside out, the bounds of each module, the managers.
 
     A dry run comes on top of even those, wherever the file lists it, or it would not be dry.
-    Where Spark's own scheduler shares the executors there is nothing to guard.
+    Where Spark's own scheduler shares the executors there is nothing to guard. `began` is the
+    moment at which the run begins, for guards that go by the time of day.
     """
     if sharing.by_spark(file):
         return _decider(file)
-    policy = clamp(_guarded(file, _decider(file)), file.graph)
+    policy = clamp(_guarded(file, _decider(file), began), file.graph)
     policy = _granted(file, policy)
     if file.infrastructure is not None:
         policy = _with_nodes(file, policy, file.infrastructure)
@@ -51,11 +55,12 @@ def _decider(file: PipelineFile) -> Policy:
     return build(kind, settings, of=f"policy {file.policy.name}", **given)
 
 
-def _guarded(file: PipelineFile, policy: Policy) -> Policy:
+def _guarded(file: PipelineFile, policy: Policy, began: datetime | None) -> Policy:
     for part in file.guards:
         guard = choose(GUARDS, part.name, of="guard")
         if guard is not DryRun:
-            policy = build(guard, part.settings, of=f"guard {part.name}", policy=policy)
+            settings = with_run(guard, part.settings, file.cluster, began)
+            policy = build(guard, settings, of=f"guard {part.name}", policy=policy)
     return policy
 
 

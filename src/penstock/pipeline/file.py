@@ -223,7 +223,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
     cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
     interference = checks.read_interference(draft, cluster)
-    guards = checks.read_guards(draft, graph.names() if graph else ())
+    guards = checks.read_guards(draft, graph.names() if graph else (), cluster)
     manager = infrastructure.read_manager(draft)
     regions = infrastructure.read_infrastructure(draft, graph, slo, folder)
     policy = read_policy(draft, graph, slo, folder)
@@ -305,7 +305,7 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
         slo=slo,
         cluster=cluster,
         interference=checks.read_interference(draft, cluster),
-        guards=checks.read_guards(draft, graph.names()),
+        guards=checks.read_guards(draft, graph.names(), cluster),
     )
     folder = Path(text.origin).parent
     sharing.check_policy(draft)

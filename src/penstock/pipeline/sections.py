@@ -112,7 +112,7 @@ def kind(value: object) -> str:
 
 def sentence(error: UserError) -> str:
     """The message of an error, with what it is about as its subject."""
-    return re.sub(r": a (duration|rate) (needs|is) ", r" \2 ", str(error))
+    return re.sub(r": a (duration|rate|size) (needs|is) ", r" \2 ", str(error))
 
 
 def _blamed(path: Path, given: Iterable[str], message: str) -> Path:

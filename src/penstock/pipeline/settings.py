@@ -1,6 +1,5 @@
 """What a pipeline file says, checked and with every default filled in."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,6 +10,7 @@ from penstock.core.interference import Interference
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
 from penstock.core.settings import seconds
+from penstock.core.sizes import parse_size
 from penstock.pipeline.asked import Asked
 from penstock.pipeline.flow import Source
 from penstock.pipeline.shape import Shape, chain
@@ -39,8 +39,6 @@ OURS: Final = frozenset(
 """Settings of Spark's without which executors could not be scaled one by one."""
 
 _MEMORY: Final = "spark.executor.memory"
-_SIZE: Final = re.compile(r"(\d{1,9})([kmgt])b?", re.IGNORECASE)
-_BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _LEAST_EXECUTOR: Final = 450 * 2**20  # Spark refuses an executor with less
 
 
@@ -150,8 +148,11 @@ class ClusterSettings:
         2
         """
         worker = parse_size(self.memory, "memory of cluster")
-        given = str(self.conf.get(_MEMORY, self.executor_memory))
-        return min(cores, worker // parse_size(given, _MEMORY))
+        return min(cores, worker // parse_size(self.memory_of_executor(), _MEMORY))
+
+    def memory_of_executor(self) -> str:
+        """Memory of one executor, as Spark is told."""
+        return str(self.conf.get(_MEMORY, self.executor_memory))
 
     def _of(self, name: str) -> Any:
         return getattr(self, name)
@@ -255,16 +256,3 @@ class PipelineFile:
                     f"executor{'s' * (room != 1)}; raise memory, or lower slots or executor_memory"
                 )
         return None
-
-
-def parse_size(text: str, what: str) -> int:
-    """Bytes in a size as Spark writes it.
-
-    >>> parse_size("512m", "memory")
-    536870912
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        unit = f"; write {text}m or {text}g" if text.isdigit() else ", such as 512m or 8g"
-        raise SettingError(f"{what} must be a size with its unit, got {text!r}{unit}")
-    return int(match[1]) * _BYTES[match[2].lower()]

@@ -1,0 +1,120 @@
+"""Capacity for what waits, and for what comes while executors start."""
+
+from dataclasses import KW_ONLY, dataclass, field
+from math import ceil
+
+from penstock.core.errors import SettingError
+from penstock.core.roles import Policy
+from penstock.core.settings import seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.units import format_duration
+from penstock.guard.pace import known, pace, reading, rows
+from penstock.guard.rescale_time import RescaleTimes
+from penstock.guard.revise import Ruling, revise
+from penstock.policy.degrees import in_force
+
+
+@dataclass
+class CatchUp:
+    """Raises a degree until rows that wait are worked off within `duration`.
+
+    The rows are those that wait and those that come while a change of degree takes place; the time
+    that it takes is learned. They need `backlog / duration + arrival_rate * rescale_time / duration
+    + arrival_rate / utilisation` rows a second. While rows wait no module shrinks. It never lowers
+    a degree, and asks for as much as there is to catch up on: put a clamp around it. It is also
+    known as catch-up.duration and restart.time.
+
+    >>> from penstock.policy import Static
+    >>> from penstock.testing import seen
+    >>> late = {"running": 4, "arrival_rate": 300.0, "backlog": 6e4, "service_time": 0.01}
+    >>> CatchUp(Static(degrees=4), rescale_time=20.0)(seen(counter=late)).why
+    'counter is set to 4; counter raised to 5 to work off in 10 min the 60,000 rows that wait and \
+the 6,000 rows that come in the 20 s of a rescale'
+    """
+
+    policy: Policy
+    _: KW_ONLY
+    duration: float = seconds(600.0)
+    """Seconds in which to work it off, from when the executors are there."""
+    utilisation: float = 0.9
+    """Busy share that rows which come in the meantime may take."""
+    backlog: float = seconds(10.0)
+    """Seconds of arrivals that wait at any time and are no backlog, as in micro-batches."""
+    rescale_time: float = seconds(10.0)
+    """Seconds that executors are taken to need until some were seen to come."""
+    _times: RescaleTimes = field(default_factory=RescaleTimes, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse times and shares in which nothing can be caught up."""
+        if not self.duration > 0:
+            raise SettingError(
+                f"duration of guard catch-up must be above 0 s, got {self.duration:g}"
+            )
+        for name in ("backlog", "rescale_time"):
+            if not getattr(self, name) >= 0:
+                value = f"{getattr(self, name):g}"
+                raise SettingError(f"{name} of guard catch-up must be 0 s or more, got {value}")
+        if not 0 < self.utilisation <= 1:
+            raise SettingError(
+                f"utilisation of guard catch-up must be in (0, 1], got {self.utilisation:g}"
+            )
+        self._times = RescaleTimes(cap=self.duration)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy wants, and enough to catch up."""
+        self._times.notice(seen)
+        now = in_force(seen)
+        return revise(
+            self.policy(seen), lambda name, n: self._rule(name, n, now.get(name, n), seen)
+        )
+
+    def rescale_time_of(self, name: str) -> float:
+        """Seconds that a module takes to grow, as learned so far."""
+        return self._times.of(name, prior=self.rescale_time)
+
+    def _rule(self, name: str, degree: int, now: int, seen: Observation) -> Ruling | None:
+        module = reading(seen, name)
+        load = _load(module, self.backlog)
+        if load is None or (degree == now and not load.late):
+            return None
+        time = self._times.left(name, seen.at, prior=self.rescale_time)
+        if degree != now or self._needed(load, time) > now:
+            time = self.rescale_time_of(name)  # a change is to come
+        needed = max(self._needed(load, time), now if load.late and degree < now else 0)
+        if needed <= degree:
+            return None
+        return Ruling(needed, f"{name} {_goes(now, needed)} {self._told(load, time)}")
+
+    def _needed(self, load: "_Load", time: float) -> int:
+        """Executors for the target rate."""
+        meanwhile = load.arrives * time / self.duration
+        rate = load.late / self.duration + meanwhile + load.arrives / self.utilisation
+        return ceil(rate / load.pace - 1e-9)
+
+    def _told(self, load: "_Load", time: float) -> str:
+        comes = rows(load.arrives * time)
+        parts = [f"the {rows(load.late)} that wait"] if load.late else []
+        parts += [f"the {comes} that come in the {format_duration(time)} of a rescale"]
+        return f"to work off in {format_duration(self.duration)} {' and '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    arrives: float
+    """Rows a second."""
+    late: float
+    """Rows that wait; 0 where no more do than always."""
+    pace: float
+    """Rows a second of one executor."""
+
+
+def _load(module: ModuleReading, tolerated: float) -> _Load | None:
+    """What a module has to do, where that is known."""
+    arrives, waits, each = module.arrival_rate, module.backlog, pace(module)
+    if arrives is None or waits is None or each is None or not known(arrives, waits):
+        return None
+    return _Load(arrives, waits if waits > arrives * tolerated else 0.0, each)
+
+
+def _goes(now: int, then: int) -> str:
+    return f"stays at {now}" if now == then else f"{'raised' if then > now else 'goes'} to {then}"
