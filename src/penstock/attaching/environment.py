@@ -24,7 +24,7 @@ _TIMEOUTS: Final = {
 
 def obstacle(master: str, conf: Mapping[str, str]) -> str | None:
     """Why executors cannot be changed here; None where they can, as far as one can tell."""
-    if master.startswith("local") and not master.startswith("local-cluster"):
+    if is_local(master):
         return f"master {master} has no executors to scale"
     if conf.get("spark.dynamicAllocation.enabled", "false").lower() == "true" and not idle(conf):
         return (
@@ -32,6 +32,15 @@ def obstacle(master: str, conf: Mapping[str, str]) -> str | None:
             "spark.dynamicAllocation.enabled to false, or its timeouts to 3650d"
         )
     return None
+
+
+def is_local(master: str) -> bool:
+    """Whether the driver does all work itself.
+
+    >>> is_local("local[*]"), is_local("local-cluster[2,1,1024]")
+    (True, False)
+    """
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def idle(conf: Mapping[str, str]) -> bool:

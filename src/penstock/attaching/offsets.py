@@ -30,7 +30,7 @@ def counted(offset: Any) -> int | None:
     topics_only = bool(told) and all(isinstance(topic, dict) for topic in told.values())
     if not topics_only or not all(isinstance(part, int) for part in parts):
         return None
-    return sum(parts)
+    return sum(int(part) for part in parts)
 
 
 def waiting(source: Source) -> float | None:

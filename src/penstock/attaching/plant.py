@@ -25,6 +25,8 @@ class AttachedPlant:
     backend: Backend
     queries: Queries
     crew: Crew
+    local: bool = False
+    """Whether the driver does all work itself, and counts as the one executor."""
     window: float
     """Seconds for which what a query told last stands in for what it does not tell."""
     began: float = field(default_factory=time.monotonic)
@@ -84,7 +86,7 @@ class AttachedPlant:
         return len(self.crew.members(self._executors))
 
     def _look(self) -> Occupancy:
-        self._executors = self.backend.executors()
+        self._executors = self.backend.executors(driver=self.local)
         busy = any(executor.active_tasks for executor in self._executors)
         tasks = self.backend.running_tasks() if busy else ()
         now = Occupancy.of(self._executors, tasks, time.time())

@@ -3,6 +3,8 @@
 Two controllers would undo each other's decisions, so the second is refused by name of the first.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -25,6 +27,17 @@ def claim(spark: SparkSession, who: str) -> None:
 def release(spark: SparkSession) -> None:
     """Give control back, so that another may take it."""
     _properties(spark).remove(f"{_PREFIX}{spark.sparkContext.applicationId}")
+
+
+@contextmanager
+def controlled(spark: SparkSession, who: str) -> Iterator[None]:
+    """Control of the application for the time of a block."""
+    claim(spark, who)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the JVM may have ended, and the mark with it
+            release(spark)
 
 
 def _properties(spark: SparkSession) -> Any:
