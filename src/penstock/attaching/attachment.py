@@ -38,7 +38,7 @@ _SLICE: Final = 0.5
 class Voice:
     """Says each kind of thing once."""
 
-    said: list[str] = field(default_factory=list)
+    said: deque[str] = field(default_factory=lambda: deque(maxlen=100))
     _kinds: set[str] = field(default_factory=set)
 
     def say(self, sentence: str, *, kind: str | None = None, level: int = logging.INFO) -> None:

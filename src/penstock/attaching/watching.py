@@ -1,6 +1,7 @@
 """The streaming queries of a session: who runs, who feeds whom, and what each has told."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -146,4 +147,14 @@ def _why(query: StreamingQuery) -> str:
         error = query.exception()
     except Py4JError:
         return ""
-    return f": {first_line(error)}" if error is not None else ""
+    return f": {cause(error)}" if error is not None else ""
+
+
+def cause(error: Exception) -> str:
+    """What a query died of: the last error that its text names, else its first line.
+
+    >>> cause(ValueError("Job aborted\\n  File 'job.py'\\nKeyError: 'user'\\nSQLSTATE: 38000"))
+    "KeyError: 'user'"
+    """
+    named = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception): .+$", str(error), re.MULTILINE)
+    return str(named[-1]).strip() if named else first_line(error)
