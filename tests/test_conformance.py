@@ -1,6 +1,7 @@
 """Everything that can be plugged in does what its role promises."""
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,20 @@ import pytest
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.roles import Forecaster, Plant, Policy, Workload
 from penstock.forecast import FORECASTERS
-from penstock.guard import GUARDS, Clamp, Cooldown, Hold, StepLimit
+from penstock.guard import (
+    GUARDS,
+    Clamp,
+    Cooldown,
+    DelayedScaleDown,
+    Effectiveness,
+    ExcludedPeriods,
+    Hold,
+    Pause,
+    Quota,
+    StepFactor,
+    StepLimit,
+    safe,
+)
 from penstock.plant.replay import Replay
 from penstock.plant.twin import Twin
 from penstock.policy import POLICIES, Incentive, Nash, Social, Static, Threshold
@@ -66,6 +80,14 @@ SET_GUARDS: dict[str, Callable[[Policy], Policy]] = {
     "cooldown, short": lambda policy: Cooldown(policy, out=2.0, in_=5.0),
     "step-limit, none": lambda policy: StepLimit(policy, out=0, in_=0),
     "hold, one need": lambda policy: Hold(policy, needs=("backlog",)),
+    "quota, small": lambda policy: Quota(policy, cores=6, executor_cores=2),
+    "pause, one way": lambda policy: Pause(policy, out=True),
+    "scale-down, short": lambda policy: DelayedScaleDown(policy, interval=3.0),
+    "step-factor, both": lambda policy: StepFactor(policy, out=0.5, in_=0.2),
+    "effectiveness, hasty": lambda policy: Effectiveness(policy, threshold=1.0, window=1.0),
+    "excluded-periods, soon": lambda policy: ExcludedPeriods(
+        policy, periods=("09:00-17:30",), began=datetime(2026, 11, 17, 8, 59, 30), zone="UTC"
+    ),
 }
 
 
@@ -78,6 +100,7 @@ def test_guard(kind: str, check: Check[Callable[[Policy], Policy]]) -> None:
 @pytest.mark.parametrize("check", GUARD_CHECKS[1:], ids=name)  # the policy is further in
 def test_guards_in_guards(check: Check[Callable[[Policy], Policy]]) -> None:
     check(lambda policy: Clamp(Cooldown(StepLimit(Hold(policy)), in_=3.0), high=4))
+    check(lambda policy: safe(policy, high=6, utilization_max=0.8, quota_cpu=9, stabilization=3.0))
 
 
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=name)

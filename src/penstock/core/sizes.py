@@ -49,4 +49,6 @@ def _read(given: object) -> float:
     text = str(given).strip()
     if text.isdigit():
         raise SettingError(f"a size needs a unit, got {text}; write {text}m or {text}g")
+    if not _SIZE.fullmatch(text):
+        raise SettingError(f"a size needs a unit, such as 512m or 8g, got {text!r}")
     return float(parse_size(text, "a size"))

@@ -8,7 +8,7 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.guard.pace import known, pace, reading, rows
+from penstock.guard.pace import known, pace, percent, reading, rows
 from penstock.guard.rescale_time import RescaleTimes
 from penstock.guard.revise import Ruling, revise
 from penstock.policy.degrees import in_force
@@ -28,8 +28,8 @@ class CatchUp:
     >>> from penstock.testing import seen
     >>> late = {"running": 4, "arrival_rate": 300.0, "backlog": 6e4, "service_time": 0.01}
     >>> CatchUp(Static(degrees=4), rescale_time=20.0)(seen(counter=late)).why
-    'counter is set to 4; counter raised to 5 to work off in 10 min the 60,000 rows that wait and \
-the 6,000 rows that come in the 20 s of a rescale'
+    'counter is set to 4; counter raised to 5 for 300 rows/s at 90 % busy and, in 10 min, 60,000 \
+rows that wait and 6,000 rows that come in the 20 s of a rescale'
     """
 
     policy: Policy
@@ -81,7 +81,7 @@ the 6,000 rows that come in the 20 s of a rescale'
         if degree != now or self._needed(load, time) > now:
             time = self.rescale_time_of(name)  # a change is to come
         needed = max(self._needed(load, time), now if load.late and degree < now else 0)
-        if needed <= degree:
+        if needed <= degree or not (load.late or time):
             return None
         return Ruling(needed, f"{name} {_goes(now, needed)} {self._told(load, time)}")
 
@@ -92,10 +92,13 @@ the 6,000 rows that come in the 20 s of a rescale'
         return ceil(rate / load.pace - 1e-9)
 
     def _told(self, load: "_Load", time: float) -> str:
-        comes = rows(load.arrives * time)
-        parts = [f"the {rows(load.late)} that wait"] if load.late else []
-        parts += [f"the {comes} that come in the {format_duration(time)} of a rescale"]
-        return f"to work off in {format_duration(self.duration)} {' and '.join(parts)}"
+        meanwhile = f"{rows(load.arrives * time)} that come in the {format_duration(time)}"
+        parts = [f"{rows(load.late)} that wait"] if load.late else []
+        parts += [f"{meanwhile} of a rescale"] if time else []
+        return (
+            f"for {rows(load.arrives)}/s at {percent(self.utilisation)} busy and, "
+            f"in {format_duration(self.duration)}, {' and '.join(parts)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

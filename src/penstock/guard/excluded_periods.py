@@ -58,7 +58,8 @@ class ExcludedPeriods:
                 "guard excluded-periods must know when the run began; give it began, such as "
                 "2026-11-17T08:00"
             )
-        self._zone = _zone(self.zone) if self.zone else self.began and self.began.tzinfo
+        theirs = self.began.tzinfo if self.began else None
+        self._zone = _zone(self.zone) if self.zone else theirs
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, outside the periods."""
