@@ -13,11 +13,11 @@ from difflib import get_close_matches
 from typing import Final, NoReturn
 
 from penstock import __version__
-from penstock.cli import doctor, inspect, plan, report, reproduce, run, simulate, validate
+from penstock.cli import doctor, inspect, plan, report, reproduce, run, serve, simulate, validate
 from penstock.cli.output import drop_stdout, print_json, say
 from penstock.core.errors import PenstockError, UserError
 
-_COMMANDS: Final = (run, simulate, plan, reproduce, validate, doctor, report, inspect)
+_COMMANDS: Final = (run, simulate, plan, reproduce, validate, doctor, report, serve, inspect)
 _BROKEN_PIPE: Final = 128 + 13
 _DESCRIPTION: Final = """\
 Keep streaming pipelines on Apache Spark inside their quality of service at the least cost.
@@ -30,6 +30,7 @@ examples:
   penstock reproduce game                 a paper's tables, ours beside the published
   penstock validate my.yaml               every mistake of a pipeline file, with its line
   penstock doctor                         what this machine lacks, and the remedy
+  penstock serve runs/demo                a run as a live web page, with metrics for Prometheus
   penstock inspect runs/demo              what a policy learned in a run
 
 exit codes: 0 done, 1 failure, 2 a mistake of yours, 130 stopped by Ctrl-C, 143 by SIGTERM.

@@ -55,6 +55,17 @@ def something(text: str) -> str:
     return text
 
 
+def port(text: str) -> int:
+    """A port to listen on.
+
+    >>> port("8080"), port("0")
+    (8080, 0)
+    """
+    if not text.isdecimal() or int(text) > 65535:
+        raise ArgumentTypeError(f"a port is a number from 0 to 65535, got {text!r}")
+    return int(text)
+
+
 def add_run_options(parser: ArgumentParser) -> None:
     """The pipeline, what to change about it, and where the record of the run goes."""
     parser.add_argument(
@@ -71,6 +82,14 @@ def add_run_options(parser: ArgumentParser) -> None:
         metavar="DIR",
         type=something,
         help="folder of the run (runs/PIPELINE-DATE-TIME); a run that finished there is replaced",
+    )
+    parser.add_argument(
+        "--dashboard",
+        metavar="PORT",
+        nargs="?",
+        type=port,
+        const=0,
+        help="a live web page of the run while it lasts, on this port of 127.0.0.1 or any free one",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 

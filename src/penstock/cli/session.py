@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.output import say
+from penstock.cli.serve import beside
 from penstock.cli.tell import Outcome, Written, tell, tell_nothing
 from penstock.cli.view import View, choose_view
 from penstock.core.errors import FileError
@@ -36,7 +37,11 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
     settings = _settings(args, file, plant)
     policy = build_policy(file, settings.started)
     path = Path(args.out) if args.out else _unused(run_path(file.name, settings.started))
-    with Interrupts() as interrupts, RunFolder.create(path, settings) as folder:
+    with (
+        Interrupts() as interrupts,
+        RunFolder.create(path, settings) as folder,
+        beside(args, folder.path),
+    ):
         with choose_view(args, file) as view:
             outcome = _drive(policy, folder, opener, view, interrupts, note)
         outcome.stopped_by = interrupts.signal

@@ -10,7 +10,7 @@
 (Change(before=2.0, after=1.9), {}, True)
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.graph import FlowGraph
@@ -67,8 +67,8 @@ class Act:
         return any(change.shrinks for change in self.degrees.values())
 
 
-def acts(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> Iterator[Act]:
-    """What each tick asked the plant to change.
+def acts(ticks: Iterable[Tick], graph: FlowGraph | None = None) -> Iterator[Act]:
+    """What each tick asked the plant to change, one for one as they come.
 
     What was before is what was last asked for, or what the plant reports before any asking; of
     nodes what it reports comes first, because some fail and are asked for again. Routing tables are

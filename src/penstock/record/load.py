@@ -31,8 +31,8 @@ class Run:
 
 def load(path: Path) -> Run:
     """The run in a folder, finished or not; an error names the file and line that is wrong."""
-    _check_folder(path)
-    settings = _parse(_text(path / SETTINGS), settings_from_json, str(path / SETTINGS))
+    check_folder(path)
+    settings = parse(read_text(path / SETTINGS), settings_from_json, str(path / SETTINGS))
     ticks, torn = _ticks(path / TICKS)
     summary = _summary(path / SUMMARY)
     missing = [
@@ -48,7 +48,8 @@ def load(path: Path) -> Run:
     )
 
 
-def _check_folder(path: Path) -> None:
+def check_folder(path: Path) -> None:
+    """Refuse a folder that holds no run."""
     remedy = "give the folder that a run left"
     try:
         if not path.is_dir():
@@ -62,12 +63,12 @@ def _check_folder(path: Path) -> None:
 
 
 def _summary(path: Path) -> Summary | None:
-    return _parse(_text(path), summary_from_json, str(path)) if path.exists() else None
+    return parse(read_text(path), summary_from_json, str(path)) if path.exists() else None
 
 
 def _ticks(path: Path) -> tuple[tuple[Tick, ...], bool]:
     """The ticks, and whether the last line was cut short."""
-    lines = _text(path).split("\n")  # not splitlines, which splits at more than line ends
+    lines = read_text(path).split("\n")  # not splitlines, which splits at more than line ends
     torn = not _is_json(lines[-1])
     whole = lines[:-1] if torn or not lines[-1] else lines
     return tuple(_parsed_lines(whole, path)), torn
@@ -84,10 +85,11 @@ def _is_json(text: str) -> bool:
 
 def _parsed_lines(lines: list[str], path: Path) -> Iterator[Tick]:
     for number, line in enumerate(lines, start=1):
-        yield _parse(line, tick_from_json, f"line {number} of {path}")
+        yield parse(line, tick_from_json, f"line {number} of {path}")
 
 
-def _parse(text: str, reader: Callable[[Any], T], what: str) -> T:
+def parse(text: str, reader: Callable[[Any], T], what: str) -> T:
+    """What a JSON text holds, as `reader` has it; `what` is what an error calls the text."""
     try:
         data = json.loads(text)
         if not isinstance(data, dict):
@@ -100,7 +102,8 @@ def _parse(text: str, reader: Callable[[Any], T], what: str) -> T:
         raise FileError(f"cannot read {what}: {error}") from None
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """All of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -55,6 +55,25 @@ def claim(path: Path) -> ExitStack:
     return kept
 
 
+def is_going_on(path: Path) -> bool:
+    """Whether some process has claimed the folder, as `claim` does while it writes a run.
+
+    Ask only of a folder with a run that has no summary: nobody else may claim one of those, so that
+    asking cannot get in the way. True where it cannot be told.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def holds_run(path: Path) -> bool:
     """Whether a finished run is in the folder; anything else but logs in it is refused."""
     with writing(path):

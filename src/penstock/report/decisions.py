@@ -61,9 +61,9 @@ def _rows(held: bool, group: Iterator[tuple[Tick, Act]]) -> Iterator[Row]:
         yield Row(
             start=tick.seen.at,
             end=tick.seen.at,
-            kind=_kind(act),
-            what=tuple(_what(act)),
-            reasons=((_why(tick), 1),),
+            kind=kind(act),
+            what=tuple(what(act)),
+            reasons=((why(tick), 1),),
         )
 
 
@@ -73,11 +73,12 @@ def _hold(ticks: list[Tick]) -> Row:
         end=ticks[-1].seen.at,
         kind="hold",
         what=("held" if len(ticks) == 1 else f"held for {len(ticks):,} steps",),
-        reasons=tuple(Counter(_why(tick) for tick in ticks).most_common()),
+        reasons=tuple(Counter(why(tick) for tick in ticks).most_common()),
     )
 
 
-def _kind(act: Act) -> str:
+def kind(act: Act) -> str:
+    """The kind of an act, as `Row.kind` has it; a hold has none."""
     changes = (act.degrees or act.nodes).values()
     grows, shrinks = any(c.grows for c in changes), any(c.shrinks for c in changes)
     if grows and shrinks:
@@ -95,7 +96,8 @@ def _kind_of_clock(act: Act) -> str:
     return "faster" if act.clock.grows else "slower"
 
 
-def _what(act: Act) -> Iterator[str]:
+def what(act: Act) -> Iterator[str]:
+    """Each change of an act in a few words."""
     for module, change in act.degrees.items():
         yield f"{module} {_change(change)}"
     if act.clock is not None:
@@ -116,7 +118,8 @@ def _change(change: Change) -> str:
     return f"{before} \u2192 {change.after:.4g}"
 
 
-def _why(tick: Tick) -> str:
+def why(tick: Tick) -> str:
+    """The reason of a decision, with what was proposed where a guard decided otherwise."""
     proposed = tick.decided.proposed
     if proposed is None or proposed == tick.decided.configuration:
         return tick.decided.why
@@ -134,11 +137,11 @@ def _proposal(proposed: Configuration, instead: Configuration) -> str:
 
 
 def _html(row: Row) -> str:
-    what = ", ".join(f"<span>{escape(part)}</span>" for part in row.what)
+    changes = ", ".join(f"<span>{escape(part)}</span>" for part in row.what)
     span = clock(row.start) if row.start == row.end else f"{clock(row.start)}\u2013{clock(row.end)}"
     return (
         f'<tr class="{row.kind}" data-at="{row.start:g}"><td>{span}</td>'
-        f"<td>{what}</td><td>{_reasons(row)}</td></tr>\n"
+        f"<td>{changes}</td><td>{_reasons(row)}</td></tr>\n"
     )
 
 
@@ -147,8 +150,8 @@ def _reasons(row: Row) -> str:
     if not others:
         return escape(first)
     shown = "".join(
-        f"<li>{escape(why)} <small>{steps:,}\u00d7</small></li>"
-        for why, steps in row.reasons[:_REASONS]
+        f"<li>{escape(reason)} <small>{steps:,}\u00d7</small></li>"
+        for reason, steps in row.reasons[:_REASONS]
     )
     left = len(row.reasons) - _REASONS
     rest = f"<li>and {left:,} other reasons</li>" if left > 0 else ""

@@ -47,8 +47,8 @@ def page(run: Run) -> str:
     candles = sticks(summary.results)
     told = (paragraph(summary), sentence(run), *silences(run.ticks), *troubles(run.ticks))
     return Template(_resource("page.html")).substitute(
-        title=escape(_title(run.settings)),
-        subtitle=escape(_subtitle(run.settings)),
+        title=escape(title(run.settings)),
+        subtitle=escape(subtitle(run.settings)),
         css=_resource("page.css") + (_resource("candles.css") if candles else ""),
         script=_resource("page.js"),
         data=_embedded(_data(groups)),
@@ -73,12 +73,14 @@ def _summary(run: Run) -> Summary:
     )
 
 
-def _title(settings: RunSettings) -> str:
+def title(settings: RunSettings) -> str:
+    """What ran, and on what."""
     plants = {"spark": "Spark", "twin": "the twin", "replay": "a recording"}
     return f"{settings.pipeline} on {plants[settings.plant]}"
 
 
-def _subtitle(settings: RunSettings) -> str:
+def subtitle(settings: RunSettings) -> str:
+    """When it ran, and what decided."""
     started = settings.started
     when = f"{started.day} {started:%B %Y, %H:%M} {started.tzname() or ''}".strip()
     policy = [f"policy {settings.policy}"] if settings.policy else []

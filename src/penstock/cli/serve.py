@@ -1,0 +1,99 @@
+"""`penstock serve`: a run as a web page, while it goes on or after."""
+
+import os
+import threading
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from penstock.cli.interrupt import Interrupted, Interrupts
+from penstock.cli.options import port, something
+from penstock.cli.output import print_json, print_line, say
+from penstock.core.errors import SettingError
+
+if TYPE_CHECKING:
+    from penstock.dashboard import DashboardServer
+
+HELP: Final = "show a run as a web page, live while it goes on, with metrics for Prometheus"
+EXAMPLES: Final = """\
+examples:
+  penstock serve runs/demo
+  penstock serve runs/demo --port 0 --open
+  penstock serve runs/demo --host 0.0.0.0       from elsewhere, with the token that it prints
+  curl http://127.0.0.1:8321/metrics            what Prometheus scrapes
+  penstock serve --grafana > penstock.json      a dashboard for Grafana, to import there
+
+On 127.0.0.1, where only this machine can look, no token is needed.
+"""
+PORT: Final = 8321
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What `serve` takes."""
+    parser.add_argument("run", metavar="RUN", nargs="?", type=something, help="the folder of a run")
+    parser.add_argument(
+        "--host", metavar="H", type=something, default="127.0.0.1", help="address (127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", metavar="P", type=port, default=PORT, help=f"port ({PORT}); 0 is any free one"
+    )
+    parser.add_argument(
+        "--token",
+        metavar="T",
+        type=something,
+        default=os.environ.get("PENSTOCK_TOKEN") or None,
+        help="what visitors must know; made up for other hosts than this one, "
+        "or taken from PENSTOCK_TOKEN",
+    )
+    parser.add_argument("--open", action="store_true", help="show it in the browser")
+    parser.add_argument(
+        "--grafana", action="store_true", help="print a dashboard for Grafana, and do no more"
+    )
+
+
+def execute(args: Namespace) -> int:
+    """Serve the page until somebody stops it."""
+    if args.grafana:
+        from penstock.dashboard.grafana import dashboard
+
+        print_json(dashboard())
+        return 0
+    if args.run is None:
+        raise SettingError("serve needs the folder of a run, such as penstock serve runs/demo")
+    from penstock.dashboard import DashboardServer
+
+    with Interrupts() as interrupts:
+        try:
+            with DashboardServer(Path(args.run), args.host, args.port, args.token) as server:
+                _tell(args, server)
+                threading.Event().wait()
+        except Interrupted:
+            interrupts.hold()
+    return 128 + (interrupts.signal or 0)
+
+
+@contextmanager
+def beside(args: Namespace, folder: Path) -> Iterator[None]:
+    """The page of a run for as long as the run lasts, where `--dashboard` asks for one."""
+    if getattr(args, "dashboard", None) is None:
+        yield
+        return
+    from penstock.dashboard import DashboardServer
+
+    with DashboardServer(folder, port=args.dashboard, waits=True) as server:
+        say(f"the run is at {server.address} while it lasts")
+        yield
+
+
+def _tell(args: Namespace, server: "DashboardServer") -> None:
+    if args.json:
+        print_json({"run": args.run, "address": server.address})
+    else:
+        print_line(f"serving {args.run} at {server.address}, Ctrl-C stops")
+    if args.open:
+        import webbrowser
+
+        if not webbrowser.open(server.address):
+            say("there is no browser to open; open the address yourself")
