@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 from penstock.attaching.deciding import APPLICATION, graph_of
 from penstock.attaching.settings import Settings
@@ -59,9 +57,11 @@ class Journal:
 
     def serve(self, port: int) -> None:
         """Show it on a page on loopback."""
-        server: Any = import_module("penstock.dashboard").DashboardServer
-        page = server(self.path, "127.0.0.1", port, None)
-        self.address = self._after.enter_context(page).address
+        from penstock.dashboard import (
+            DashboardServer,  # which a program without a page need not load
+        )
+
+        self.address = self._after.enter_context(DashboardServer(self.path, port=port)).address
 
     def _finish(self) -> None:
         ticks = load(self.path).ticks
