@@ -101,6 +101,14 @@ def test_rows_that_came_between_two_triggers_are_the_arrivals() -> None:
     assert reading.batch_duration == 4
 
 
+def test_events_that_spark_has_forgotten_do_not_lower_the_rates() -> None:
+    reader = QueryReader()
+    reader.advance([event(1, 0, 1, 100)], None)
+    reading = reader.advance([event(40, 40, 1, 100), event(41, 41, 1, 100)], None)
+    assert reading.processed_rate == pytest.approx(100)
+    assert reading.arrival_rate == pytest.approx(100)
+
+
 def test_newest_offsets_tell_arrivals_that_a_limited_batch_leaves_behind() -> None:
     reader = QueryReader()
     reader.advance([event(1, 10, 2, 50, latestOffset=kafka(100), endOffset=kafka(50))], None)

@@ -55,6 +55,14 @@ def test_every_setting_is_known_by_dots_underscores_and_capitals(setting: Any) -
     assert setting.field in Settings.__dataclass_fields__
 
 
+def test_every_setting_has_its_place_in_the_documentation() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "attach.md").read_text(encoding="utf-8")
+    names = [name for row in page.split("\n") if row.startswith("| `") for name in row.split("`")]
+    ends = {setting.name: setting.name.rpartition(".")[2] for setting in SETTINGS}
+    missing = [name for name, end in ends.items() if name not in names and f".{end}" not in names]
+    assert missing == []
+
+
 def test_dotted_and_nested_files_say_the_same(write: Write) -> None:
     nested = "scale-down: {interval: 2m, max-factor: 0.5}\nutilization:\n  min: 0.3\n  max: 0.8\n"
     flat = "scale-down.interval: 2m\nscale-down.max-factor: 0.5\nutilization.min: 0.3\n"

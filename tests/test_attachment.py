@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -78,9 +80,15 @@ def grow(seen: Observation) -> Decision:
 
 
 def attached(
-    program: Program, policy: Any = grow, mode: str = "apply", journal: Journal | None = None
+    program: Program,
+    policy: Any = grow,
+    mode: str = "apply",
+    journal: Journal | None = None,
+    history: int = 360,
 ) -> Attachment:
-    settings = Settings(policy=policy, mode=mode, step=0.01, metrics_window=1.0)
+    settings = Settings(
+        policy=policy, mode=mode, step=0.01, metrics_window=1.0, history_max_count=history
+    )
     made = Attachment(
         program.session,
         settings,
@@ -232,9 +240,9 @@ def test_stopping_twice_is_stopping() -> None:
 
 def test_the_newest_turns_are_kept_and_no_more() -> None:
     program = Program()
-    settings = Settings(policy=grow, mode="advise", step=0.01, metrics_window=1.0)
-    with attached(program, mode="advise") as attachment:
-        assert attachment.ticks.maxlen == settings.history_max_count
+    with attached(program, mode="advise", history=2) as attachment:
+        wait_until(lambda: program.steps >= 6)
+        assert len(attachment.ticks) == 2
 
 
 def journal(path: Path, **keywords: Any) -> Journal:
@@ -276,6 +284,22 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError):
         journal(tmp_path / "mine")
     first.close()
+
+
+def test_a_page_shows_a_recording_of_its_own_and_goes_with_it() -> None:
+    began = datetime(2026, 1, 1).astimezone()
+    settings = Settings(policy=grow, dashboard=True)
+    shown = open_journal(settings, name="shop", began=began, say=lambda text: None)
+    assert shown is not None
+    with attached(Program(), mode="advise", journal=shown) as attachment:
+        wait_until(lambda: len(attachment.ticks) >= 2)
+        address = attachment.status()["dashboard"]
+        assert attachment.status()["recorded"] is None
+        with urlopen(address, timeout=PATIENCE) as page:  # noqa: S310  # our own
+            assert page.status == 200
+    with pytest.raises(URLError):
+        urlopen(address, timeout=PATIENCE)  # noqa: S310
+    assert not shown.path.exists()
 
 
 def test_without_record_or_dashboard_nothing_is_written() -> None:

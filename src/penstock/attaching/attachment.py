@@ -70,8 +70,7 @@ class Attachment:
     ) -> None:
         self.mode = mode
         """`advise`, `apply` or `off`: what it does now, which may be less than was asked for."""
-        self.ticks: deque[Tick] = deque(maxlen=settings.history_max_count)
-        """The newest turns of the loop."""
+        self._ticks: deque[Tick] = deque(maxlen=settings.history_max_count)
         self._spark, self._settings, self._voice = spark, settings, voice
         self._plant, self._policy, self._journal = plant, policy, journal
         self._failures = 0
@@ -101,6 +100,11 @@ class Attachment:
         """Whether it still looks and decides."""
         return self._thread is not None and self._thread.is_alive()
 
+    @property
+    def ticks(self) -> tuple[Tick, ...]:
+        """The newest turns of the loop, the last one last."""
+        return tuple(self._ticks)
+
     def explain(self) -> str:
         """The reason of the last decision."""
         return self._why
@@ -108,7 +112,7 @@ class Attachment:
     def status(self) -> dict[str, Any]:
         """How it stands: mode, executors, queries and who feeds whom, the last reason, troubles."""
         plant, journal = self._plant, self._journal
-        last = self.ticks[-1] if self.ticks else None
+        last = next(iter(self.ticks[-1:]), None)
         reading = last.seen.modules[APPLICATION] if last else None
         return {
             "mode": self.mode,
@@ -217,7 +221,7 @@ class Attachment:
             return None
 
     def _tell(self, tick: Tick) -> None:
-        self.ticks.append(tick)
+        self._ticks.append(tick)
         if self._journal is not None:
             feeds = self._of_plant().queries.feeds()
             self._journal.link(feeds, acts=self.mode == "apply")

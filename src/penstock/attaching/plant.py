@@ -9,7 +9,7 @@ from penstock.attaching.crew import Crew
 from penstock.attaching.deciding import APPLICATION
 from penstock.attaching.watching import Queries
 from penstock.core.degrees import check_degrees
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, current
 from penstock.core.units import format_duration
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend, Executor
 from penstock.plant.spark.monitor import Occupancy
@@ -39,6 +39,8 @@ class AttachedPlant:
     """In the step before."""
     _executors: tuple[Executor, ...] = ()
     _failed: int | None = None
+    _in_force: int | None = None
+    """What the newest observation showed."""
 
     def observe(self) -> Observation:
         """What one step brought."""
@@ -48,13 +50,16 @@ class AttachedPlant:
         told = self.queries.read(at, slots=self._slots(), since=time.time() - self.window)
         self._told_at = at if told else self._told_at
         step, self._at = at - self._at, at
-        return Observation(
+        reading = self._read(at, now, told=told)
+        seen = Observation(
             at=at,
             step=step,
-            modules={APPLICATION: self._read(at, now, told=told)},
-            latency=None if not told else self._combined(at).latency,
+            modules={APPLICATION: reading},
+            latency=reading.latency,
             queries={each.name: each.fresh for each in self.queries.running.values()},
         )
+        self._in_force = current(seen).degrees.get(APPLICATION)
+        return seen
 
     def silence(self) -> str | None:
         """Why nothing can be decided now; None where queries tell enough."""
@@ -72,7 +77,9 @@ class AttachedPlant:
         """Bring the executors to what was decided; None where nothing had to change."""
         degrees = dict(decision.configuration.degrees)
         check_degrees(degrees, [APPLICATION])
-        if APPLICATION not in degrees or not self.crew.want(degrees[APPLICATION]):
+        wish = degrees.get(APPLICATION)
+        # executors that come by themselves since are no reason to send them away
+        if wish is None or wish == self._in_force or not self.crew.want(wish):
             return None
         return Configuration(degrees=degrees)
 

@@ -73,7 +73,7 @@ class QueryReader:
             service_time=service_time,
             batch_duration=_mean([batch.duration for batch in batches]),
             batch_parts=monitor.mean_parts(batches),
-            latency=self._latency([event.batch for event in events], backlog, processed),
+            latency=self._latency(events, backlog, processed),
             state_rows=events[-1].batch.state_rows,
         )
         self._last = events[-1]
@@ -81,14 +81,15 @@ class QueryReader:
 
     def _processed(self, events: Sequence[Event]) -> float | None:
         """Rows finished, over the time since the event before."""
-        begin = events[0].batch.started if self._last is None else self._last.batch.ended
+        last = self._before(events)
+        begin = events[0].batch.started if last is None else last.batch.ended
         span = events[-1].batch.ended - begin
         return sum(event.rows for event in events) / span if span > 0 else None
 
     def _arrival(self, events: Sequence[Event]) -> float | None:
         """By what the sources had by the start of each batch, else by the rows that came between
         two starts: those are what a batch found."""
-        first = events[0] if self._last is None else self._last
+        first = self._before(events) or events[0]
         span = events[-1].batch.started - first.batch.started
         if span <= 0:
             return None
@@ -96,11 +97,18 @@ class QueryReader:
             return max(events[-1].arrived - first.arrived, 0) / span
         return sum(event.rows for event in events if event is not first) / span
 
+    def _before(self, events: Sequence[Event]) -> Event | None:
+        """The event before these; None where Spark has forgotten some in between."""
+        last = self._last
+        return last if last and events[0].batch.number <= last.batch.number + 1 else None
+
     def _latency(
-        self, batches: Sequence[Batch], backlog: float | None, processed: float | None
+        self, events: Sequence[Event], backlog: float | None, processed: float | None
     ) -> Latency | None:
-        before = None if self._last is None else self._last.batch
+        last = self._before(events)
+        before = None if last is None else last.batch
         waits = backlog / processed if backlog and processed else 0.0
+        batches = [event.batch for event in events]
         return latency.estimate(batches, before=before, trigger=self.trigger, waits=waits)
 
 

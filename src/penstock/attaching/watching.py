@@ -79,7 +79,8 @@ class Queries:
     def feeds(self) -> dict[str, tuple[str, ...]]:
         """By query, those that read what it writes."""
         nothing = Ends(reads=frozenset(), writes=frozenset())
-        return links.feeds({each.name: each.ends or nothing for each in self.running.values()})
+        known = tuple(self.running.values())  # others ask while a step takes place
+        return links.feeds({each.name: each.ends or nothing for each in known})
 
     def _meet(self, run: str, query: StreamingQuery) -> Running:
         name = query.name or f"query-{str(query.id)[:8]}"
