@@ -14,9 +14,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from penstock.attaching.attachment import Attachment, Voice
+from penstock.attaching.attachment import Attachment
 from penstock.attaching.journal import Journal, open_journal
 from penstock.attaching.settings import Settings
+from penstock.attaching.voice import Voice
 from penstock.core.errors import FileError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.record import load

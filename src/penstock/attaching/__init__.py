@@ -13,13 +13,15 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.attaching.attachment import Attachment, Voice, context_ended
+from penstock.attaching.attachment import Attachment
 from penstock.attaching.crew import Crew
 from penstock.attaching.deciding import Size, build_policy, check_effect, guard
 from penstock.attaching.environment import graceful, is_local, obstacle
 from penstock.attaching.journal import open_journal
 from penstock.attaching.plant import AttachedPlant
 from penstock.attaching.settings import Settings, from_conf, read_settings
+from penstock.attaching.turns import context_ended
+from penstock.attaching.voice import Voice
 from penstock.attaching.watching import Queries
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy

@@ -5,53 +5,30 @@ has, and the next step tries again.
 """
 
 import atexit
-import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from penstock.attaching.deciding import APPLICATION
 from penstock.attaching.journal import Journal
 from penstock.attaching.plant import AttachedPlant
 from penstock.attaching.settings import Settings
+from penstock.attaching.turns import context_ended, held, proposed
+from penstock.attaching.voice import Voice, describe
 from penstock.core.degrees import check_degrees
 from penstock.core.roles import Policy
-from penstock.core.signals import Configuration, Decision, Observation, Tick, current
+from penstock.core.signals import Configuration, Decision, Observation, Tick
 from penstock.guard import DryRun
 from penstock.plant.spark import mark
-from penstock.plant.spark.session import first_line
 
-LOG: Final = logging.getLogger("penstock")
 _SLICE: Final = 0.5
 """Seconds between two tries to let go of executors that were busy."""
-
-
-@dataclass(slots=True)
-class Voice:
-    """Says each kind of thing once."""
-
-    said: deque[str] = field(default_factory=lambda: deque(maxlen=100))
-    _kinds: set[str] = field(default_factory=set)
-
-    def say(self, sentence: str, *, kind: str | None = None, level: int = logging.INFO) -> None:
-        """Put a sentence into the log, unless one of its kind was said before."""
-        if kind is not None and kind in self._kinds:
-            return
-        self._kinds.update([kind] if kind else [])
-        self.said.append(sentence)
-        LOG.log(level, sentence)
-
-    def warn(self, sentence: str, *, kind: str | None = None) -> None:
-        """Say what a user should look at."""
-        self.say(sentence, kind=kind or sentence, level=logging.WARNING)
 
 
 class Attachment:
@@ -121,7 +98,7 @@ class Attachment:
             "policy": self._settings.policy_name,
             "executors": reading.running if reading else None,
             "requested": reading.requested if reading else None,
-            "proposed": _proposed(last),
+            "proposed": proposed(last),
             "queries": {} if plant is None else plant.queries.feeds(),
             "why": self._why,
             "policy_failures": self._failures,
@@ -203,7 +180,7 @@ class Attachment:
             check_degrees(decided.configuration.degrees, [APPLICATION])
         except Exception as error:  # anything may be wrong with a policy of the user's
             self._failures += 1
-            told = f"policy {self._settings.policy_name} raised {_name(error)}"
+            told = f"policy {self._settings.policy_name} raised {describe(error)}"
             self._voice.warn(f"{told}; executors are held", kind=f"policy {type(error).__name__}")
             times = f" for the {self._failures}th time in a row" if self._failures > 1 else ""
             return held(seen, f"{told}{times}")
@@ -217,7 +194,9 @@ class Attachment:
         except Exception as error:  # whatever the cluster answers, the queries go on
             if not context_ended(self._spark):
                 self.mode = "advise"
-                self._voice.warn(f"it advises from now on, executors cannot be set: {_name(error)}")
+                self._voice.warn(
+                    f"it advises from now on, executors cannot be set: {describe(error)}"
+                )
             return None
 
     def _tell(self, tick: Tick) -> None:
@@ -233,7 +212,7 @@ class Attachment:
             return act()
         except Exception as error:  # nothing here may take the program down
             if not context_ended(self._spark):
-                told = f"{trouble}: {_name(error)}"
+                told = f"{trouble}: {describe(error)}"
                 self._why = f"held: {told}"
                 self._voice.warn(told, kind=f"{trouble} {type(error).__name__}")
             return None
@@ -249,32 +228,3 @@ class Attachment:
     def _of_plant(self) -> AttachedPlant:
         assert self._plant is not None, "an attachment that is off has no plant"  # noqa: S101
         return self._plant
-
-
-def held(seen: Observation, why: str) -> Decision:
-    """Keep what there is."""
-    now = current(seen)
-    number = now.degrees.get(APPLICATION)
-    at = "" if number is None else f" at {number}"
-    return Decision(configuration=now, why=f"{APPLICATION} held{at}: {why}")
-
-
-def context_ended(spark: SparkSession | None) -> bool:
-    """Whether the application has ended, or nothing answers for it any more."""
-    try:
-        context: Any = spark.sparkContext if spark is not None else None
-        return context is None or context._jsc is None or bool(context._jsc.sc().isStopped())
-    except (Py4JError, OSError, AttributeError):
-        return True
-
-
-def _proposed(last: Tick | None) -> int | None:
-    """Executors that would be asked for, or were."""
-    if last is None:
-        return None
-    wish = last.decided.proposed or last.decided.configuration
-    return wish.degrees.get(APPLICATION)
-
-
-def _name(error: Exception) -> str:
-    return f"{type(error).__name__}: {first_line(error)}"

@@ -60,7 +60,7 @@ aims at no utilisation; leave it out or choose another policy
             f"policy {name} divides executors among several modules, and an attached application "
             "is one; choose threshold, rules, mpc or another"
         )
-    given = {**dict(settings.options), **_aim(settings, kind), **_foresight(settings, kind)}
+    given = {**dict(settings.options), **_aims(settings, kind), **_foresight(settings, kind)}
     fixed = taken(kind, {"graph": graph_of(settings), "slo": settings.slo})
     return build(kind, given, of=f"policy {name}", **fixed)
 
@@ -123,7 +123,7 @@ def _check_callable(settings: Settings) -> None:
         )
 
 
-def _aim(settings: Settings, kind: type[Any]) -> dict[str, object]:
+def _aims(settings: Settings, kind: type[Any]) -> dict[str, object]:
     if settings.utilization_target is None:
         return {}
     known = [name for name in _AIMS if name in option_names(kind)]
