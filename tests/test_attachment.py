@@ -151,7 +151,8 @@ def test_a_policy_that_raises_holds_and_is_said_once(caplog: pytest.LogCaptureFi
         wait_until(lambda: attachment.status()["policy_failures"] >= 12)
         assert attachment.mode == "apply"
         assert attachment.alive
-        assert "policy broken raised ZeroDivisionError: no rows" in attachment.explain()
+        assert "raised ZeroDivisionError: no rows, 1" in attachment.explain()
+        assert attachment.explain().endswith(" times in a row")
         assert "application held at 2" in attachment.explain()
     assert program.applied == []
     assert [r.message for r in caplog.records] == [

@@ -98,7 +98,7 @@ class Attachment:
             "policy": self._settings.policy_name,
             "executors": reading.running if reading else None,
             "requested": reading.requested if reading else None,
-            "proposed": proposed(last),
+            "proposed": proposed(last, dry=self.mode != "apply"),
             "queries": {} if plant is None else plant.queries.feeds(),
             "why": self._why,
             "policy_failures": self._failures,
@@ -182,7 +182,7 @@ class Attachment:
             self._failures += 1
             told = f"policy {self._settings.policy_name} raised {describe(error)}"
             self._voice.warn(f"{told}; executors are held", kind=f"policy {type(error).__name__}")
-            times = f" for the {self._failures}th time in a row" if self._failures > 1 else ""
+            times = f", {self._failures} times in a row" if self._failures > 1 else ""
             return held(seen, f"{told}{times}")
         self._failures = 0
         return decided
