@@ -113,7 +113,9 @@ def numbers(spark: SparkSession, folder: Path) -> list[int]:
     """The rows that came out, in order."""
     if not (folder / "out" / "_spark_metadata").exists():
         return []
-    return sorted(row.n for row in spark.read.parquet(str(folder / "out")).collect())
+    return sorted(
+        row.n for row in spark.read.schema("n long").parquet(str(folder / "out")).collect()
+    )
 
 
 def wait_until(done: Callable[[], Any], patience: float = PATIENCE) -> None:
