@@ -53,7 +53,11 @@ def idle(conf: Mapping[str, str]) -> bool:
 
 
 def graceful(conf: Mapping[str, str]) -> bool:
-    """Whether executors finish their tasks before they leave."""
+    """Whether executors finish their tasks before they leave.
+
+    >>> graceful({"spark.decommission.enabled": "true"}), graceful({})
+    (True, False)
+    """
     return conf.get("spark.decommission.enabled", "false").lower() == "true"
 
 

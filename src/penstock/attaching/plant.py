@@ -1,6 +1,7 @@
 """A running application as a plant of one module: its executors, and the work of its queries."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -29,7 +30,11 @@ class AttachedPlant:
     """Whether the driver does all work itself, and counts as the one executor."""
     window: float
     """Seconds for which what a query told last stands in for what it does not tell."""
+    timer: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.time
+    """Seconds since the epoch, by which Spark dates its events."""
     began: float = field(default_factory=time.monotonic)
+    """By the timer."""
     _at: float = 0.0
     _told_at: float = 0.0
     """When a query last told something."""
@@ -44,10 +49,10 @@ class AttachedPlant:
 
     def observe(self) -> Observation:
         """What one step brought."""
-        at = time.monotonic() - self.began
+        at = self.timer() - self.began
         now = self._look()
         self.queries.look()
-        told = self.queries.read(at, slots=self._slots(), since=time.time() - self.window)
+        told = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
         self._told_at = at if told else self._told_at
         step, self._at = at - self._at, at
         reading = self._read(at, now, told=told)
@@ -96,7 +101,7 @@ class AttachedPlant:
         self._executors = self.backend.executors(driver=self.local)
         busy = any(executor.active_tasks for executor in self._executors)
         tasks = self.backend.running_tasks() if busy else ()
-        now = Occupancy.of(self._executors, tasks, time.time())
+        now = Occupancy.of(self._executors, tasks, self.clock())
         self._occupancy = self._occupancy or now
         return now
 
