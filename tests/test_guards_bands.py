@@ -82,8 +82,8 @@ def test_step_factor_grows_without_limit_and_shrinks_by_sixty_percent_by_default
 
 
 def test_step_factor_is_exact_where_the_share_is_not_in_binary() -> None:
-    assert counter(StepFactor(Wish([99]), out=0.1)(seen(counter={"running": 10}))) == 11
-    assert counter(StepFactor(Wish([1]), in_=0.9)(seen(counter={"running": 10}))) == 1
+    assert counter(StepFactor(Wish([999]), out=0.15)(seen(counter={"running": 100}))) == 115
+    assert counter(StepFactor(Wish([1]), in_=0.7)(seen(counter={"running": 10}))) == 3
 
 
 # Delayed scale-down
@@ -114,6 +114,17 @@ def test_scale_down_counts_what_an_outer_guard_refused() -> None:
     """A module that is wanted far above its bounds does not shrink within them."""
     guard = Clamp(DelayedScaleDown(Wish([20, 3]), interval=60.0), high=8)
     assert followed(guard, start=8, steps=5) == [8] * 6
+
+
+def test_scale_down_never_grows_to_what_was_recommended() -> None:
+    guard = DelayedScaleDown(Wish([20, 3]), interval=60.0)
+    for at in (0.0, 1.0):
+        decided = guard(seen(at=at, counter={"requested": 8}))
+    assert counter(decided) == 8
+    assert decided.why == (
+        "wishes for 3; counter stays at 8, 20 was recommended 1 s ago: "
+        "it shrinks to the most of 1 min"
+    )
 
 
 def test_scale_down_says_which_recommendation_counts() -> None:

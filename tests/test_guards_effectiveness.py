@@ -46,6 +46,42 @@ def test_the_threshold_is_a_share_of_what_was_to_be_expected(rate: float, kept: 
     assert counter(after_growth(Effectiveness(Wish([8])), processed_rate=rate)) == kept
 
 
+@pytest.mark.parametrize(("rate", "kept"), [(419.0, 4), (421.0, 6)])
+def test_less_is_expected_of_fewer_executors(rate: float, kept: int) -> None:
+    """Of half as many more, half as much more: 5 % are a tenth of that."""
+    readings = {"running": 6, "requested": 6, "processed_rate": rate}
+    assert counter(after_growth(Effectiveness(Wish([6])), **readings)) == kept
+
+
+def test_what_another_stretch_of_waiting_brought_is_forgotten() -> None:
+    """Rows may have become heavier since."""
+    guard = Effectiveness(Wish([8]))
+    for turn in range(36):
+        running, waits = (4 if turn < 24 else 8), (0.0 if 12 <= turn < 24 else MANY)
+        reading = {"running": running, "backlog": waits, "processed_rate": 400.0}
+        decided = guard(seen(at=10.0 * turn, step=10.0, counter=reading))
+    assert counter(decided) == 8
+
+
+def test_batches_longer_than_the_window_are_judged_in_the_end() -> None:
+    guard = Effectiveness(Wish([8]), window=10.0)
+    assert counter(after_growth(guard, processed_rate=400.0, batch_duration=30.0)) == 8
+    late = {"running": 8, "backlog": MANY, "processed_rate": 400.0, "batch_duration": 30.0}
+    for turn in range(24, 30):
+        decided = guard(seen(at=10.0 * turn, step=10.0, counter=late))
+    assert counter(decided) == 4
+
+
+def test_the_batch_that_was_planned_for_fewer_executors_does_not_count() -> None:
+    guard = Effectiveness(Wish([8]), window=20.0)
+    waits = {"backlog": MANY, "batch_duration": 20.0}
+    for turn in range(24):
+        running, rate = (4, 400.0) if turn < 12 else (8, 0.0 if turn < 15 else 450.0)
+        reading = {**waits, "running": running, "processed_rate": rate}
+        decided = guard(seen(at=10.0 * turn, step=10.0, counter=reading))
+    assert counter(decided) == 8
+
+
 def test_a_rise_that_the_load_did_not_need_is_not_ineffective() -> None:
     """Rows no longer wait: the rate is that of the load, whatever executors could do."""
     decided = after_growth(Effectiveness(Wish([8])), processed_rate=410.0, backlog=100.0)

@@ -73,7 +73,7 @@ back to 4, no growth beyond for 10 min'
         module, now = reading(seen, name), in_force(seen).get(name)
         levels = self._levels.setdefault(name, Levels(self.window))
         levels.notice(module, seen.step)
-        if now is None or module.running != now or not levels.judged(now, module):
+        if now is None or not levels.judged(now, module):
             return
         before = self._as_good(levels, now)
         if before is not None:

@@ -21,7 +21,7 @@ class Levels:
     """Of one module: its mean rate at each degree of one stretch in which rows waited."""
 
     window: float
-    """Seconds after which what was measured counts for half, and the time that a rate needs."""
+    """Seconds for which a rate has to be measured at least."""
     rates: dict[int, float] = field(default_factory=dict, init=False)
     """Rows a second, by the number of executors that were running."""
     seconds: dict[int, float] = field(default_factory=dict, init=False)
@@ -43,12 +43,14 @@ class Levels:
         elif self._settling > 0:
             self._settling -= step
         else:
-            self._add(running, _rate(module, running), step)
+            self._add(running, module, step)
 
     def judged(self, running: int, module: ModuleReading) -> bool:
         """Whether a degree was measured for long enough: a window, and a few batches."""
-        needed = max(self.window, 3 * (module.batch_duration or 0.0))
-        return self.seconds.get(running, 0.0) >= needed - 1e-9
+        return self.seconds.get(running, 0.0) >= self._needed(module) - 1e-9
+
+    def _needed(self, module: ModuleReading) -> float:
+        return max(self.window, 3 * (module.batch_duration or 0.0))
 
     def _forget(self, module: ModuleReading) -> None:
         self.rates.clear()
@@ -61,10 +63,12 @@ class Levels:
         self.rates.pop(running, None)
         self.seconds.pop(running, None)
 
-    def _add(self, running: int, rate: float, step: float) -> None:
-        before = min(self.seconds.get(running, 0.0), 2 * self.window)
-        total = before * self.rates.get(running, 0.0) + step * rate
-        self.seconds[running] = before + step
+    def _add(self, running: int, module: ModuleReading, step: float) -> None:
+        """The mean of the last two windows or so: a stretch may be long, and rows change."""
+        lasted = self.seconds.get(running, 0.0)
+        before = min(lasted, 2 * self._needed(module))
+        total = before * self.rates.get(running, 0.0) + step * _rate(module, running)
+        self.seconds[running] = lasted + step
         self.rates[running] = total / (before + step)
 
 

@@ -56,7 +56,7 @@ class StepFactor:
     def _most(self, now: int) -> float:
         if isinf(self.out):
             return inf
-        return max(now + 1, floor(now * (1 + self.out) + 1e-9))  # 10 * 1.1 is above 11 in binary
+        return max(now + 1, floor(now * (1 + self.out) + 1e-9))  # 100 * 1.15 is below 115 in binary
 
     def _fewest(self, now: int) -> int:
         return min(now - 1, ceil(now * (1 - self.in_) - 1e-9))
