@@ -8,7 +8,7 @@ export UV_PROJECT_ENVIRONMENT = .venv
 # Every Python worker of every executor imports from .venv: compile once.
 export UV_COMPILE_BYTECODE = 1
 
-.PHONY: demo test test-slow test-all check format bench clean
+.PHONY: demo test test-slow test-all check format bench browser clean
 
 demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about a minute
 	.venv/bin/penstock run wordcount
@@ -33,6 +33,11 @@ format: .venv/ready
 
 bench: .venv/ready  ## Every figure of the README, ours beside the baseline
 	$(RUN) benchmarks
+
+browser:  ## The browser that tests of the dashboard look at it with: Debian's chromium, if there is none
+	@command -v chromium chromium-browser google-chrome || \
+	  { command -v apt-get >/dev/null && apt-get update && apt-get install -y --no-install-recommends chromium; } || \
+	  { echo "install chromium, so that the command chromium or google-chrome is on PATH" >&2; exit 1; }
 
 .tools/bin/uv:
 	$(PYTHON) -m venv .tools

@@ -16,7 +16,14 @@ ALL = (
     *("learning_update", "allocation", "closed_loop"),
     *("trading_kernel", "trading_pipeline", "migration"),
     *("preference_kernel", "preference_pipeline", "preference_memory", "two_levels"),
-    *("decision_latency", "controller_cost", "exactly_once", "module_scaling", "shared_cluster"),
+    *(
+        "dashboard",
+        "decision_latency",
+        "controller_cost",
+        "exactly_once",
+        "module_scaling",
+        "shared_cluster",
+    ),
 )
 
 

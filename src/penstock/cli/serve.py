@@ -15,6 +15,7 @@ from penstock.core.errors import SettingError
 
 if TYPE_CHECKING:
     from penstock.dashboard import DashboardServer
+    from penstock.record import RunFolder
 
 HELP: Final = "show a run as a web page, live while it goes on, with metrics for Prometheus"
 EXAMPLES: Final = """\
@@ -75,16 +76,24 @@ def execute(args: Namespace) -> int:
 
 
 @contextmanager
-def beside(args: Namespace, folder: Path) -> Iterator[None]:
+def beside(args: Namespace, folder: "RunFolder") -> Iterator[None]:
     """The page of a run for as long as the run lasts, where `--dashboard` asks for one."""
     if getattr(args, "dashboard", None) is None:
         yield
         return
     from penstock.dashboard import DashboardServer
 
-    with DashboardServer(folder, port=args.dashboard, waits=True) as server:
+    server = DashboardServer(folder.path, port=args.dashboard, waits=True)
+    try:
+        server.start()
+    except BaseException:
+        folder.withdraw(keep_logs=False)  # nothing has run
+        raise
+    try:
         say(f"the run is at {server.address} while it lasts")
         yield
+    finally:
+        server.close()
 
 
 def _tell(args: Namespace, server: "DashboardServer") -> None:

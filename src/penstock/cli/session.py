@@ -40,7 +40,7 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
     with (
         Interrupts() as interrupts,
         RunFolder.create(path, settings) as folder,
-        beside(args, folder.path),
+        beside(args, folder),
     ):
         with choose_view(args, file) as view:
             outcome = _drive(policy, folder, opener, view, interrupts, note)

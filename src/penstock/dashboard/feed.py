@@ -42,13 +42,20 @@ class Feed:
 
     def start(self) -> None:
         """Read what is there, and go on reading; raises FileError where that cannot be a run."""
+        try:
+            self._first()
+        except BaseException:
+            self._follower.close()
+            raise
+        self._thread.start()
+
+    def _first(self) -> None:
         if not self._waits:
             self._follower.check()
         while self._poll().more:
             pass
         if not self._waits and self._status["trouble"]:
-            raise FileError(str(self._status["trouble"]))
-        self._thread.start()
+            raise FileError(self._status["trouble"])
 
     def close(self) -> None:
         """Look once more, tell those who wait, and stop."""

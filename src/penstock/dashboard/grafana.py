@@ -215,7 +215,7 @@ def _look(title: str) -> dict[str, Any]:
 def _chosen(expression: str) -> str:
     """The expression for the runs that were chosen.
 
-    >>> _chosen('penstock_executors{I,state="running"}'), _chosen("penstock_cost_total{I}")
-    ('penstock_executors{instance=~"$instance",state="running"}', 'penstock_cost_total{instance=~"$instance"}')
+    >>> _chosen('penstock_executors{I,state="running"}')
+    'penstock_executors{instance=~"$instance",state="running"}'
     """
     return expression.replace("{I", _OURS[:-1])

@@ -23,10 +23,10 @@ _SCRIPTS: Final = (
 @cache
 def page() -> tuple[bytes, str]:
     """The page, and its Content-Security-Policy."""
-    style = f"\n{_resource('report', 'page.css')}{_resource('dashboard.web', 'page.css')}"
-    scripts = "".join(_resource("dashboard.web", f"{name}.js") for name in _SCRIPTS)
+    style = f"\n{_resource('report', 'page.css')}{_resource('dashboard', 'web/page.css')}"
+    scripts = "".join(_resource("dashboard", f"web/{name}.js") for name in _SCRIPTS)
     script = f'\n"use strict";\n(() => {{\n{scripts}}})();\n'
-    template = Template(_resource("dashboard.web", "page.html"))
+    template = Template(_resource("dashboard", "web/page.html"))
     text = template.substitute(style=style, script=script)
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "

@@ -153,9 +153,9 @@ def listen(host: str, port: int, feed: Feed) -> Listener:
 
 def _sentence(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} of {host} is in use; give --port another, or 0 for any that is free"
+        return f"port {port} of {host} is in use; choose another, or 0 for any that is free"
     if error.errno == errno.EACCES:
-        return f"no permission to listen on port {port}; give --port one above 1023"
+        return f"no permission to listen on port {port}; choose one above 1023"
     if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
         return f"{host} is no address of this machine; give --host 127.0.0.1 or one that it has"
-    return f"cannot listen on {host}:{port} ({error.strerror}); give another --host or --port"
+    return f"cannot listen on {host}:{port} ({error.strerror}); choose another host or port"

@@ -35,7 +35,8 @@ class Flow {
 
   picture({ names, streams }, standing) {
     const places = layout(names, streams, standing), all = [...places.values()];
-    const width = Math.max(...all.map(({ x }) => x)) + BOX.width + EDGE, height = Math.max(...all.map(({ y }) => y)) + BOX.height + EDGE;
+    const beside = standing ? streams.map(({ origin, target }) => Math.max(places.get(origin).x, places.get(target).x) + BOX.width / 2 + 120) : [];
+    const width = Math.max(...all.map(({ x }) => x + BOX.width + EDGE), ...beside), height = Math.max(...all.map(({ y }) => y)) + BOX.height + EDGE;
     const svg = shape("svg", { class: `graph ${standing ? "standing" : "lying"}`, role: "img", "aria-label": "flow graph", viewBox: `0 0 ${width} ${height}`, width });
     if (!standing) svg.style.minWidth = `${Math.round(0.7 * width)}px`;
     const ways = streams.map((stream) => arrow(svg, stream, streams, places, standing));
