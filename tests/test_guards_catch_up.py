@@ -15,9 +15,9 @@ from penstock.core.roles import Policy
 from penstock.core.settings import build
 from penstock.core.signals import Tick
 from penstock.guard import CatchUp
-from penstock.guard.rescale_time import RescaleTimes
 from penstock.plant.twin import Twin
 from penstock.policy import Static, Threshold
+from penstock.policy.rescale_time import RescaleTimes
 from penstock.testing import seen
 from penstock.workload import parse
 from tests.wishes import Wish, counter

@@ -7,10 +7,18 @@ from penstock.pipeline.find import built_in
 
 POLICIES: Final = (
     "allocation",
+    "amadeus",
+    "dhalion",
+    "ds2",
+    "dstream",
     "fair",
     "fifo",
+    "flink",
     "fuzzy",
+    "hpa",
     "incentive",
+    "keda-lag",
+    "latency",
     "mpc",
     "nash",
     "q-learning",

@@ -9,9 +9,9 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.guard.pace import known, pace, percent, reading, rows
-from penstock.guard.rescale_time import RescaleTimes
 from penstock.guard.revise import Ruling, revise
 from penstock.policy.degrees import in_force
+from penstock.policy.rescale_time import RescaleTimes
 
 
 @dataclass

@@ -7,6 +7,7 @@
 | `threshold` | one executor more or fewer, by how busy each module is (e2df, Section 7.1) |
 | `rules` | one more above a limit of utilisation or latency, one fewer below (mpc, Section 5.4) |
 | `spl` | one more while rows pile up and that helps, by what earlier steps brought (mpc, Tab. 7) |
+| `latency` | the fewest executors with which the promised latency holds for the load foreseen |
 | `mpc` | what the load foreseen will need: replicas, clock and routing (mpc, Section 3) |
 | `fuzzy` | a pane stage and its window stage together, by rules of thumb (ppq, Section 4.2) |
 | `nash` | what each module would choose for itself beside the others (game, Alg. 1) |
@@ -15,6 +16,7 @@
 | `rl` | what costs each module least by what it has learned (e2df, Section 7.2) |
 | `q-learning` | the same, learned without a model: a baseline (e2df, Section 6.2.1) |
 | `warm-start` | as `threshold` until what `rl` learns has settled (e2df, Section 8.4) |
+| `hpa`, `keda-lag`, `dstream`, `amadeus`, `ds2`, `flink`, `dhalion` | as peers do (`peers`) |
 | `fair` | nothing: Spark's own scheduler gives every pipeline the same share of the executors |
 | `fifo` | nothing: Spark's own scheduler gives them to whoever comes first |
 
@@ -28,8 +30,10 @@ from penstock.core.roles import Policy
 from penstock.policy.allocation.live import Allocate
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.game import Incentive, Nash, Social
+from penstock.policy.latency import LatencyPolicy
 from penstock.policy.learning import QLearning, Rl, WarmStart
 from penstock.policy.mpc import Mpc
+from penstock.policy.peers import Amadeus, Dhalion, Ds2, DStream, Flink, Hpa, KedaLag
 from penstock.policy.rules import Rules
 from penstock.policy.scheduled import Fair, Fifo
 from penstock.policy.spl import Spl
@@ -38,10 +42,18 @@ from penstock.policy.threshold import Threshold
 
 POLICIES: Final[dict[str, type[Policy]]] = {
     "allocation": Allocate,
+    "amadeus": Amadeus,
+    "dhalion": Dhalion,
+    "ds2": Ds2,
+    "dstream": DStream,
     "fair": Fair,
     "fifo": Fifo,
+    "flink": Flink,
     "fuzzy": Fuzzy,
+    "hpa": Hpa,
     "incentive": Incentive,
+    "keda-lag": KedaLag,
+    "latency": LatencyPolicy,
     "mpc": Mpc,
     "nash": Nash,
     "q-learning": QLearning,
@@ -57,10 +69,18 @@ POLICIES: Final[dict[str, type[Policy]]] = {
 __all__ = [
     "POLICIES",
     "Allocate",
+    "Amadeus",
+    "DStream",
+    "Dhalion",
+    "Ds2",
     "Fair",
     "Fifo",
+    "Flink",
     "Fuzzy",
+    "Hpa",
     "Incentive",
+    "KedaLag",
+    "LatencyPolicy",
     "Mpc",
     "Nash",
     "QLearning",

@@ -1,6 +1,6 @@
 """Degrees of parallelism as policies and guards speak of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from penstock.core.errors import SettingError
@@ -70,9 +70,19 @@ def with_degrees(decided: Decision, degrees: Mapping[str, int]) -> Decision:
             routing={k: v for k, v in decided.configuration.routing.items() if k not in other},
         ),
         proposed=decided.proposed or decided.configuration,
-        # a forecast for the degree that was proposed says nothing of the one that is allowed
-        expects={k: v for k, v in decided.expects.items() if k.rpartition(":")[2] not in other},
+        # what was expected of the degree that was proposed says nothing of the one that is allowed
+        expects={k: v for k, v in decided.expects.items() if _holds_without(k, other)},
     )
+
+
+def _holds_without(key: str, changed: Collection[str]) -> bool:
+    """Whether an expectation does not rest on the degree of a module that was changed.
+
+    >>> _holds_without("rate:counter", {"counter"}), _holds_without("load:counter", {"counter"})
+    (True, False)
+    """
+    what, _, module = key.rpartition(":")
+    return what == "rate" or module not in changed
 
 
 def sentence(clauses: Iterable[str], *, otherwise: str) -> str:

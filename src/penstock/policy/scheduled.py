@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from penstock.core.signals import Configuration, Decision, Observation
+from penstock.policy.degrees import in_force
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Scheduled:
         cores = self.cores if seen.pool is None else seen.pool
         many = "the executors" if cores is None else f"the {cores} executors"
         why = f"Spark's own scheduler shares {many} among {len(seen.modules)} queries: {self.rule}"
-        return Decision(configuration=Configuration(degrees={}), why=why)
+        return Decision(configuration=Configuration(degrees=in_force(seen)), why=why)
 
 
 @dataclass

@@ -1,0 +1,188 @@
+"""Keep the promised latency with the fewest executors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import seconds
+from penstock.core.signals import Configuration, Decision, Observation
+from penstock.core.units import format_duration
+from penstock.policy.degrees import in_force, sentence
+from penstock.policy.latency.choose import at_most, fewest, slowest
+from penstock.policy.latency.estimate import Estimate
+from penstock.policy.latency.reach import Reach
+from penstock.policy.latency.stage import Stage
+from penstock.policy.mpc.policy import build_forecaster
+from penstock.policy.mpc.sentence import foreseen
+from penstock.policy.rescale_time import RescaleTimes
+
+
+@dataclass
+class LatencyPolicy:
+    """The fewest executors with which rows are through in time, at the load that is foreseen.
+
+    Rates are foreseen until executors that are asked for now would run, and raised by as much as
+    forecasts were off lately. Of every number of executors it is told how long rows would take
+    through each module, and the fewest are taken with which 95 % of them keep the promise on their
+    whole way. Rows that wait count where they would be late. Executors are given back once nobody
+    has needed them for as long as others would take to come. What a row takes, what a batch takes
+    beyond its rows and how long executors take to come are learned.
+
+    >>> from penstock.core.graph import Module
+    >>> from penstock.testing import seen
+    >>> count = Module(name="count", service_time=0.01, trigger=1.0, overhead=0.5)
+    >>> policy = LatencyPolicy(FlowGraph(source="count", modules=(count,)), slo=10.0)
+    >>> policy(seen(count={"arrival_rate": 390.0, "running": 3, "requested": 3})).why
+    'count: 390 rows/s foreseen (390 now), 3 -> 5; p95 4.49 s of 10 s expected'
+    """
+
+    graph: FlowGraph
+    slo: float | None = None
+    """Seconds that 95 % of the rows may take; from the file where it promises any."""
+    safety: float = 0.6
+    """Share of the promise that is planned for; what is left is for what was not foreseen."""
+    max_utilisation: float = 0.95
+    """Busy share that no module is planned above; 0.75 where nothing was promised."""
+    forecaster: str | Mapping[str, object] = "holt"
+    """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
+    margin: bool = True
+    """Whether rates are raised by as much as forecasts were off lately."""
+    catch_up: float | None = seconds(None)
+    """Time in which late rows are to be worked off; twice the start of an executor unless given."""
+    keep: float | None = seconds(None)
+    """Time for which executors are kept after they were needed; as long as their start takes
+    unless given, because then keeping one costs no more than starting another."""
+    smoothing: float = 0.3
+    """Weight of the newest measurement of what is learned."""
+    _modules: dict[str, Estimate] = field(init=False, repr=False, compare=False)
+    _reach: Reach = field(init=False, repr=False, compare=False)
+    _times: RescaleTimes = field(
+        default_factory=RescaleTimes, init=False, repr=False, compare=False
+    )
+    _needed: dict[str, list[tuple[float, int]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By module, executors that were needed lately, and when."""
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing can be planned with."""
+        self._check()
+        self._reach = Reach(self.graph)
+        self._modules = {
+            module.name: Estimate(
+                module,
+                build_forecaster(self.forecaster, trust=True),
+                smoothing=self.smoothing,
+                margin=self.margin,
+            )
+            for module in self.graph.modules
+        }
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Learn from a step, and choose for the next."""
+        self._take_in(seen)
+        stages = self._stages(seen)
+        chosen = self._choose(stages)
+        known = in_force(seen)
+        after = {name: self._kept(name, n, seen.at, known.get(name)) for name, n in chosen.items()}
+        return Decision(
+            configuration=Configuration(degrees={**known, **after}),
+            why=self._why(seen, known, after, stages),
+            expects=self._expects(stages, after),
+        )
+
+    def _take_in(self, seen: Observation) -> None:
+        self._times.notice(seen)
+        for name, estimate in self._modules.items():
+            if name in seen.modules:
+                estimate.take_in(seen.modules[name], step=seen.step)
+            estimate.start_up = self._times.of(name, prior=estimate.module.start_up)
+        self._reach.take_in(seen)
+        within = max((estimate.start_up for estimate in self._modules.values()), default=0.0)
+        sources = {name: self._modules[name] for name in self.graph.sources}
+        for estimate in sources.values():
+            estimate.foresee(within)
+        rates = {n: e.foreseen for n, e in sources.items() if e.foreseen is not None}
+        for name, rate in self._reach.of(rates).items():
+            self._modules[name].foreseen = rate
+
+    def _stages(self, seen: Observation) -> dict[str, Stage]:
+        ready = [n for n, e in self._modules.items() if n in seen.modules and e.lacks() is None]
+        return {name: self._stage(self._modules[name]) for name in ready}
+
+    def _stage(self, estimate: Estimate) -> Stage:
+        wait = 2.0 * max(estimate.start_up, 5.0) if self.catch_up is None else self.catch_up
+        return estimate.stage(limit=self._limit, catch_up=wait)
+
+    @property
+    def _limit(self) -> float:
+        return inf if self.slo is None else self.slo * self.safety
+
+    @property
+    def _busiest(self) -> float:
+        return min(self.max_utilisation, 0.75) if self.slo is None else self.max_utilisation
+
+    def _choose(self, stages: Mapping[str, Stage]) -> dict[str, int]:
+        chosen = fewest(self.graph, stages, self._limit)
+        return {n: max(chosen[n], at_most(stages[n], self._busiest)) for n in chosen}
+
+    def _kept(self, name: str, needed: int, at: float, now: int | None) -> int:
+        """What was needed at most for as long as executors are kept."""
+        keep = self._modules[name].start_up if self.keep is None else self.keep
+        recent = [(t, n) for t, n in self._needed.get(name, []) if t > at - keep - 1e-9]
+        self._needed[name] = [*recent, (at, needed)]
+        most = max(n for _, n in self._needed[name])
+        return needed if now is None or needed >= now else min(max(most, needed), now)
+
+    def _why(
+        self,
+        seen: Observation,
+        known: Mapping[str, int],
+        after: Mapping[str, int],
+        stages: Mapping[str, Stage],
+    ) -> str:
+        told = [self._clause(name, known.get(name), after.get(name)) for name in seen.modules]
+        clauses = sorted(told, key=lambda clause: " -> " not in clause)
+        return sentence([*clauses, *self._promise(stages, after)], otherwise="no module was seen")
+
+    def _clause(self, name: str, before: int | None, after: int | None) -> str:
+        estimate = self._modules.get(name)
+        if estimate is None:
+            return f"{name} is left alone, the graph does not know it"
+        if after is None:
+            stays = "is left alone" if before is None else f"holds at {before}"
+            return f"{name} {stays}, {estimate.lacks()}"
+        rates = foreseen(estimate.foreseen or 0.0, estimate.rate or 0.0)
+        change = f"{before} -> {after}" if before != after else f"{after} stay"
+        return f"{name}: {rates}, {change}"
+
+    def _promise(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> list[str]:
+        if not stages:
+            return []
+        latency, _ = slowest(self.graph, stages, after)
+        if not isfinite(latency):
+            return ["more than the executors allowed can take"]
+        promised = "" if self.slo is None else f" of {format_duration(self.slo)}"
+        return [f"p95 {format_duration(latency)}{promised} expected"]
+
+    def _expects(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> dict[str, float]:
+        busy = {
+            f"utilisation:{n}": min(stages[n].utilisation(after[n]), 1.0) for n in after if after[n]
+        }
+        return {**busy, **{f"rate:{name}": stage.rate for name, stage in stages.items()}}
+
+    def _check(self) -> None:
+        for name in ("safety", "max_utilisation", "smoothing"):
+            value = getattr(self, name)
+            if not 0 < value <= 1:
+                raise SettingError(f"{name} of policy latency must be in (0, 1], got {value:g}")
+        if self.slo is not None and not self.slo > 0:
+            raise SettingError(f"slo of policy latency must be above 0s, got {self.slo:g}s")
+        for name in ("catch_up", "keep"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < inf:
+                raise SettingError(f"{name} of policy latency must be 0s or more, got {value:g}s")
+        if self.catch_up == 0:
+            raise SettingError("catch_up of policy latency must be above 0s, got 0s")

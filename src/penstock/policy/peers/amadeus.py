@@ -1,0 +1,94 @@
+"""Amadeus' library of elastic scaling for Structured Streaming."""
+
+from dataclasses import dataclass, field
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.policy.mpc.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.batches import check_interval, interval_of, missing, ratio_of, took
+from penstock.policy.peers.deciding import check, decision, percent, whole
+from penstock.policy.peers.timing import EXACT
+
+
+@dataclass
+class _Occupation:
+    """The mean ratio of a module, the past counting less and less; it begins as one of 100 %."""
+
+    above: float = 1.0
+    below: float = 1.0
+
+    def update(self, ratio: float, smoothing: float) -> float:
+        self.above = self.above * smoothing + ratio
+        self.below = self.below * smoothing + 1.0
+        return self.above / self.below
+
+
+@dataclass
+class Amadeus:
+    """As many executors as would let batches take just their interval: `ceil(n * ratio)`.
+
+    The ratio is what a batch took by the interval, averaged with those before, each counting
+    `smoothing` times the one after it; the first is averaged with a ratio of 1, as the library
+    does. Between `low` and `high` nothing changes, nor while executors come or go. `n` are the
+    executors that run. A step without a batch is passed over.
+
+    The interval is the module's `trigger`, or `interval` where that is given. Without either, the
+    ratio is utilisation.
+
+    >>> from penstock.testing import seen
+    >>> policy = Amadeus(interval=2.0)
+    >>> policy(seen(counter={"batch_duration": 3.2, "running": 2})).why
+    'counter 138 % of the interval of 2 s on average, above 100 %: 2 -> 3'
+    """
+
+    graph: FlowGraph | None = None
+    """Tells the triggers of its modules."""
+    smoothing: float = 0.6
+    """What the past counts beside the newest ratio: 0 nothing, 1 all of it alike."""
+    low: float = 0.75
+    """Ratio below which a module shrinks."""
+    high: float = 1.0
+    """Ratio above which it grows."""
+    interval: float | None = seconds(None)
+    """Seconds between batches, in place of every module's trigger."""
+    _means: dict[str, _Occupation] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a band with nothing in it."""
+        check("smoothing of policy amadeus", self.smoothing, 0.0, 1.0)
+        check("low of policy amadeus", self.low, 0.0)
+        check("high of policy amadeus", self.high, 0.0, above=True)
+        if self.low > self.high:
+            raise SettingError(
+                f"low of policy amadeus is above its high, got {self.low:g} and {self.high:g}"
+            )
+        check_interval(self.interval, "amadeus")
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Judge each module on its own."""
+        return decision(judged(seen, self._judge))
+
+    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
+        interval = interval_of(self.graph, name, self.interval)
+        found = ratio_of(reading, interval)
+        if found is None:
+            return held(name, degree, missing(interval))
+        mean = self._means.setdefault(name, _Occupation()).update(found.value, self.smoothing)
+        told = f"{took(mean, found.of)} on average"
+        if reading.running is None:
+            return held(name, degree, "running executors unknown")
+        if reading.running != degree:
+            return held(name, degree, f"{told}, but {reading.running} run and are still changing")
+        return self._compare(name, degree, mean, told)
+
+    def _compare(self, name: str, degree: int, mean: float, told: str) -> Verdict:
+        if self.low - EXACT <= mean <= self.high + EXACT:
+            low, high = percent(self.low), percent(self.high)
+            return held(name, degree, f"{told}, between {low} and {high}")
+        wanted = whole(degree * mean)
+        side = f"above {percent(self.high)}" if mean > self.high else f"below {percent(self.low)}"
+        if wanted == degree:
+            return held(name, degree, f"{told}, {side}, for which {wanted} are right")
+        return moved(name, degree, wanted, f"{told}, {side}")

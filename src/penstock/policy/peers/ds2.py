@@ -1,0 +1,111 @@
+"""DS2: what the sources bring, followed through the graph, by what an executor truly can do."""
+
+from dataclasses import dataclass, field
+from math import isfinite
+
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.units import format_duration
+from penstock.policy.degrees import in_force
+from penstock.policy.mpc.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.deciding import all_hold, check, decision, known, number, whole
+from penstock.policy.peers.flow import Flow
+from penstock.policy.peers.timing import Beat, Rest, Window
+
+
+@dataclass
+class Ds2:
+    """`ceil(overprovisioning * inflow / true rate)` executors for every module at once.
+
+    The inflow of the source is what arrives there; that of the others follows in topological order
+    through the selectivities as measured. The true rate of an executor is what it would do if it
+    never waited: one row by the time of an executor that a row takes, or, where that is not told,
+    rows finished by busy executors. It decides every `period`, by the means of the last `window`,
+    and rests for `cooldown` after any change: these are the settings of the ESPA study.
+
+    >>> from penstock.testing import seen
+    >>> policy = Ds2()
+    >>> policy(seen(counter={"arrival_rate": 900.0, "service_time": 0.004, "running": 2})).why
+    'counter is to take in 900 rows/s at 250 rows/s an executor: 2 -> 4'
+    """
+
+    graph: FlowGraph | None = None
+    """How modules feed each other; a module that is not in it is a source of its own."""
+    overprovisioning: float = 1.0
+    """What the need is multiplied by, 1 + f: 1.0 or 1.2 in the ESPA study."""
+    period: float = seconds(15.0)
+    """Seconds between two decisions."""
+    window: float = seconds(60.0)
+    """Seconds that are averaged over."""
+    cooldown: float = seconds(120.0)
+    """Seconds after a change of any module in which nothing changes."""
+    _flow: Flow = field(init=False, repr=False)
+    _beat: Beat = field(init=False, repr=False)
+    _rest: Rest = field(default_factory=Rest, init=False, repr=False)
+    _times: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse less than what is needed."""
+        check("overprovisioning of policy ds2", self.overprovisioning, 1.0)
+        for name in ("period", "window", "cooldown"):
+            check(f"{name} of policy ds2", getattr(self, name), 0.0)
+        self._flow, self._beat = Flow(self.graph, self.window), Beat(self.period)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Judge all modules, when it is time and nothing has changed lately."""
+        self._take_in(seen)
+        if not self._rest.over(seen.at, self.cooldown):
+            since = format_duration(self._rest.since(seen.at) or 0.0)
+            rest = format_duration(self.cooldown)
+            return all_hold(seen, f"a module changed {since} ago and all rest for {rest}")
+        if not self._beat.due(seen.at, seen.step):
+            return all_hold(seen, f"looks again in {format_duration(self._beat.left(seen.at))}")
+        inflow = self._flow.inflow()
+        lacks: list[str] = []
+
+        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
+            return self._judge(name, reading, degree, inflow[name], lacks)
+
+        decided = decision(judged(seen, judge))
+        if lacks:
+            self._beat.next = seen.at  # so that the next step is looked at
+        return decided
+
+    def _take_in(self, seen: Observation) -> None:
+        self._flow.take_in(seen)
+        self._rest.notice(seen.at, tuple(sorted(in_force(seen).items())))
+        for name, reading in seen.modules.items():
+            time = _time(reading)
+            if time is not None:
+                self._times.setdefault(name, Window(self.window)).add(seen.at, time)
+
+    def _judge(
+        self, name: str, reading: ModuleReading, degree: int, rate: float, lacks: list[str]
+    ) -> Verdict:
+        if not isfinite(rate):
+            lacks.append(name)
+            return held(name, degree, "rows that come to its source are unknown")
+        if rate > 0 and _time(reading) is None:
+            lacks.append(name)
+            return held(name, degree, "time that a row takes is unknown")
+        time = self._times[name].mean() if rate > 0 else 0.0
+        return self._compare(name, degree, rate, time)
+
+    def _compare(self, name: str, degree: int, rate: float, time: float) -> Verdict:
+        wanted = whole(self.overprovisioning * rate * time)
+        extra = f" {self.overprovisioning:g} times" if self.overprovisioning != 1 else ""
+        each = f" at {number(1 / time)} rows/s an executor" if time else ""
+        why = f"is to take in{extra} {number(rate)} rows/s{each}"
+        return held(name, degree, why) if wanted == degree else moved(name, degree, wanted, why)
+
+
+def _time(reading: ModuleReading) -> float | None:
+    """Seconds of an executor's time that a row takes; None where nothing tells."""
+    time, rate = known(reading.service_time), known(reading.processed_rate)
+    busy = known(reading.utilisation)
+    if time:
+        return time
+    if not rate or not busy or not reading.running:
+        return None
+    return known(busy * reading.running / rate)

@@ -1,0 +1,100 @@
+"""Dynamic allocation of Spark's older streams, the DStreams."""
+
+from dataclasses import dataclass, field
+from math import floor
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.units import format_duration
+from penstock.policy.mpc.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.batches import Ratio, check_interval, interval_of, ratio_of, took
+from penstock.policy.peers.deciding import all_hold, check, decision, percent
+from penstock.policy.peers.timing import Beat
+
+
+@dataclass
+class DStream:
+    """Executors by how much of their interval batches took, looked at once a minute.
+
+    Every `scaling_interval` the mean of what batches took since the last look is divided by the
+    interval between batches. From `scaling_up_ratio` on, `max(round(ratio), 1)` executors are added
+    to those that run, half a one rounded up; down to `scaling_down_ratio`, one goes. Without a
+    batch nothing changes. So does Spark's `ExecutorAllocationManager` of DStreams; unlike it, this
+    never asks for fewer than are already asked for when it adds.
+
+    The interval is the module's `trigger`, or `interval` where that is given. Without either, the
+    ratio is utilisation.
+
+    >>> from penstock.testing import seen
+    >>> policy = DStream(interval=2.0)
+    >>> slow = {"batch_duration": 5.2, "running": 2}
+    >>> policy(seen(at=30.0, step=30.0, counter=slow)).why
+    'counter holds at 2, looks again in 30 s'
+    >>> policy(seen(at=60.0, step=30.0, counter=slow)).why
+    'counter 260 % of the interval of 2 s, from 90 % on 3 more: 2 -> 5'
+    """
+
+    graph: FlowGraph | None = None
+    """Tells the triggers of its modules."""
+    scaling_up_ratio: float = 0.9
+    """Ratio from which executors are added."""
+    scaling_down_ratio: float = 0.3
+    """Ratio down from which one is taken."""
+    scaling_interval: float = seconds(60.0)
+    """Seconds between two looks."""
+    interval: float | None = seconds(None)
+    """Seconds between batches, in place of every module's trigger."""
+    _beat: Beat = field(init=False, repr=False)
+    _ratios: dict[str, list[Ratio]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what Spark would refuse."""
+        check("scaling_down_ratio of policy dstream", self.scaling_down_ratio, 0.0, above=True)
+        check("scaling_interval of policy dstream", self.scaling_interval, 0.0)
+        if not self.scaling_up_ratio > self.scaling_down_ratio:
+            raise SettingError(
+                f"scaling_up_ratio of policy dstream must be above its scaling_down_ratio, "
+                f"got {self.scaling_up_ratio:g} and {self.scaling_down_ratio:g}"
+            )
+        check_interval(self.interval, "dstream")
+        self._beat = Beat(self.scaling_interval, waits=True)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Remember what batches took, and judge each module on its own when it is time."""
+        for name, reading in seen.modules.items():
+            found = ratio_of(reading, interval_of(self.graph, name, self.interval))
+            if found is not None:
+                self._ratios.setdefault(name, []).append(found)
+        if not self._beat.due(seen.at, seen.step):
+            return all_hold(seen, f"looks again in {format_duration(self._beat.left(seen.at))}")
+        decided = decision(judged(seen, self._judge))
+        self._ratios = {}
+        return decided
+
+    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
+        found = self._ratios.get(name)
+        if not found:
+            span = format_duration(self.scaling_interval)
+            return held(name, degree, f"no batch was measured in the last {span}")
+        if reading.running is None:
+            return held(name, degree, "running executors unknown")
+        ratio = sum(one.value for one in found) / len(found)
+        return self._compare(name, degree, reading.running, ratio, took(ratio, found[-1].of))
+
+    def _compare(self, name: str, degree: int, running: int, ratio: float, told: str) -> Verdict:
+        if ratio >= self.scaling_up_ratio - 1e-12:
+            more = max(floor(ratio + 0.5), 1)
+            why = f"{told}, from {percent(self.scaling_up_ratio)} on {more} more"
+            if running + more <= degree:
+                return held(name, degree, f"{why} than the {running} that run")
+            return moved(name, degree, running + more, why)
+        if ratio > self.scaling_down_ratio + 1e-12:
+            low, high = percent(self.scaling_down_ratio), percent(self.scaling_up_ratio)
+            return held(name, degree, f"{told}, between {low} and {high}")
+        if degree == 1:
+            return held(name, degree, f"{told}, and none can be spared")
+        return moved(
+            name, degree, degree - 1, f"{told}, down from {percent(self.scaling_down_ratio)}"
+        )
