@@ -180,6 +180,7 @@ def accept(found: Settings) -> None:
         ({"policy": "static", "utilization_target": 0.6}, "utilization.target has no effect"),
         ({"policy": "threshold", "forecast": {"model": "holt"}}, "forecast has no effect"),
         ({"policy": Threshold(), "utilization_target": 0.6}, "utilization.target has no effect"),
+        ({"policy": "latency", "slo": "5s", "forecast": {"horizon": "1m"}}, "forecast.horizon has"),
         ({"restart_time": "1m", "catch_up_duration": "off"}, "restart.time has no effect"),
         ({"restart_time_tracking": False}, "restart.time-tracking cannot be switched off"),
         ({"scaling_effectiveness_detection_threshold": 0.2}, "threshold has no effect while"),

@@ -153,6 +153,11 @@ def _foresight(settings: Settings, kind: type[Any]) -> dict[str, object]:
     if settings.forecast_gate is not None:
         forecaster = {"trusted": {"forecaster": forecaster, "tolerance": settings.forecast_gate}}
     horizon = settings.forecast_horizon
+    if horizon is not None and "horizon" not in option_names(kind):
+        raise SettingError(
+            f"forecast.horizon has no effect on policy {settings.policy_name}, which looks one "
+            "step ahead; leave it out"
+        )
     ahead = {} if horizon is None else {"horizon": max(ceil(horizon / settings.step), 1)}
     return {"forecaster": forecaster, **ahead}
 
