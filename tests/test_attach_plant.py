@@ -107,11 +107,23 @@ def test_utilisation_is_the_busy_share_of_all_slots(world: World) -> None:
     assert world.step(10.0, busy=4.0).modules["application"].utilisation == pytest.approx(0.4)
 
 
-def test_in_the_middle_of_a_batch_only_a_full_share_is_told(world: World) -> None:
-    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation is None
+def test_in_the_middle_of_a_batch_only_a_full_share_is_new(world: World) -> None:
+    world.step(10.0, busy=6.0)
+    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation == 0.6
     assert world.step(10.0, busy=10.0, tells=False).modules["application"].utilisation == 1.0
     whole = world.step(10.0, busy=0.0).modules["application"].utilisation
     assert whole == pytest.approx(15 / 30)
+
+
+def test_the_share_that_was_told_last_does_not_outlast_its_executors(world: World) -> None:
+    world.step(10.0, busy=6.0)
+    world.plant.apply(wish(3))
+    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation is None
+    world.cluster.there["2"] = executor("2")
+    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation is None
+    world.step(10.0, busy=5.0)
+    assert world.step(10.0, tells=False).modules["application"].utilisation is not None
+    assert world.step(70.0, tells=False).modules["application"].utilisation is None
 
 
 def test_what_a_query_told_last_stands_in_for_a_while(world: World) -> None:

@@ -44,6 +44,8 @@ class AttachedPlant:
     """In the step before."""
     _executors: tuple[Executor, ...] = ()
     _failed: int | None = None
+    _shared: tuple[float | None, frozenset[str]] = (None, frozenset())
+    """The busy share that was told last, and of which executors."""
     _in_force: int | None = None
     """What the newest observation showed."""
 
@@ -135,15 +137,24 @@ class AttachedPlant:
         """Busy share of the slots since a query last told something.
 
         In the middle of a batch executors that are done with their share of it look idle until the
-        last one is, so that only one answer counts: that all are busy.
+        last one is, so that only one answer counts: that all are busy. Else the share that was told
+        last stands, as long as the same executors are there.
         """
         ids = [executor.id for executor in members]
         before, self._looked = self._looked or self._occupancy, now
         if not told:
             share = None if before is None else now.share_since(before, ids)
-            return share if share is not None and share >= _FULL else None
+            return share if share is not None and share >= _FULL else self._told_share(ids)
         since, self._occupancy = self._occupancy, now
-        return None if since is None else now.share_since(since, ids)
+        share = None if since is None else now.share_since(since, ids)
+        self._shared = (share, frozenset(ids))
+        return share
+
+    def _told_share(self, ids: list[str]) -> float | None:
+        """The share that was told last; unknown where executors have come or gone, or are to."""
+        share, then = self._shared
+        settled = self.crew.requested in (None, len(ids)) and then == frozenset(ids)
+        return share if settled and self._at - self._told_at <= self.window else None
 
     def _new_failures(self) -> int:
         total = sum(e.failed_tasks for e in self._executors if e.profile == DEFAULT_PROFILE)
