@@ -30,6 +30,7 @@ from penstock.plant.spark.daemon import PRELOAD
 from penstock.plant.spark.home import compiled_home
 from penstock.plant.spark.java import find_java, usable_home
 from penstock.plant.spark.kafka import check_reachable, connector
+from penstock.plant.spark.mark import controlled
 from penstock.plant.spark.plant import SparkPlant
 from penstock.plant.spark.regions import Regions
 from penstock.plant.spark.session import ELASTIC, EMBEDDED, check_master, open_session
@@ -63,6 +64,7 @@ def open_spark(
         _tidied(scratch),
         _workspace(file, scratch, folder.name) as workspace,
         session_on(file, master, scratch, java_home) as session,
+        controlled(session.spark, f"penstock run {file.name}"),
         deploy(
             session,
             file,

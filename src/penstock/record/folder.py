@@ -81,6 +81,12 @@ class RunFolder:
         # A line break inside JSON is only ever space between its parts.
         self._progress.append(text.strip().replace("\r", " ").replace("\n", " "))
 
+    def describe(self, settings: RunSettings) -> None:
+        """Put down what else is known by now of what is run; it takes the place of the first."""
+        self._settings = settings
+        if self._begun:
+            write_whole(self.path / SETTINGS, dumps(settings.to_json(), indent=2) + "\n")
+
     def write_learned(self, data: Mapping[str, Any]) -> None:
         """Put down what the policy has learned so far, in place of what it had before.
 

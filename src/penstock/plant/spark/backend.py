@@ -120,10 +120,10 @@ class Backend:
         agreed = self._scheduler.decommissionExecutors(leaving, False, False)
         return tuple(agreed.apply(place) for place in range(agreed.size()))
 
-    def executors(self) -> tuple[Executor, ...]:
-        """Every executor the application has or had, the driver apart."""
+    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
+        """Every executor the application has or had; the driver only where it is asked for."""
         told = self._fetch(self._store.executorList(False))
-        return tuple(_executor(entry) for entry in told if entry["id"] != "driver")
+        return tuple(_executor(entry) for entry in told if driver or entry["id"] != "driver")
 
     def running_tasks(self) -> tuple[RunningTask, ...]:
         """The tasks under way at this moment."""

@@ -130,6 +130,8 @@ class Occupancy:
     at: float
     busy: Mapping[str, float]
     active: frozenset[str]
+    slots: Mapping[str, int] = field(default_factory=dict)
+    """Tasks that each executor runs at a time; one where nothing is said."""
 
     @classmethod
     def of(
@@ -142,6 +144,7 @@ class Occupancy:
             at=now,
             busy={e.id: e.busy + under_way.get(e.id, 0.0) for e in everyone},
             active=frozenset(e.id for e in everyone if e.active),
+            slots={e.id: e.cores for e in everyone if e.cores > 1},
         )
 
     def share_since(self, before: "Occupancy", members: Iterable[str]) -> float | None:
@@ -155,7 +158,8 @@ class Occupancy:
         if not stayed or elapsed <= 0:
             return None
         busy = sum(self.busy[m] - before.busy.get(m, 0.0) for m in stayed)
-        return min(max(busy / (elapsed * len(stayed)), 0.0), 1.0)
+        slots = sum(self.slots.get(m, 1) for m in stayed)
+        return min(max(busy / (elapsed * slots), 0.0), 1.0)
 
 
 def _spread(created: tuple[float, ...]) -> NDArray[np.float64]:

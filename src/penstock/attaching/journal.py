@@ -1,0 +1,122 @@
+"""What an attachment writes down: a run folder, and a page of it where one was asked for."""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from tempfile import mkdtemp
+
+from penstock.attaching.deciding import APPLICATION, graph_of
+from penstock.attaching.settings import Settings
+from penstock.core.errors import PenstockError
+from penstock.core.signals import Tick
+from penstock.record import RunFolder, RunSettings, load, summarise
+
+Links = Mapping[str, Sequence[str]]
+
+
+@dataclass(slots=True)
+class Journal:
+    """Writes ticks and progress; where the disk fails it says so once and writes no more."""
+
+    folder: RunFolder
+    settings: RunSettings
+    say: Callable[[str], None]
+    address: str | None = None
+    """Of the page."""
+    _open: bool = True
+    _after: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """Where it is written."""
+        return self.folder.path
+
+    def write(self, tick: Tick) -> None:
+        """One turn of the loop."""
+        self._attempt(lambda: self.folder.write(tick))
+
+    def write_progress(self, text: str) -> None:
+        """One progress event."""
+        self._attempt(lambda: self.folder.write_progress(text))
+
+    def link(self, feeds: Links, *, acts: bool) -> None:
+        """Put down which queries there are, which they feed, and whether decisions are made."""
+        told = replace(self.settings, file={**self.settings.file, **_told(feeds, acts=acts)})
+        if told != self.settings:
+            self.settings = told
+            self._attempt(lambda: self.folder.describe(told))
+
+    def close(self) -> None:
+        """Add the summary, where there was a step, and take the page away."""
+        self._attempt(self._finish)
+        self._attempt(self.folder.close)
+        self._after.close()
+
+    def serve(self, port: int) -> None:
+        """Show it on a page on loopback."""
+        from penstock.dashboard import (
+            DashboardServer,  # which a program without a page need not load
+        )
+
+        self.address = self._after.enter_context(DashboardServer(self.path, port=port)).address
+
+    def _finish(self) -> None:
+        ticks = load(self.path).ticks
+        promised, graph = self.settings.slo_latency_p95, self.settings.graph
+        if ticks:
+            self.folder.finish(summarise(ticks, promised, source=APPLICATION, graph=graph))
+
+    def _attempt(self, act: Callable[[], None]) -> None:
+        if not self._open:
+            return
+        try:
+            act()
+        except (OSError, PenstockError) as error:
+            self._open = False
+            self.say(f"nothing more is recorded in {self.path}: {error}")
+
+
+def open_journal(
+    settings: Settings, *, name: str, began: datetime, say: Callable[[str], None]
+) -> Journal | None:
+    """The journal that the settings ask for, if any; a folder that cannot be is an error."""
+    shown = settings.dashboard is not False
+    if settings.record is None and not shown:
+        return None
+    after = ExitStack()
+    path = settings.record
+    if path is None:
+        path = Path(mkdtemp(prefix="penstock-"))
+        after.callback(shutil.rmtree, path, ignore_errors=True)
+    told = run_settings(settings, name=name, began=began)
+    journal = Journal(RunFolder.create(path, told), told, say, _after=after)
+    if shown:
+        journal.serve(0 if settings.dashboard is True else int(settings.dashboard))
+    return journal
+
+
+def run_settings(settings: Settings, *, name: str, began: datetime) -> RunSettings:
+    """What the folder says of itself."""
+    return RunSettings(
+        pipeline=name,
+        plant="spark",
+        started=began,
+        graph=graph_of(settings),
+        policy=settings.policy_name,
+        slo_latency_p95=settings.slo,
+        file={
+            "attached": settings.told(),
+            "step": settings.step,
+            **_told({}, acts=settings.mode == "apply"),
+        },
+    )
+
+
+def _told(feeds: Links, *, acts: bool) -> dict[str, object]:
+    return {
+        "queries": [{"name": name, "feeds": list(targets)} for name, targets in feeds.items()],
+        "guards": [] if acts else ["dry-run"],
+    }
