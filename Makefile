@@ -14,7 +14,8 @@ demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about 
 	.venv/bin/penstock run wordcount
 
 test: check  ## Lint, types, layers, doctests and every test but the slowest
-	$(RUN) pytest -m "not slow"
+	$(RUN) pytest -m "not slow and not spark" -n 2 --dist loadfile
+	$(RUN) pytest -m "spark and not slow"
 
 test-slow: .venv/ready  ## Only the slowest: executors killed, other clusters, the bundled Java
 	$(RUN) pytest -m slow

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.loop import control
-from penstock.core.signals import Tick
+from penstock.core.signals import Latency, Tick
 from penstock.plant.twin import Twin
 from penstock.policy import LatencyPolicy
 from penstock.policy.latency.choose import at_most, fewest, slowest
@@ -151,6 +151,18 @@ class TestOnTheTwin:
         policy = LatencyPolicy(one(trigger=1.0), slo=10.0)
         list(control(Twin(graph, Constant(250.0), step=5.0, duration=200.0, seed=1), policy))
         assert policy._modules["count"].overhead == pytest.approx(0.6, rel=0.15)
+
+
+def test_rows_that_take_longer_than_reckoned_are_given_more_executors() -> None:
+    graph = one(trigger=1.0, overhead=0.5)
+    reading = {"arrival_rate": 350.0, "processed_rate": 350.0, "running": 4, "requested": 4}
+    as_reckoned, slower = LatencyPolicy(graph, slo=10.0), LatencyPolicy(graph, slo=10.0)
+    for turn in range(6):
+        at = 5.0 * (turn + 1)
+        good = as_reckoned(seen(count=reading, at=at, latency=Latency(p50=4.0, p95=7.5, p99=8.0)))
+        bad = slower(seen(count=reading, at=at, latency=Latency(p50=12.0, p95=22.0, p99=25.0)))
+    assert good.configuration.degrees == {"count": 4}
+    assert bad.configuration.degrees["count"] > 4
 
 
 class TestWords:

@@ -9,6 +9,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.core.units import format_duration
+from penstock.model.kingman import Correction
 from penstock.policy.degrees import in_force, sentence
 from penstock.policy.latency.choose import at_most, fewest, slowest
 from penstock.policy.latency.estimate import Estimate
@@ -19,6 +20,9 @@ from penstock.policy.mpc.policy import build_forecaster
 from penstock.policy.mpc.sentence import foreseen
 from penstock.policy.rescale_time import RescaleTimes
 
+_LEAST_OFF, _MOST_OFF = 0.5, 4.0
+"""Between which a measured latency corrects the reckoned ones."""
+
 
 @dataclass
 class LatencyPolicy:
@@ -28,7 +32,8 @@ class LatencyPolicy:
     executors it is told how long rows would take through each module, and the fewest are taken with
     which 95 % of them keep the promise on their whole way. Rows that wait count where they would be
     late. Executors are given back once nobody has needed them for a while. How long that is, what a
-    row takes, what a batch takes beyond its rows and how long executors take to come are learned.
+    row takes, what a batch takes beyond its rows, how long executors take to come and how far off
+    the reckoning was are learned.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -61,6 +66,9 @@ class LatencyPolicy:
         default_factory=RescaleTimes, init=False, repr=False, compare=False
     )
     _keeps: dict[str, Keep] = field(init=False, repr=False, compare=False)
+    _correction: Correction = field(
+        default_factory=lambda: Correction(window=5), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """Refuse what nothing can be planned with."""
@@ -81,6 +89,7 @@ class LatencyPolicy:
         """Learn from a step, and choose for the next."""
         self._take_in(seen)
         stages = self._stages(seen)
+        self._compare(seen, stages)
         chosen = self._choose(stages)
         known = in_force(seen)
         after = {name: self._kept(name, n, seen, stages[name]) for name, n in chosen.items()}
@@ -113,9 +122,25 @@ class LatencyPolicy:
         wait = 2.0 * max(estimate.start_up, 5.0) if self.catch_up is None else self.catch_up
         return estimate.stage(limit=self._limit, catch_up=wait)
 
+    def _compare(self, seen: Observation, stages: Mapping[str, Stage]) -> None:
+        """Learn how far off the reckoning is, from a step in which nothing was under way."""
+        running = {name: seen.modules[name].running or 0 for name in stages}
+        settled = all(n and n == seen.modules[name].requested for name, n in running.items())
+        calm = all(stage.needs <= 1 for stage in stages.values())
+        if seen.latency is None or not (stages and settled and calm):
+            return
+        self._correction.update(
+            measured=seen.latency.p95, predicted=slowest(self.graph, stages, running)[0]
+        )
+
+    @property
+    def _off(self) -> float:
+        """What was measured by what was reckoned, lately."""
+        return min(max(self._correction.factor, _LEAST_OFF), _MOST_OFF)
+
     @property
     def _limit(self) -> float:
-        return inf if self.slo is None else self.slo * self.safety
+        return inf if self.slo is None else self.slo * self.safety / self._off
 
     @property
     def _busiest(self) -> float:
@@ -162,7 +187,7 @@ class LatencyPolicy:
         if not isfinite(latency):
             return ["more than the executors allowed can take"]
         promised = "" if self.slo is None else f" of {format_duration(self.slo)}"
-        return [f"p95 {format_duration(latency)}{promised} expected"]
+        return [f"p95 {format_duration(latency * self._off)}{promised} expected"]
 
     def _expects(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> dict[str, float]:
         busy = {
