@@ -1,6 +1,7 @@
 """How well a twin that was fitted on one run on Spark predicts another, under another load.
 
-Two runs of three minutes each: daily load from one seed, a random walk from another. The twin that
+Two runs of three minutes each under the default policy: daily load from one seed, a random walk from
+another. The twin that
 is fitted to the first predicts the p95 latency and the executors of the second; to reach are 20 %.
 Beside it stand the twin of the file as it is, which is the baseline, and how well the twin explains
 the run that it was fitted to. `--runs FOLDER` keeps the recordings, and takes those that are there.
@@ -13,11 +14,12 @@ import tempfile
 from pathlib import Path
 
 from penstock.experiment.fit import Estimate, Prediction, fit, predict
+from penstock.policy import DEFAULT
 from penstock.record import Run, load
 
-FIRST = ("--seed", "1")
+FIRST = ("--policy", DEFAULT, "--seed", "1")
 SECOND = (
-    *("--seed", "7"),
+    *("--policy", DEFAULT, "--seed", "7"),
     *("--workload", "random-walk:180/s,step=20/s,low=60/s,high=320/s,slot=5s"),
 )
 TO_REACH = 0.2

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _FEWEST: Final = 1.0
-_MOST: Final = 8.0
+_MOST: Final = 20.0
 """Starts of an executor for which it is kept."""
-_SOON: Final = 10.0
+_SOON: Final = 30.0
 """Starts of an executor within which one that was given back counts as missed."""
-_LESS: Final = 0.9
+_LESS: Final = 0.95
 _SHORTEST: Final = 10.0
 """Seconds that the start of an executor is taken to last at the least."""
 

@@ -20,8 +20,8 @@ from penstock.policy.mpc.policy import build_forecaster
 from penstock.policy.mpc.sentence import foreseen
 from penstock.policy.rescale_time import RescaleTimes
 
-_LEAST_OFF, _MOST_OFF = 0.5, 4.0
-"""Between which a measured latency corrects the reckoned ones."""
+_LEAST_OFF, _MOST_OFF = 1.0, 4.0
+"""Between which a measured latency corrects the reckoned ones: it makes nobody bolder."""
 
 
 @dataclass
