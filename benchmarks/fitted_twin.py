@@ -1,10 +1,10 @@
 """How well a twin that was fitted on one run on Spark predicts another, under another load.
 
-Two runs of three minutes each under the default policy: daily load from one seed, a random walk from
-another. The twin that
-is fitted to the first predicts the p95 latency and the executors of the second; to reach are 20 %.
-Beside it stand the twin of the file as it is, which is the baseline, and how well the twin explains
-the run that it was fitted to. `--runs FOLDER` keeps the recordings, and takes those that are there.
+Two runs of three minutes each under the default policy: daily load from one seed, a random walk
+from another. The twin that is fitted to the first predicts the p95 latency and the executors of the
+second; to reach are 20 %. Beside it stand the twin of the file as it is, which is the baseline, and
+how well the twin explains the run that it was fitted to. `--runs FOLDER` keeps the recordings, and
+takes those that are there.
 """
 
 import argparse
