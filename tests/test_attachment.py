@@ -195,12 +195,30 @@ def test_a_decision_that_cannot_be_holds(answer: Any) -> None:
 def test_a_cluster_that_refuses_leaves_advice(caplog: pytest.LogCaptureFixture) -> None:
     program = Program(refuses=RuntimeError("not allowed"))
     with caplog.at_level(logging.INFO, "penstock"), attached(program) as attachment:
-        wait_until(lambda: attachment.mode == "advise" and len(attachment.ticks) >= 3)
+        wait_until(lambda: attachment.mode == "advise" and len(attachment.ticks) >= 5)
         assert attachment.status()["asked_for"] == "apply"
         assert attachment.explain().startswith("dry run: application would go from 2 to 3")
     assert [r.message for r in caplog.records] == [
-        "it advises from now on, executors cannot be set: RuntimeError: not allowed"
+        "executors could not be set, and the next step tries again: RuntimeError: not allowed",
+        "it advises from now on, executors cannot be set: RuntimeError: not allowed",
     ]
+
+
+def test_a_refusal_that_passes_does_not_end_acting() -> None:
+    program = Program()
+    asked: list[int] = []
+    granted = program.apply
+
+    def shaky(decided: Decision) -> Configuration | None:
+        asked.append(1)
+        if len(asked) % 3:
+            raise OSError("timed out")
+        return granted(decided)
+
+    program.apply = shaky  # type: ignore[method-assign]
+    with attached(program) as attachment:
+        wait_until(lambda: len(program.applied) >= 3)
+        assert attachment.mode == "apply"
 
 
 def test_a_step_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -220,7 +220,10 @@ class TestWords:
         ("settings", "told"),
         [
             ({"safety": 1.5}, "safety of policy latency must be in (0, 1], got 1.5"),
-            ({"max_utilisation": 1.5}, "max_utilisation of policy latency must be in (0, 1], got 1.5"),
+            (
+                {"max_utilisation": 1.5},
+                "max_utilisation of policy latency must be in (0, 1], got 1.5",
+            ),
             ({"slo": 0.0}, "slo of policy latency must be above 0s, got 0s"),
             ({"catch_up": 0.0}, "catch_up of policy latency must be above 0s, got 0s"),
             ({"keep": -1.0}, "keep of policy latency must be 0s or more, got -1s"),

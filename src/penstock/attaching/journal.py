@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 
-from penstock.attaching.deciding import APPLICATION, graph_of
+from penstock.attaching.checked import APPLICATION
+from penstock.attaching.deciding import graph_of
 from penstock.attaching.settings import Settings
 from penstock.core.errors import PenstockError
 from penstock.core.signals import Tick
