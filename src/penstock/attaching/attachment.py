@@ -227,8 +227,9 @@ class Attachment:
 
     def _finish(self) -> None:
         """Leave nothing behind but what was recorded."""
+        atexit.unregister(self.stop)
         if self._journal is not None:
-            self._journal.close()
+            self._guarded("the recording has no summary", self._journal.close)
         if self._spark is not None and not context_ended(self._spark):
             with suppress(Exception):  # the JVM may have ended since
                 mark.release(self._spark)
