@@ -117,11 +117,16 @@ def _conf_of(spark: Any) -> dict[str, str]:
 
 
 def _size(conf: Mapping[str, str]) -> Size:
-    """Of one executor, as Spark's settings have it."""
+    """Of one executor, as Spark's settings have it; a bare number is mebibytes there.
+
+    >>> _size({"spark.executor.memory": "2g", "spark.executor.memoryOverhead": "512"}).memory
+    2684354560.0
+    """
     memory = conf.get("spark.executor.memory", "1g")
-    extra = conf.get("spark.executor.memoryOverhead")
+    extra = conf.get("spark.executor.memoryOverhead", "0m")
+    told = [f"{size}m" if size.isdigit() else size for size in (memory, extra)]
     try:
-        total = sum(parse_size(size, "memory") for size in (memory, extra) if size)
+        total = sum(parse_size(size, "memory") for size in told)
     except SettingError:  # written in a way that only Spark reads
         total = 0
     cores = conf.get("spark.executor.cores", "1")
