@@ -370,6 +370,8 @@ def test_a_page_shows_a_recording_of_its_own_and_goes_with_it() -> None:
         wait_until(lambda: len(attachment.ticks) >= 2)
         address = attachment.status()["dashboard"]
         assert attachment.status()["recorded"] is None
+        shown.write_progress('{"batchId": 1}')
+        assert not (shown.path / "progress.jsonl").exists()  # a page has no use for it
         with urlopen(address, timeout=PATIENCE) as page:  # noqa: S310  # our own
             assert page.status == 200
     with pytest.raises(URLError):

@@ -27,6 +27,9 @@ class Journal:
     say: Callable[[str], None]
     address: str | None = None
     """Of the page."""
+    whole: bool = True
+    """Whether progress is kept: not where only a page is shown, which has no use for it. It would
+    fill the disk of a program that runs for months."""
     _open: bool = True
     _after: ExitStack = field(default_factory=ExitStack, repr=False)
 
@@ -41,7 +44,8 @@ class Journal:
 
     def write_progress(self, text: str) -> None:
         """One progress event."""
-        self._attempt(lambda: self.folder.write_progress(text))
+        if self.whole:
+            self._attempt(lambda: self.folder.write_progress(text))
 
     def link(self, feeds: Links, *, acts: bool) -> None:
         """Put down which queries there are, which they feed, and whether decisions are made."""
@@ -96,7 +100,7 @@ def open_journal(
             after.callback(shutil.rmtree, path, ignore_errors=True)
         folder = _folder(path, told)
         refused.callback(folder.withdraw, keep_logs=False)
-        journal = Journal(folder, told, say, _after=after)
+        journal = Journal(folder, told, say, whole=settings.record is not None, _after=after)
         if shown:
             journal.serve(0 if settings.dashboard is True else int(settings.dashboard))
         refused.pop_all()
