@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from penstock.attaching.crew import Crew
+from penstock.core.errors import ClusterError
 from penstock.plant.spark.backend import Executor
 from tests.test_spark_monitor import executor
 
@@ -17,8 +20,11 @@ class Books:
     decommissioned: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
 
-    def request(self, targets: dict[int, int], /) -> None:
+    deaf: bool = False
+
+    def request(self, targets: dict[int, int], /) -> bool:
         self.requests.append(dict(targets))
+        return not self.deaf
 
     def decommission(self, executors: Iterable[str], /) -> tuple[str, ...]:
         self.decommissioned.extend(chosen := list(executors))
@@ -52,6 +58,16 @@ def test_what_is_there_need_not_be_asked_for() -> None:
     assert not few.want(2)
     assert books.requests == []
     assert few.requested is None
+
+
+def test_a_request_that_nobody_took_up_is_no_request() -> None:
+    few, books = crew(1)
+    books.deaf = True
+    with pytest.raises(ClusterError, match="did not take up a request for 3 executors"):
+        few.want(3)
+    assert (few.wanted, few.requested) == (None, None)
+    books.deaf = False
+    assert few.want(3)
 
 
 def test_wanting_the_same_again_asks_for_nothing() -> None:

@@ -42,9 +42,10 @@ class Told:
 
     running: dict[str, Any] = field(default_factory=dict)
     tells: bool = True
+    starts: bool = False
 
     def look(self) -> bool:
-        return False
+        return self.starts
 
     def read(self, at: float, *, slots: float, since: float) -> bool:
         for each in self.running.values():
@@ -144,6 +145,17 @@ def test_silence_is_told_when_it_outlasts_the_window(world: World) -> None:
     assert told.startswith("no query has told its progress for 1.17 min")
     world.step(10.0)
     assert world.plant.silence() is None
+
+
+def test_a_query_that_starts_late_has_the_window_to_tell_something(world: World) -> None:
+    world.queries.running = {}
+    world.step(600.0)
+    world.queries.running, world.queries.starts = {"shop": a_query()}, True
+    world.step(10.0, tells=False)
+    assert world.plant.silence() is None
+    world.queries.starts = False
+    world.step(61.0, tells=False)
+    assert (world.plant.silence() or "").startswith("no query has told its progress for 1.02 min")
 
 
 def test_without_a_query_there_is_nothing_to_decide(world: World) -> None:

@@ -12,6 +12,7 @@ from penstock.attaching.deciding import Size, build_policy, check_effect, graph_
 from penstock.attaching.names import SETTINGS, squash
 from penstock.attaching.settings import Settings, from_conf, read_settings
 from penstock.core.errors import FileError, SettingError
+from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.policy import Mpc, Threshold
 from penstock.testing import seen
@@ -106,7 +107,17 @@ def test_another_policy_leaves_the_options_of_the_first_behind() -> None:
         ({"max_executors": "many"}, "max_executors must be a whole number, got 'many'"),
         ({"utilization_target": 70}, "utilization_target must be in (0, 1], got 70"),
         ({"utilization_min": 0.9, "utilization_max": 0.8}, "utilization.min must be below "
-         "utilization.max, got 0.9 and 0.8"),
+         "utilization.max, got 0.9 and 0.8; give both"),
+        ({"utilization_min": 0.9}, "utilization.min must be below utilization.max, got 0.9 and "
+         "0.85; give both"),
+        ({"utilization_max": 0.4}, "utilization.min must be below utilization.max, got 0.5 and "
+         "0.4; give both"),
+        ({"step": "1ms"}, "step must be 100ms or more, got '1ms'"),
+        ({"policy": {"name": "threshold", "max_utilisation": 0.6}, "utilization_target": 0.7},
+         "policy.max_utilisation of policy threshold is set twice, as utilization.target too; "
+         "leave one out"),
+        ({"policy": {"name": "latency", "forecaster": "last"}, "forecast_model": "holt"},
+         "policy.forecaster of policy latency is set twice, as forecast too; leave one out"),
         ({"metrics_window": "1s"}, "metrics.window must not be shorter than step, got 1s and 10s"),
         ({"quota_memory": 16}, "quota_memory: it must be a size with its unit, got '16'; "
          "write 16m or 16g"),
@@ -169,9 +180,12 @@ def test_a_setting_under_two_spellings_is_refused(write: Write) -> None:
         settings(config=write("target.utilization: 0.6\nutilization.target: 0.7\n"))
 
 
-def accept(found: Settings) -> None:
+READING = {"running": 4, "arrival_rate": 90.0, "utilisation": 0.5}
+
+
+def accept(found: Settings) -> Policy:
     check_effect(found)
-    guard(build_policy(found), found, began=BEGAN, size=Size())
+    return guard(build_policy(found), found, began=BEGAN, size=Size())
 
 
 @pytest.mark.parametrize(
@@ -259,10 +273,50 @@ def test_a_backlog_raises_the_degree_until_it_is_caught_up() -> None:
 
 def test_a_policy_may_be_any_callable() -> None:
     def mine(now: Observation) -> Decision:
-        return _wish(3)
+        return _wish(5)
 
     assert settings(policy=mine).policy_name == "mine"
-    assert build_policy(settings(policy=mine)) is mine
+    assert accept(settings(policy=mine))(seen(application=READING)).configuration.degrees == {
+        "application": 5
+    }
+
+
+def _asks(degree: Any) -> Decision:
+    return Decision(configuration=Configuration(degrees={"application": degree}), why="a wish")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (7, "it must return a Decision, got 7"),
+        (None, "it must return a Decision, got None"),
+        (_asks(0), "module application needs at least one executor, got 0"),
+        (_asks(-3), "module application needs at least one executor, got -3"),
+        (_asks(2.5), "it must ask for a whole number of executors, got 2.5"),
+        (_asks(float("nan")), "it must ask for a whole number of executors, got nan"),
+        (_asks(None), "it must ask for a whole number of executors, got None"),
+        (Decision(configuration=Configuration(degrees={"shop": 2}), why="who"), "there is no "
+         "module 'shop' to scale; there are application"),
+        (Decision(configuration=Configuration(degrees={}), why=None), "it must say why in a "  # type: ignore[arg-type]
+         "sentence, got None"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_no_guard_makes_sense_of_a_decision_that_cannot_be(answer: Any, sentence: str) -> None:
+    policy = accept(settings(policy=lambda now: answer))
+    with pytest.raises((TypeError, SettingError)) as told:
+        policy(seen(application=READING))
+    assert str(told.value) == sentence
+
+
+def test_a_quota_that_the_fewest_executors_pass_is_refused() -> None:
+    found = settings(min_executors=3, quota_memory="2g")
+    with pytest.raises(SettingError) as told:
+        guard(build_policy(found), found, began=BEGAN, size=Size(memory=2.0**30))
+    assert str(told.value) == (
+        "the fewest executors, 3, take 3 GiB of memory, and the quota is 2 GiB; "
+        "lower the one or raise the other"
+    )
 
 
 def test_paths_are_told_as_texts() -> None:

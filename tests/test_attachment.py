@@ -1,6 +1,8 @@
 """The controller itself, beside a program that only pretends to run."""
 
 import logging
+import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,11 +17,11 @@ from urllib.request import urlopen
 import pytest
 
 from penstock.attaching.attachment import Attachment
-from penstock.attaching.journal import Journal, open_journal
+from penstock.attaching.journal import Journal, open_journal, try_journal
 from penstock.attaching.settings import Settings
 from penstock.attaching.voice import Voice
-from penstock.core.errors import FileError
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.errors import FileError, SettingError
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.record import load
 from penstock.report import page
 
@@ -38,6 +40,8 @@ class Program:
     blind: Exception | None = None
     stopped: bool = False
     steps: int = 0
+    marks: list[str] = field(default_factory=lambda: ["penstock.controller.app"])
+    """Of whoever controls the application."""
 
     def observe(self) -> Observation:
         self.steps += 1
@@ -70,8 +74,13 @@ class Program:
     @property
     def session(self) -> Any:
         context = SimpleNamespace(isStopped=lambda: self.stopped)
+        system = SimpleNamespace(getProperties=lambda: SimpleNamespace(remove=self.marks.remove))
         return SimpleNamespace(
-            sparkContext=SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: context))
+            sparkContext=SimpleNamespace(
+                _jsc=SimpleNamespace(sc=lambda: context),
+                _jvm=SimpleNamespace(java=SimpleNamespace(lang=SimpleNamespace(System=system))),
+                applicationId="app",
+            )
         )
 
 
@@ -195,12 +204,30 @@ def test_a_decision_that_cannot_be_holds(answer: Any) -> None:
 def test_a_cluster_that_refuses_leaves_advice(caplog: pytest.LogCaptureFixture) -> None:
     program = Program(refuses=RuntimeError("not allowed"))
     with caplog.at_level(logging.INFO, "penstock"), attached(program) as attachment:
-        wait_until(lambda: attachment.mode == "advise" and len(attachment.ticks) >= 3)
+        wait_until(lambda: attachment.mode == "advise" and len(attachment.ticks) >= 5)
         assert attachment.status()["asked_for"] == "apply"
         assert attachment.explain().startswith("dry run: application would go from 2 to 3")
     assert [r.message for r in caplog.records] == [
-        "it advises from now on, executors cannot be set: RuntimeError: not allowed"
+        "executors could not be set, and the next step tries again: RuntimeError: not allowed",
+        "it advises from now on, executors cannot be set: RuntimeError: not allowed",
     ]
+
+
+def test_a_refusal_that_passes_does_not_end_acting() -> None:
+    program = Program()
+    asked: list[int] = []
+    granted = program.apply
+
+    def shaky(decided: Decision) -> Configuration | None:
+        asked.append(1)
+        if len(asked) % 3:
+            raise OSError("timed out")
+        return granted(decided)
+
+    program.apply = shaky  # type: ignore[method-assign]
+    with attached(program) as attachment:
+        wait_until(lambda: len(program.applied) >= 3)
+        assert attachment.mode == "apply"
 
 
 def test_a_step_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -247,7 +274,7 @@ def test_the_newest_turns_are_kept_and_no_more() -> None:
         assert len(attachment.ticks) == 2
 
 
-def journal(path: Path, **keywords: Any) -> Journal:
+def journal(path: Path | None, **keywords: Any) -> Journal:
     settings = Settings(policy=grow, record=path, slo=5.0, **keywords)
     began = datetime(2026, 1, 1).astimezone()
     made = open_journal(settings, name="shop", began=began, say=lambda text: None)
@@ -275,6 +302,24 @@ def test_a_recording_is_a_run_that_others_read(tmp_path: Path) -> None:
     assert "shop" in page(run)
 
 
+class Stuck(Journal):
+    """One that cannot be closed."""
+
+    def close(self) -> None:
+        super().close()
+        raise ValueError("no summary")
+
+
+def test_a_recording_that_cannot_be_closed_gives_control_back_all_the_same(tmp_path: Path) -> None:
+    whole = journal(tmp_path / "mine")
+    program = Program()
+    stuck = Stuck(whole.folder, whole.settings, whole.say)
+    with attached(program, mode="advise", journal=stuck) as attachment:
+        wait_until(lambda: len(attachment.ticks) >= 2)
+        assert program.marks
+    assert program.marks == []
+
+
 def test_a_recording_of_advice_says_that_it_was_dry(tmp_path: Path) -> None:
     with attached(Program(), mode="advise", journal=journal(tmp_path / "mine")) as attachment:
         wait_until(lambda: len(attachment.ticks) >= 2)
@@ -283,9 +328,37 @@ def test_a_recording_of_advice_says_that_it_was_dry(tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     first = journal(tmp_path / "mine")
-    with pytest.raises(FileError):
+    with pytest.raises(FileError, match=r"another run is going on in .*; give record another"):
         journal(tmp_path / "mine")
     first.close()
+
+
+def test_a_program_starts_though_its_last_recording_was_cut_off(tmp_path: Path) -> None:
+    cut_off = journal(tmp_path / "mine")
+    cut_off.write(Tick(seen=Program().observe(), decided=grow(Program().observe()), asked=None))
+    cut_off.folder.close()
+    said: list[str] = []
+    settings = Settings(policy=grow, record=tmp_path / "mine")
+    began = datetime(2026, 1, 1).astimezone()
+    assert try_journal(settings, name="shop", began=began, say=said.append) is None
+    assert said == [
+        f"nothing is recorded or shown: the folder {tmp_path / 'mine'} holds a run that did not "
+        "finish; remove it or give record another folder"
+    ]
+
+
+def test_a_port_in_use_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingError, match=f"port {port} of 127.0.0.1 is in use"):
+            journal(tmp_path / "mine", dashboard=port)
+        with pytest.raises(SettingError, match=f"port {port} of 127.0.0.1 is in use"):
+            journal(None, dashboard=port)
+    assert list(tmp_path.iterdir()) == []
+    journal(tmp_path / "mine").close()
 
 
 def test_a_page_shows_a_recording_of_its_own_and_goes_with_it() -> None:
@@ -297,6 +370,8 @@ def test_a_page_shows_a_recording_of_its_own_and_goes_with_it() -> None:
         wait_until(lambda: len(attachment.ticks) >= 2)
         address = attachment.status()["dashboard"]
         assert attachment.status()["recorded"] is None
+        shown.write_progress('{"batchId": 1}')
+        assert not (shown.path / "progress.jsonl").exists()  # a page has no use for it
         with urlopen(address, timeout=PATIENCE) as page:  # noqa: S310  # our own
             assert page.status == 200
     with pytest.raises(URLError):

@@ -165,6 +165,43 @@ def test_rows_that_take_longer_than_reckoned_are_given_more_executors() -> None:
     assert bad.configuration.degrees["count"] > 4
 
 
+def behind(policy: LatencyPolicy, rate: float, *, cap: int, overhead: float) -> float:
+    """Rows a second that it brings a module to whose source hands over so many rows a batch, does
+    not tell those that wait, and gets more than it hands over."""
+    running, through = 1, 0.0
+    for turn in range(1, 40):
+        through = min(cap / (overhead + cap * SERVICE / running), rate)
+        told = {"arrival_rate": through, "processed_rate": through, "service_time": SERVICE}
+        told |= {"batch_duration": overhead + cap * SERVICE / running}
+        reading = {**told, "running": running, "requested": running}
+        decided = policy(seen(count=reading, at=10.0 * turn, step=10.0))
+        running = decided.configuration.degrees["count"]
+    return through
+
+
+class TestHiddenBacklog:
+    """Sources that limit their batches and do not count what is left, such as files."""
+
+    @pytest.mark.parametrize("slo", [None, 10.0, 60.0])
+    def test_an_overloaded_module_grows_though_only_its_utilisation_tells(
+        self, slo: float | None
+    ) -> None:
+        policy = LatencyPolicy(one(), slo=slo)
+        assert behind(policy, 450.0, cap=200, overhead=0.1) == pytest.approx(450.0)
+
+    def test_a_module_that_tells_what_waits_may_be_busier(self) -> None:
+        told = {"arrival_rate": 270.0, "processed_rate": 270.0, "running": 3, "requested": 3}
+        hidden, open_ = (LatencyPolicy(one(), slo=60.0) for _ in range(2))
+        assert hidden(seen(count=told)).configuration.degrees == {"count": 4}
+        told["backlog"] = 0.0
+        assert open_(seen(count=told)).configuration.degrees == {"count": 3}
+
+    def test_a_busy_share_that_was_given_holds_without_a_promise_too(self) -> None:
+        told = {"arrival_rate": 350.0, "running": 4, "requested": 4}
+        policy = LatencyPolicy(one(), max_utilisation=0.9)
+        assert policy(seen(count=told)).configuration.degrees == {"count": 4}
+
+
 class TestWords:
     def test_what_is_not_measured_is_held(self) -> None:
         policy = LatencyPolicy(one(), slo=10.0)
@@ -195,6 +232,10 @@ class TestWords:
         ("settings", "told"),
         [
             ({"safety": 1.5}, "safety of policy latency must be in (0, 1], got 1.5"),
+            (
+                {"max_utilisation": 1.5},
+                "max_utilisation of policy latency must be in (0, 1], got 1.5",
+            ),
             ({"slo": 0.0}, "slo of policy latency must be above 0s, got 0s"),
             ({"catch_up": 0.0}, "catch_up of policy latency must be above 0s, got 0s"),
             ({"keep": -1.0}, "keep of policy latency must be 0s or more, got -1s"),

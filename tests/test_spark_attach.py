@@ -56,11 +56,25 @@ def test_settings_come_from_the_conf_and_keywords_win(spark: SparkSession) -> No
         penstock.attach(spark, min_executors=9)
 
 
-def test_a_wrong_setting_leaves_the_application_free(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_is_said_and_nothing_is_recorded(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError):
-        penstock.attach(spark, record=str(tmp_path / "file"))
+    with penstock.attach(spark, record=str(tmp_path / "file")) as attachment:
+        assert "nothing is recorded or shown: " in said(attachment)
+        assert attachment.status()["recorded"] is None
     penstock.attach(spark).stop()
+
+
+def test_settings_of_the_session_count_beside_those_of_the_application(
+    spark: SparkSession,
+) -> None:
+    spark.conf.set("spark.penstock.maxExecutors", "5")
+    try:
+        with penstock.attach(spark) as attachment:
+            assert attachment._settings.max_executors == 5
+    finally:
+        spark.conf.unset("spark.penstock.maxExecutors")
 
 
 def test_without_executors_it_advises_and_says_why(

@@ -72,4 +72,4 @@ def test_the_example_runs_and_ends(tmp_path: Path) -> None:
         check=True,
     )
     assert "penstock: query clicks is watched" in done.stderr
-    assert "penstock (advise, threshold): 1 query; dry run: " in done.stdout
+    assert "penstock (advise, latency): 1 query; dry run: " in done.stdout

@@ -17,9 +17,9 @@ from penstock.attaching.attachment import Attachment
 from penstock.attaching.crew import Crew
 from penstock.attaching.deciding import Size, build_policy, check_effect, guard
 from penstock.attaching.environment import graceful, is_local, obstacle
-from penstock.attaching.journal import open_journal
+from penstock.attaching.journal import try_journal
 from penstock.attaching.plant import AttachedPlant
-from penstock.attaching.settings import Settings, from_conf, read_settings
+from penstock.attaching.settings import PREFIX, Settings, from_conf, read_settings
 from penstock.attaching.turns import context_ended
 from penstock.attaching.voice import Voice
 from penstock.attaching.watching import Queries
@@ -64,7 +64,7 @@ def _assemble(
     mark.claim(spark, f"penstock.attach in process {os.getpid()} since {began:%H:%M:%S}")
     try:
         name = spark.sparkContext.appName or "application"
-        journal = open_journal(settings, name=name, began=began, say=voice.warn)
+        journal = try_journal(settings, name=name, began=began, say=voice.warn)
         backend = Backend(spark)
         foreign = Foreign(spark, backend)
         queries = Queries(spark, foreign, voice.say)
@@ -108,17 +108,25 @@ def _conf_of(spark: Any) -> dict[str, str]:
     try:
         if context_ended(spark):
             return {}
-        return {key: str(value) for key, value in spark.sparkContext.getConf().getAll()}
+        told = {key: str(value) for key, value in spark.sparkContext.getConf().getAll()}
+        # what `spark.conf.set` says is the session's, and no context's
+        own = {k: str(v) for k, v in spark.conf.getAll.items() if k.startswith(PREFIX)}
+        return told | own
     except (PySparkException, Py4JError, OSError):
         return {}  # a session of Spark Connect, whose application runs elsewhere
 
 
 def _size(conf: Mapping[str, str]) -> Size:
-    """Of one executor, as Spark's settings have it."""
+    """Of one executor, as Spark's settings have it; a bare number is mebibytes there.
+
+    >>> _size({"spark.executor.memory": "2g", "spark.executor.memoryOverhead": "512"}).memory
+    2684354560.0
+    """
     memory = conf.get("spark.executor.memory", "1g")
-    extra = conf.get("spark.executor.memoryOverhead")
+    extra = conf.get("spark.executor.memoryOverhead", "0m")
+    told = [f"{size}m" if size.isdigit() else size for size in (memory, extra)]
     try:
-        total = sum(parse_size(size, "memory") for size in (memory, extra) if size)
+        total = sum(parse_size(size, "memory") for size in told)
     except SettingError:  # written in a way that only Spark reads
         total = 0
     cores = conf.get("spark.executor.cores", "1")

@@ -15,13 +15,12 @@ from typing import Any, Final, Self
 
 from pyspark.sql import SparkSession
 
-from penstock.attaching.deciding import APPLICATION
+from penstock.attaching.checked import APPLICATION, checked
 from penstock.attaching.journal import Journal
 from penstock.attaching.plant import AttachedPlant
 from penstock.attaching.settings import Settings
 from penstock.attaching.turns import context_ended, held, proposed
 from penstock.attaching.voice import Voice, describe
-from penstock.core.degrees import check_degrees
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation, Tick
 from penstock.guard import DryRun
@@ -29,6 +28,8 @@ from penstock.plant.spark import mark
 
 _SLICE: Final = 0.5
 """Seconds between two tries to let go of executors that were busy."""
+_TRIES: Final = 3
+"""Refusals in a row after which the cluster is taken at its word; one may be a passing trouble."""
 
 
 class Attachment:
@@ -52,6 +53,8 @@ class Attachment:
         self._plant, self._policy, self._journal = plant, policy, journal
         self._failures = 0
         """Steps in a row in which the policy raised."""
+        self._refusals = 0
+        """Tries in a row to set the executors that failed."""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._why = "no step has been taken yet" if mode != "off" else "it is switched off"
@@ -174,10 +177,7 @@ class Attachment:
         policy = self._policy
         try:
             advises = self.mode != "apply"
-            decided: Any = DryRun(policy)(seen) if advises else policy(seen)  # type: ignore[arg-type,misc]
-            if not isinstance(decided, Decision):
-                raise TypeError(f"it must return a Decision, got {decided!r}")
-            check_degrees(decided.configuration.degrees, [APPLICATION])
+            decided = checked(DryRun(policy)(seen) if advises else policy(seen))  # type: ignore[arg-type,misc]
         except Exception as error:  # anything may be wrong with a policy of the user's
             self._failures += 1
             told = f"policy {self._settings.policy_name} raised {describe(error)}"
@@ -188,16 +188,24 @@ class Attachment:
         return decided
 
     def _act(self, decided: Decision) -> Configuration | None:
-        """Carry out a decision; where that fails, advise from now on."""
+        """Carry out a decision; where that fails again and again, advise from now on."""
         try:
-            return self._of_plant().apply(decided)
+            asked = self._of_plant().apply(decided)
         except Exception as error:  # whatever the cluster answers, the queries go on
             if not context_ended(self._spark):
-                self.mode = "advise"
-                self._voice.warn(
-                    f"it advises from now on, executors cannot be set: {describe(error)}"
-                )
+                self._refused(describe(error))
             return None
+        self._refusals = 0 if asked is not None else self._refusals
+        return asked
+
+    def _refused(self, told: str) -> None:
+        self._refusals += 1
+        if self._refusals < _TRIES:
+            trouble = "executors could not be set, and the next step tries again"
+            self._voice.warn(f"{trouble}: {told}", kind=trouble)
+            return
+        self.mode = "advise"
+        self._voice.warn(f"it advises from now on, executors cannot be set: {told}")
 
     def _tell(self, tick: Tick) -> None:
         self._ticks.append(tick)
@@ -219,8 +227,9 @@ class Attachment:
 
     def _finish(self) -> None:
         """Leave nothing behind but what was recorded."""
+        atexit.unregister(self.stop)
         if self._journal is not None:
-            self._journal.close()
+            self._guarded("the recording has no summary", self._journal.close)
         if self._spark is not None and not context_ended(self._spark):
             with suppress(Exception):  # the JVM may have ended since
                 mark.release(self._spark)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from penstock.core.errors import ClusterError
 from penstock.plant.spark.actuator import least_useful
 from penstock.plant.spark.backend import DEFAULT_PROFILE, Executor
 
@@ -16,8 +17,8 @@ from penstock.plant.spark.backend import DEFAULT_PROFILE, Executor
 class Scheduler(Protocol):
     """Who is asked for executors."""
 
-    def request(self, targets: dict[int, int], /) -> None:
-        """Ask for so many of each profile."""
+    def request(self, targets: dict[int, int], /) -> bool:
+        """Ask for so many of each profile; False where nobody took it up."""
         ...
 
     def decommission(self, executors: Iterable[str], /) -> tuple[str, ...]:
@@ -56,7 +57,8 @@ class Crew:
         if number == (there if self.wanted is None else self.wanted):
             self.wanted = number if self.wanted is None else self.wanted
             return False
-        self.scheduler.request({**self._others(everyone), DEFAULT_PROFILE: number})
+        if not self.scheduler.request({**self._others(everyone), DEFAULT_PROFILE: number}):
+            raise ClusterError(f"the cluster did not take up a request for {number} executors")
         self.wanted = self.requested = number
         self.settle(everyone)
         return True

@@ -6,6 +6,7 @@ from datetime import datetime
 from math import ceil
 from typing import Any, Final
 
+from penstock.attaching.checked import APPLICATION, Checked
 from penstock.attaching.settings import Settings
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
@@ -15,8 +16,6 @@ from penstock.guard import CatchUp, safe
 from penstock.pipeline.policies import taken
 from penstock.policy import POLICIES
 
-APPLICATION: Final = "application"
-"""The one module of an application that was attached to."""
 _AIMS: Final = ("utilisation_target", "max_utilisation", "target", "headroom")
 """What policies call the busy share that they aim at."""
 _FOR_SEVERAL: Final = ("allocation", "fair", "fifo", "fuzzy")
@@ -52,7 +51,7 @@ aims at no utilisation; leave it out or choose another policy
     """
     if not isinstance(settings.policy, str):
         _check_callable(settings)
-        return settings.policy
+        return Checked(settings.policy)
     kind = choose(POLICIES, settings.policy, of="policy")
     name = settings.policy.replace("_", "-")
     if name in _FOR_SEVERAL or getattr(kind, "needs_prices", False):
@@ -60,7 +59,9 @@ aims at no utilisation; leave it out or choose another policy
             f"policy {name} divides executors among several modules, and an attached application "
             "is one; choose latency, threshold or another"
         )
-    given = {**dict(settings.options), **_aims(settings, kind), **_foresight(settings, kind)}
+    ours = {**_aims(settings, kind), **_foresight(settings, kind)}
+    _check_twice(settings, ours)
+    given = {**settings.options, **ours}
     fixed = taken(kind, {"graph": graph_of(settings), "slo": settings.slo})
     return build(kind, given, of=f"policy {name}", **fixed)
 
@@ -121,6 +122,17 @@ def _check_callable(settings: Settings) -> None:
         raise SettingError(
             f"{lost[0]} has no effect on a policy that is given as an object; set it there"
         )
+
+
+def _check_twice(settings: Settings, ours: Mapping[str, object]) -> None:
+    """Refuse an option of the policy that another setting stands for."""
+    for name in ours:
+        if name in settings.options:
+            known = "utilization.target" if name in _AIMS else "forecast"
+            raise SettingError(
+                f"policy.{name} of policy {settings.policy_name} is set twice, as {known} too; "
+                "leave one out"
+            )
 
 
 def _aims(settings: Settings, kind: type[Any]) -> dict[str, object]:

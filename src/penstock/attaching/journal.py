@@ -2,15 +2,16 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 
-from penstock.attaching.deciding import APPLICATION, graph_of
+from penstock.attaching.checked import APPLICATION
+from penstock.attaching.deciding import graph_of
 from penstock.attaching.settings import Settings
-from penstock.core.errors import PenstockError
+from penstock.core.errors import FileError, PenstockError
 from penstock.core.signals import Tick
 from penstock.record import RunFolder, RunSettings, load, summarise
 
@@ -26,6 +27,9 @@ class Journal:
     say: Callable[[str], None]
     address: str | None = None
     """Of the page."""
+    whole: bool = True
+    """Whether progress is kept: not where only a page is shown, which has no use for it. It would
+    fill the disk of a program that runs for months."""
     _open: bool = True
     _after: ExitStack = field(default_factory=ExitStack, repr=False)
 
@@ -40,7 +44,8 @@ class Journal:
 
     def write_progress(self, text: str) -> None:
         """One progress event."""
-        self._attempt(lambda: self.folder.write_progress(text))
+        if self.whole:
+            self._attempt(lambda: self.folder.write_progress(text))
 
     def link(self, feeds: Links, *, acts: bool) -> None:
         """Put down which queries there are, which they feed, and whether decisions are made."""
@@ -52,7 +57,8 @@ class Journal:
     def close(self) -> None:
         """Add the summary, where there was a step, and take the page away."""
         self._attempt(self._finish)
-        self._attempt(self.folder.close)
+        with suppress(OSError, PenstockError):  # also one that failed before lets go of its folder
+            self.folder.close()
         self._after.close()
 
     def serve(self, port: int) -> None:
@@ -86,16 +92,38 @@ def open_journal(
     shown = settings.dashboard is not False
     if settings.record is None and not shown:
         return None
-    after = ExitStack()
-    path = settings.record
-    if path is None:
-        path = Path(mkdtemp(prefix="penstock-"))
-        after.callback(shutil.rmtree, path, ignore_errors=True)
     told = run_settings(settings, name=name, began=began)
-    journal = Journal(RunFolder.create(path, told), told, say, _after=after)
-    if shown:
-        journal.serve(0 if settings.dashboard is True else int(settings.dashboard))
+    with ExitStack() as refused:
+        after, path = refused.enter_context(ExitStack()), settings.record
+        if path is None:
+            path = Path(mkdtemp(prefix="penstock-"))
+            after.callback(shutil.rmtree, path, ignore_errors=True)
+        folder = _folder(path, told)
+        refused.callback(folder.withdraw, keep_logs=False)
+        journal = Journal(folder, told, say, whole=settings.record is not None, _after=after)
+        if shown:
+            journal.serve(0 if settings.dashboard is True else int(settings.dashboard))
+        refused.pop_all()
     return journal
+
+
+def try_journal(
+    settings: Settings, *, name: str, began: datetime, say: Callable[[str], None]
+) -> Journal | None:
+    """The journal, or a word about why there is none: a program that starts again after a crash
+    must not fail because its last recording is still there."""
+    try:
+        return open_journal(settings, name=name, began=began, say=say)
+    except PenstockError as error:
+        say(f"nothing is recorded or shown: {error}")
+        return None
+
+
+def _folder(path: Path, told: RunSettings) -> RunFolder:
+    try:
+        return RunFolder.create(path, told)
+    except FileError as error:  # which the command line calls by its own name
+        raise FileError(str(error).replace("give --out", "give record")) from None
 
 
 def run_settings(settings: Settings, *, name: str, began: datetime) -> RunSettings:

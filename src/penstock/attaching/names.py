@@ -39,7 +39,7 @@ class Known:
 SETTINGS: Final = (
     Known("mode", values.mode),
     Known("slo", values.duration),
-    Known("step", values.duration),
+    Known("step", values.pace),
     Known("min_executors", values.count),
     Known("max_executors", values.count),
     Known("initial_executors", values.count),

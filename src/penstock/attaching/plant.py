@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from penstock.attaching.aggregate import combine
+from penstock.attaching.checked import APPLICATION
 from penstock.attaching.crew import Crew
-from penstock.attaching.deciding import APPLICATION
 from penstock.attaching.watching import Queries
 from penstock.core.degrees import check_degrees
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, current
@@ -53,9 +53,10 @@ class AttachedPlant:
         """What one step brought."""
         at = self.timer() - self.began
         now = self._look()
-        self.queries.look()
+        started = self.queries.look()
         told = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
-        self._told_at = at if told else self._told_at
+        # a query that starts has the window to tell something, however long none was there
+        self._told_at = at if told or started else self._told_at
         step, self._at = at - self._at, at
         reading = self._read(at, now, told=told)
         seen = Observation(

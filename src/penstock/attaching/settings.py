@@ -13,10 +13,13 @@ from typing import Any, Final
 from penstock.attaching.names import RENAMED, SETTINGS, Known, flat, known, separated, squash
 from penstock.core.errors import FileError, SettingError
 from penstock.core.signals import Decision, Observation
+from penstock.guard import DeadBand
 from penstock.pipeline.located import read
 from penstock.policy import DEFAULT
 
 PREFIX: Final = "spark.penstock."
+_BAND: Final = (DeadBand.low, DeadBand.high)
+"""What stands for the one of `utilization.min` and `utilization.max` that is not given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +81,10 @@ class Settings:
                 f"got {first} and {low} to {high}"
             )
         least, most = self.utilization_min, self.utilization_max
-        if least is not None and most is not None and least >= most:
+        if (least or _BAND[0]) >= (most or _BAND[1]) and (least or most):
             raise SettingError(
-                f"utilization.min must be below utilization.max, got {least:g} and {most:g}"
+                f"utilization.min must be below utilization.max, "
+                f"got {least or _BAND[0]:g} and {most or _BAND[1]:g}; give both"
             )
         if self.metrics_window < self.step:
             raise SettingError(

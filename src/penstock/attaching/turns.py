@@ -5,7 +5,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from penstock.attaching.deciding import APPLICATION
+from penstock.attaching.checked import APPLICATION
 from penstock.core.signals import Decision, Observation, Tick, current
 
 

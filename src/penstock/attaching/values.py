@@ -35,6 +35,14 @@ def duration(given: object) -> float:
     return seconds
 
 
+def pace(given: object) -> float:
+    """Seconds from look to look, each of which asks Spark a dozen things."""
+    seconds = duration(given)
+    if seconds < 0.1:
+        raise SettingError(f"must be 100ms or more, got {given!r}")
+    return seconds
+
+
 def mode(given: object) -> str:
     """Whether to advise, to act or to stand aside.
 

@@ -53,7 +53,7 @@ class Queries:
     """By the id of their run."""
 
     def look(self) -> bool:
-        """Notice queries that have started or ended; True where one did."""
+        """Notice queries that have started or ended; True where one has started."""
         active = {str(query.runId): query for query in self.spark.streams.active}
         started = [run for run in active if run not in self.running]
         ended = [run for run in self.running if run not in active]
@@ -63,7 +63,7 @@ class Queries:
         for run in started:
             self.running[run] = self._meet(run, active[run])
             self.say(f"query {self.running[run].name} is watched")
-        return bool(started or ended)
+        return bool(started)
 
     def read(self, at: float, *, slots: float, since: float) -> bool:
         """Take in what the queries have told; True where one of them told something."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
+from penstock.core.sizes import format_size
 from penstock.guard.catch_up import CatchUp
 from penstock.guard.clamp import Clamp
 from penstock.guard.cooldown import Cooldown
@@ -67,6 +68,7 @@ def safe(
     {'counter': 6}
     """
     _check(low, executor_cores, quota_cpu)
+    _check_memory(low, executor_memory, quota_memory)
     guarded = _steadied(
         Hold(policy),
         band={"low": utilization_min, "high": utilization_max},
@@ -122,4 +124,12 @@ def _check(low: int, executor_cores: int, quota: float | None) -> None:
         raise SettingError(
             f"the fewest executors, {low}, take {low * executor_cores} cores, and the quota is "
             f"{quota:g}; lower the one or raise the other"
+        )
+
+
+def _check_memory(low: int, executor: float | None, quota: float | None) -> None:
+    if quota is not None and executor is not None and low * executor > quota:
+        raise SettingError(
+            f"the fewest executors, {low}, take {format_size(low * executor)} of memory, and the "
+            f"quota is {format_size(quota)}; lower the one or raise the other"
         )

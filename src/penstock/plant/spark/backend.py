@@ -81,14 +81,17 @@ class Backend:
         self._context.resourceProfileManager().addResourceProfile(profile._java_resource_profile)
         return profile
 
-    def request(self, targets: Mapping[int, int]) -> None:
-        """Ask for that many executors of each profile. Grows, and cancels what is not yet there;
-        an executor that runs is not taken away."""
-        self._scheduler.requestTotalExecutors(
+    def request(self, targets: Mapping[int, int]) -> bool:
+        """Ask for that many executors of each profile; False where the cluster did not hear of it.
+
+        Grows, and cancels what is not yet there; an executor that runs is not taken away.
+        """
+        heard = self._scheduler.requestTotalExecutors(
             self._scala_map(targets),
             self._scala_map(dict.fromkeys(targets, 0)),
             self._scala_map(dict.fromkeys(targets, self._nothing)),
         )
+        return bool(heard)
 
     def set_share(self, pool: str, cores: int) -> None:
         """Let the tasks of a scheduler pool have that many cores where all pools want some, and

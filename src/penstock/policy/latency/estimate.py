@@ -44,6 +44,8 @@ class Estimate:
     foreseen: float | None = None
     """The most rows a second until executors that are asked for now have come: of a source by its
     own forecast, of others by that of their sources."""
+    tells_backlog: bool | None = field(default=None, init=False)
+    """Whether it says how many rows wait; None before it has finished any."""
     _reading: ModuleReading = field(default_factory=ModuleReading, init=False, repr=False)
     _step: float = field(default=0.0, init=False, repr=False)
     _service: Ewma = field(init=False, repr=False)
@@ -80,6 +82,10 @@ class Estimate:
         if is_known(reading.service_time) and reading.service_time:
             self._service.update(reading.service_time)
         self._learn_overhead(reading)
+        if is_known(reading.backlog):
+            self.tells_backlog = True
+        elif self.tells_backlog is None and is_known(reading.processed_rate):
+            self.tells_backlog = False
         self.rate = reading.arrival_rate if is_known(reading.arrival_rate) else None
         if self.rate is not None:
             self.forecaster.update(self.rate)

@@ -48,8 +48,10 @@ class LatencyPolicy:
     """Seconds that 95 % of the rows may take; from the file where it promises any."""
     safety: float = 0.8
     """Share of the promise that is planned for; what is left is for what was not foreseen."""
-    max_utilisation: float = 0.95
-    """Busy share that no module is planned above; 0.75 where nothing was promised."""
+    max_utilisation: float | None = None
+    """Busy share that no module is planned above. Unless given 0.95, and 0.75 where nothing was
+    promised or where a module does not tell the rows that wait: then it may be that only what it
+    got through was counted as arrived, and all that shows of the rest is how busy it is."""
     forecaster: str | Mapping[str, object] = "last"
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
     margin: bool = False
@@ -142,13 +144,15 @@ class LatencyPolicy:
     def _limit(self) -> float:
         return inf if self.slo is None else self.slo * self.safety / self._off
 
-    @property
-    def _busiest(self) -> float:
-        return min(self.max_utilisation, 0.75) if self.slo is None else self.max_utilisation
+    def _busiest(self, estimate: Estimate) -> float:
+        if self.max_utilisation is not None:
+            return self.max_utilisation
+        return 0.75 if self.slo is None or estimate.tells_backlog is False else 0.95
 
     def _choose(self, stages: Mapping[str, Stage]) -> dict[str, int]:
         chosen = fewest(self.graph, stages, self._limit)
-        return {n: max(chosen[n], at_most(stages[n], self._busiest)) for n in chosen}
+        busiest = {name: self._busiest(self._modules[name]) for name in chosen}
+        return {n: max(chosen[n], at_most(stages[n], busiest[n])) for n in chosen}
 
     def _kept(self, name: str, needed: int, seen: Observation, stage: Stage) -> int:
         """What is needed, or what was needed not long ago."""
@@ -198,7 +202,7 @@ class LatencyPolicy:
     def _check(self) -> None:
         for name in ("safety", "max_utilisation", "smoothing"):
             value = getattr(self, name)
-            if not 0 < value <= 1:
+            if value is not None and not 0 < value <= 1:
                 raise SettingError(f"{name} of policy latency must be in (0, 1], got {value:g}")
         if self.slo is not None and not self.slo > 0:
             raise SettingError(f"slo of policy latency must be above 0s, got {self.slo:g}s")
