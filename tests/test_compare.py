@@ -1,7 +1,7 @@
 """The tournament on the twin: who takes part, the clairvoyant, verdicts and advice."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.tables import tables
 from penstock.pipeline.file import load
 from penstock.pipeline.settings import Part, PipelineFile
-from penstock.policy import POLICIES, Static
+from penstock.policy import DEFAULT, POLICIES, Static
 from penstock.workload import parse
 
 SHORT = ("duration=30s", "slo.latency_p95=5s")
@@ -74,7 +74,7 @@ class TestWhoTakesPart:
         names = [one.name for one in entrants.defaults(file())]
         assert names[0] == "threshold"
         assert len(names) == len(set(names))
-        assert "mpc" in names
+        assert {"mpc", DEFAULT} <= set(names)
         assert set(PEERS) & set(POLICIES) == set(PEERS) & set(names)
 
     @pytest.mark.parametrize(
@@ -84,6 +84,7 @@ class TestWhoTakesPart:
             ("threshold,,mpc", "names parted by commas"),
             ("static-peak", "static-peak always takes part"),
             ("threshold:max_utilisation", "name:key=value"),
+            ("threshold:max_utilisation=[", r"cannot read '\[' of policy threshold:max"),
             ("threshold:max_utilisation=1.3", r"must be in \(0, 1\], got 1.3"),
             ("threshold:colour=red", "has no setting 'colour'"),
         ],
@@ -368,9 +369,55 @@ class TestAdvice:
         )
         advice = advise(played)
         assert advice.choose == "good"
-        assert advice.why[0].startswith("Choose good: it is the cheapest of the 2 with no viol")
+        assert advice.why[0] == (
+            "Choose good: it is the cheapest of the 2 that have the fewest violations or at most "
+            "2 % of the time more. It breaks the promise never and takes 50 core-seconds a run."
+        )
         assert advice.saves == pytest.approx(0.495)
         assert any("saves 50 %" in sentence for sentence in advice.why)
+
+    def test_does_not_pay_any_price_for_a_step_of_violations(self) -> None:
+        played = outcome(
+            dear=([0, 0, 0], [188, 188, 189]),
+            ours=([0.01, 0.011, 0.01], [70, 71, 70]),
+            wild=([0.2, 0.21, 0.2], [40, 41, 40]),
+        )
+        advice = advise(played)
+        assert advice.choose == "ours"
+        assert advice.why[1] == "dear breaks it never, for 168 % more core-seconds."
+
+    def test_takes_more_violations_only_for_a_saving_that_is_worth_it(self) -> None:
+        played = outcome(a=([0, 0, 0], [100, 101, 100]), b=([0.01, 0.011, 0.01], [90, 91, 90]))
+        advice = advise(played)
+        assert advice.choose == "a"
+        assert "b would save only 10 % of its core-seconds" in advice.why[0]
+        unsure = outcome(a=([0, 0, 0], [100, 101, 100]), b=([0.01, 0, 0], [90, 91, 90]))
+        assert advise(unsure).choose == "b"  # chance may explain the violations
+        assert "chance may explain that difference" in advise(unsure).why[1]
+
+    def test_tells_whether_it_is_the_only_one_or_the_only_safe_one(self) -> None:
+        alone = outcome(a=([0.1, 0.1], [50, 51]))
+        assert advise(alone).why[0].startswith("Choose a: it is the only policy. It breaks")
+        safe = outcome(a=([0.1, 0.1], [50, 51]), b=([0.2, 0.2], [10, 11]))
+        told = "it has the fewest violations of the 2 policies, by more than 2 % of the time."
+        assert told in advise(safe).why[0]
+
+    def test_tells_the_load_that_the_mean_hides(self) -> None:
+        calm = outcome(a=([0, 0], [50, 51]), b=([0.5, 0.5], [80, 80]))
+        burst = outcome(a=([0.08, 0.08], [50, 51]), b=([0.5, 0.5], [80, 80]))
+        rounds = (*calm.rounds, *(replace(one, load="burst") for one in burst.rounds))
+        both = replace(calm, loads=("day", "burst"), rounds=rounds)
+        assert "On burst alone it breaks it 8 % of the time." in advise(both).why
+        assert not any("alone" in sentence for sentence in advise(calm).why)
+
+    def test_one_seed_is_not_enough_to_be_sure(self) -> None:
+        told = "One seed cannot tell merit from chance; more seeds would."
+        assert told in advise(outcome(a=([0], [50]), b=([0], [60]))).why
+        assert told not in advise(outcome(a=([0, 0], [50, 51]))).why
+
+    def test_a_clairvoyant_that_breaks_less_may_need_more(self) -> None:
+        told = advise(outcome(a=([0.01, 0.01], [80, 80]))).why[-1]
+        assert told.endswith("needs 100 to break it never: 25 % more than a.")
 
     def test_tells_what_chance_may_have_put_behind(self) -> None:
         played = outcome(a=([0, 0], [50, 60]), b=([0, 0], [56, 55]))

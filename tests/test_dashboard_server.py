@@ -17,7 +17,9 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.signals import Configuration
 from penstock.dashboard import DashboardServer
 from penstock.dashboard.access import token_for
+from penstock.dashboard.feed import Feed
 from penstock.record import RunFolder, load, summarise
+from penstock.record.follow import Follower, News
 from tests.dashboard_runs import (
     EVERYWHERE,
     GRAPH,
@@ -202,6 +204,38 @@ def test_another_run_in_the_folder_takes_over_the_stream(run: Path) -> None:
     assert (new["after"], len(new["rows"])) == (0, 1)
 
 
+def test_sums_do_not_fall_while_a_run_that_was_described_anew_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a query of an application starts: Prometheus would take less for a restart."""
+    monkeypatch.setattr("penstock.record.follow._MOST", 2_000)
+    with RunFolder.create(tmp_path / "run", settings()) as folder:
+        for one in ticks(50):
+            folder.write(one)
+        feed = Feed(tmp_path / "run")
+        feed._first()
+        folder.describe(settings(file={"queries": [{"name": "parse"}]}))
+        more, polls = True, 0
+        while more:
+            more, polls = feed._poll().more, polls + 1
+            assert "penstock_ticks_total 50\n" in feed.metrics()
+        assert polls > 5  # it was read in parts
+        assert feed.board is not None
+        assert feed.board._settings.file["queries"]
+        feed.close()
+
+
+def test_a_disk_that_fails_is_told_on_the_page(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Follower) -> News:
+        raise OSError(5, "Input/output error")
+
+    with DashboardServer(run) as server, stream(server) as events:
+        next(events)
+        monkeypatch.setattr(Follower, "poll", fails)
+        now = next(events)[2]["now"]
+    assert now["trouble"] == f"cannot read {run}: Input/output error"
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
@@ -287,6 +321,22 @@ def test_other_hosts_need_the_token(run: Path) -> None:
         assert ask(server, "/", Cookie=cookie.partition(";")[0])[0] == 200
         assert ask(server, "/", Cookie=f"penstock-{server.port}=x")[0] == 401
         assert ask(server, "/", Host="any.example", Authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+def test_an_address_cannot_put_words_into_the_answer_of_a_known_visitor(run: Path) -> None:
+    with DashboardServer(run, EVERYWHERE, token=TOKEN) as server:
+        cookie = f"penstock-{server.port}={TOKEN}"
+        sent = "/?token=x%0d%0aX-Injected:%20yes%0d%0a%0d%0a<script>alert(1)</script>"
+        status, headers, body = ask(server, sent, Cookie=cookie)
+        assert (status, headers["Location"], body) == (303, "/", "")
+        assert "X-Injected" not in headers
+        assert headers["Set-Cookie"].startswith(f"{cookie};")  # still a visitor afterwards
+
+
+def test_an_address_that_is_none_is_refused_in_a_sentence(run: Path) -> None:
+    with DashboardServer(run) as server:
+        status, _, body = ask(server, "http://[::1/run.json", Host="localhost")
+    assert (status, body) == (400, "there is no such address as 'http://[::1/run.json'\n")
 
 
 def test_a_token_is_made_only_where_one_is_needed_and_weak_ones_are_refused() -> None:

@@ -1,6 +1,7 @@
 """`penstock fit` in a terminal, for machines, and as a file for other commands."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +110,23 @@ class TestMistakes:
         (run / "settings.json").write_text(text[: len(text) // 2])
         assert main(["fit", str(run)]) == 2
         assert "settings.json is not JSON" in capsys.readouterr().err
+
+    def test_a_run_to_predict_that_is_too_short(
+        self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        other = shutil.copytree(run, tmp_path / "other")
+        (other / "ticks.jsonl").write_text("")
+        assert main(["fit", str(run), "--against", str(other)]) == 2
+        told = capsys.readouterr().err
+        assert f"the recording {other} has 0 steps, and a fit needs at least 10" in told
+
+    def test_a_run_to_predict_that_was_killed_is_told_of(
+        self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        other = shutil.copytree(run, tmp_path / "other")
+        (other / "summary.json").unlink()
+        assert main(["fit", str(run), "--against", str(other), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["notes"] == [f"{other}: the run did not finish"]
 
     def test_too_short(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         lines = (run / "ticks.jsonl").read_text().splitlines(keepends=True)

@@ -42,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def execute(args: Namespace) -> int:
     """Fit, predict, write, and tell."""
     from penstock.experiment.fit import fit, predict
+    from penstock.experiment.fit.checks import notes
     from penstock.record import load
 
     out = None if args.out is None else _checked(Path(args.out))
@@ -49,11 +50,12 @@ def execute(args: Namespace) -> int:
     other = run if args.against is None else load(Path(args.against))
     fitted = fit(run)
     predictions = predict(other, fitted.estimates)
-    for note in fitted.notes:
+    told = fitted.notes if args.against is None else (*fitted.notes, *notes(other))
+    for note in told:
         say(note)
     written = () if out is None else _write(fitted, out, run)
     if args.json:
-        print_json(_for_machines(run, args.against, fitted, predictions, written))
+        print_json(_for_machines(run, args.against, fitted, predictions, told, written))
     else:
         _show(run, args.against, fitted, predictions)
         for path in written:
@@ -88,6 +90,7 @@ def _for_machines(
     against: str | None,
     fitted: "Fit",
     predictions: "tuple[Prediction, ...]",
+    notes: tuple[str, ...],
     written: tuple[Path, ...],
 ) -> dict[str, Any]:
     from penstock.experiment.fit import judgement
@@ -104,7 +107,7 @@ def _for_machines(
         "within": GOOD,
         "good": predictions[0].good,
         "judgement": judgement(predictions[0]),
-        "notes": list(fitted.notes),
+        "notes": list(notes),
         "written": [str(path) for path in written],
     }
 

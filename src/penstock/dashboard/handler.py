@@ -33,13 +33,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer, where the one who asks may look."""
-        url = urlsplit(self.path)
+        try:
+            url = urlsplit(self.path)
+        except ValueError:  # half an IPv6 address in it, such as http://[::1
+            self._sentence(400, f"there is no such address as {self.path[:80]!r}")
+            return
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
         refused = self.server.gate.refusal(self.headers, query.get("token"))
         if refused is not None:
             self._sentence(*refused)
         elif url.path == "/" and "token" in query:
-            self._remember(query["token"])
+            self._remember()
         else:
             self._answer(url.path, query)
 
@@ -89,10 +93,15 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             self.server.seats.release()
 
-    def _remember(self, token: str) -> None:
-        """Keep the token in a cookie and out of the address, which ends up in histories."""
-        cookie = f"{self.server.gate.cookie}={token}; Path=/; HttpOnly; SameSite=Lax"
-        kept = {"Set-Cookie": cookie} if self.server.gate.token else {}
+    def _remember(self) -> None:
+        """Keep the token in a cookie and out of the address, which ends up in histories.
+
+        It is our own and never what the address says: whoever has the cookie may have been sent
+        here by another site, with another token or a line break in the address.
+        """
+        gate = self.server.gate
+        cookie = f"{gate.cookie}={gate.token}; Path=/; HttpOnly; SameSite=Lax"
+        kept = {"Set-Cookie": cookie} if gate.token else {}
         self._send(303, _TEXT, b"", {"Location": "/", **kept})
 
     def _not_allowed(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Tick
+from penstock.experiment.fit import checks
 from penstock.experiment.fit.estimate import Estimate
 from penstock.experiment.fit.making import make
 from penstock.experiment.fit.playing import AsRecorded, plays
@@ -69,7 +70,11 @@ class Prediction:
 
 
 def predict(run: Run, estimates: Sequence[Estimate]) -> tuple[Prediction, Prediction]:
-    """A run by its own policy and by its own decisions, on a twin with these estimates."""
+    """A run by its own policy and by its own decisions, on a twin with these estimates.
+
+    One that is too short, or of which there is no twin, is refused as `fit` does.
+    """
+    checks.check(run)
     file = make(run, estimates, dry=run.settings.dry)
     recorded = figures(run.ticks, file.graph)
     by_policy = _predicted(file, None)
