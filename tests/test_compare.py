@@ -358,8 +358,10 @@ class TestDominance:
     def test_says_where_neither_beats_the_other(self) -> None:
         played = outcome(a=([0.0, 0.0], [120, 121]), b=([0.5, 0.51], [100, 100]))
         assert dominance(played, "a", "b").why.endswith("neither beats the other")
+        assert dominance(played, "a", "b").words == "is even with b"
         beaten = outcome(a=([0.0, 0.0], [120, 121]), b=([0.0, 0.0], [90, 91]))
         assert "neither" not in dominance(beaten, "a", "b").why
+        assert dominance(beaten, "a", "b").words == "loses against b"
 
 
 class TestAdvice:
@@ -409,6 +411,12 @@ class TestAdvice:
         both = replace(calm, loads=("day", "burst"), rounds=rounds)
         assert "On burst alone it breaks it 8 % of the time." in advise(both).why
         assert not any("alone" in sentence for sentence in advise(calm).why)
+
+    def test_tells_of_a_static_one_that_is_safer_for_little_more(self) -> None:
+        near = advise(outcome(a=([0.03, 0.03], [95, 95]))).why
+        assert any("static-peak would have done with 100 and broken it never" in s for s in near)
+        far = advise(outcome(a=([0.03, 0.03], [70, 70]))).why
+        assert not any("would have done" in sentence for sentence in far)
 
     def test_one_seed_is_not_enough_to_be_sure(self) -> None:
         told = "One seed cannot tell merit from chance; more seeds would."

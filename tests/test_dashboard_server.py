@@ -194,6 +194,15 @@ def test_a_line_that_turns_up_wrong_is_told_on_the_page(tmp_path: Path) -> None:
         assert "is missing" in now["trouble"]
 
 
+def test_a_name_that_is_no_text_is_scraped_all_the_same(tmp_path: Path) -> None:
+    one = tick(0)
+    modules = {**one.seen.modules, "half \ud800": one.seen.modules["counter"]}
+    run = finished(tmp_path / "run", [replace(one, seen=replace(one.seen, modules=modules))])
+    with DashboardServer(run) as server:
+        status, _, body = ask(server, "/metrics")
+    assert (status, 'module="half ?"' in body) == (200, True)
+
+
 def test_another_run_in_the_folder_takes_over_the_stream(run: Path) -> None:
     with DashboardServer(run) as server, stream(server) as events:
         old = next(events)[2]

@@ -63,10 +63,10 @@ def advice(args: Namespace, played: "Outcome") -> "Advice":
 
     from penstock.experiment.compare import advise
     from penstock.experiment.compare.advice import beside_recording
-    from penstock.experiment.fit import judgement, predict
+    from penstock.experiment.fit import decisive, judgement, predict
 
     found = advise(played)
     if not args.workload:
         found = beside_recording(found, played, args.run.ticks)
-    by_policy, _ = predict(args.run, args.fit.estimates)
-    return replace(found, why=(*found.why, judgement(by_policy)))
+    judged = decisive(args.run, predict(args.run, args.fit.estimates))
+    return replace(found, why=(*found.why, judgement(judged)))

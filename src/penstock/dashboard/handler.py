@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/run.json":
             self._send(200, "application/json", feed.whole().encode())
         elif path == "/metrics":
-            self._send(200, CONTENT_TYPE, feed.metrics().encode())
+            self._send(200, CONTENT_TYPE, feed.metrics().encode(errors="replace"))
         elif path == "/healthz":
             self._send(200, _TEXT, b"ok\n")
         elif path == "/events":

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.core.signals import Tick
-from penstock.experiment.compare.choice import TOLERATED, Choice, choose, cores, policies
+from penstock.experiment.compare.choice import TOLERATED, WORTH, Choice, choose, cores, policies
 from penstock.experiment.compare.cost import core_seconds
 from penstock.experiment.compare.entrants import CLAIRVOYANT, STATIC_MEAN, STATIC_PEAK
 from penstock.experiment.compare.outcome import Outcome
@@ -162,14 +162,17 @@ def _beside(played: Outcome, chosen: str) -> list[str]:
 
 
 def _beats(played: Outcome, name: str, chosen: str) -> bool:
-    cheaper = cores(played, name) < cores(played, chosen)
-    return cheaper and _broken(played, name) <= _broken(played, chosen)
+    """Whether it would have been better, or safer for little more."""
+    price, broken = cores(played, name), _broken(played, name)
+    cheaper = price < cores(played, chosen) and broken <= _broken(played, chosen)
+    safer = broken < _broken(played, chosen) and (1 - WORTH) * price < cores(played, chosen)
+    return cheaper or safer
 
 
 def _static(played: Outcome, name: str) -> str:
     return (
-        f"{name} would have done with {cores(played, name):,.0f} and no more violations, by "
-        "degrees that were chosen with the load known."
+        f"{name} would have done with {cores(played, name):,.0f} and broken it "
+        f"{_share(_broken(played, name))}, by degrees that were chosen with the load known."
     )
 
 

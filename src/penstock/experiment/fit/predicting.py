@@ -12,7 +12,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.signals import Tick
 from penstock.experiment.fit import checks
 from penstock.experiment.fit.estimate import Estimate
-from penstock.experiment.fit.making import make
+from penstock.experiment.fit.making import knows_policy, make
 from penstock.experiment.fit.playing import AsRecorded, plays
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import Run, summarise
@@ -80,6 +80,13 @@ def predict(run: Run, estimates: Sequence[Estimate]) -> tuple[Prediction, Predic
     by_policy = _predicted(file, None)
     by_decisions = _predicted(file, AsRecorded.of(run.ticks))
     return (_beside("policy", recorded, by_policy), _beside("decisions", recorded, by_decisions))
+
+
+def decisive(run: Run, predictions: Sequence[Prediction]) -> Prediction:
+    """The one that a twin is judged by: by its policy, or by its decisions where another than the
+    run's own stands in for it."""
+    by_policy, by_decisions = predictions
+    return by_policy if knows_policy(run) else by_decisions
 
 
 def figures(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, float | None]:
