@@ -172,6 +172,49 @@ def test_a_client_that_says_nothing_does_not_keep_the_server_from_closing(run: P
     assert set(threading.enumerate()) == before
 
 
+def test_a_client_that_never_comes_to_the_point_is_cut_off(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.dashboard.server._ASKING", 0.2)
+    with DashboardServer(run) as server:
+        slow = socket.create_connection(("127.0.0.1", server.port))
+        slow.settimeout(0.05)
+        slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(200):
+            try:
+                slow.sendall(b"x")  # never silent for long
+                if slow.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            pytest.fail("it still listens")
+        slow.close()
+        with stream(server) as events:  # which has asked, and stays
+            next(events)
+            server._listener.service_actions()  # type: ignore[union-attr]
+            assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_slow_line_gets_all_of_a_long_answer(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.dashboard.handler.Handler.timeout", 0.4)
+    long = "x" * 6_000_000
+    with DashboardServer(run) as server:
+        monkeypatch.setattr(server.feed, "whole", lambda: long)
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        slow.connect(("127.0.0.1", server.port))
+        slow.sendall(b"GET /run.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        got = 0
+        while read := slow.recv(65_536):
+            got += len(read)
+            threading.Event().wait(0.01)
+        slow.close()
+    assert got > len(long)
+
+
 def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         folder.write(tick(0))

@@ -20,6 +20,7 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_PIECE: Final = 65_536
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -29,10 +30,11 @@ class Handler(BaseHTTPRequestHandler):
     server: "Listener"
     server_version = "penstock"
     sys_version = ""
-    timeout = 20  # seconds that a client may keep us waiting
+    timeout = 20  # seconds that a client may keep us waiting for anything at all
 
     def do_GET(self) -> None:
         """Answer, where the one who asks may look."""
+        self.server.heard(self.connection)
         try:
             url = urlsplit(self.path)
         except ValueError:  # half an IPv6 address in it, such as http://[::1
@@ -89,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             self._head(200, "text/event-stream", {})
             place = Place.parse(self.headers.get("Last-Event-ID"), query)
             for text in events(self.server.feed, place):
-                self.wfile.write(text.encode())
+                self._write(text.encode())
         finally:
             self.server.seats.release()
 
@@ -116,7 +118,12 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         self._head(status, kind, {"Content-Length": str(len(body)), **(more or {})})
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self._write(body)
+
+    def _write(self, body: bytes) -> None:
+        """In pieces, each of which has its time: a slow line is no reason to hang up."""
+        for start in range(0, len(body), _PIECE):
+            self.wfile.write(body[start : start + _PIECE])
 
     def _head(self, status: int, kind: str, more: dict[str, str]) -> None:
         self.send_response(status)
