@@ -5,7 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.core.signals import Tick
-from penstock.experiment.compare.choice import TOLERATED, WORTH, Choice, choose, cores, policies
+from penstock.experiment.compare.choice import (
+    DOUBTED,
+    TOLERATED,
+    WORTH,
+    Choice,
+    choose,
+    cores,
+    policies,
+)
 from penstock.experiment.compare.cost import core_seconds
 from penstock.experiment.compare.entrants import CLAIRVOYANT, STATIC_MEAN, STATIC_PEAK
 from penstock.experiment.compare.outcome import Outcome
@@ -86,10 +94,13 @@ def _merit(played: Outcome, found: Choice) -> str:
     chosen, many, few = found.chosen, len(found.broken), len(found.safe)
     if many == 1:
         return "is the only policy"
-    near = f"{_percent(TOLERATED)} of the time"
     if few == 1:
-        return f"has the fewest violations of the {many} policies, by more than {near}"
-    field = f"the {few} that have the fewest violations or at most {near} more"
+        margin = f"{_percent(TOLERATED)} of the time"
+        return f"has the fewest violations of the {many} policies, by more than {margin}"
+    field = (
+        f"the {few} that have the fewest violations or hardly more ({_percent(TOLERATED)} of the "
+        f"time, {_percent(DOUBTED)} where chance may explain it)"
+    )
     if chosen == found.cheapest:
         return f"is the cheapest of {field}"
     saved = 1 - cores(played, found.cheapest) / cores(played, chosen)

@@ -1,7 +1,7 @@
 """Which policy to choose: the cheapest that keeps the promise as well as any, or nearly.
 
 1. Whoever breaks the promise for more than `TOLERATED` of the time longer than the one that breaks
-   it least is out.
+   it least is out; where chance may explain the difference, for more than `DOUBTED`.
 2. Of the others the cheapest is chosen; unless one breaks less than it, by more than chance may
    explain, and the cheapest saves less than `WORTH` of its core-seconds. Then that one is.
 
@@ -18,6 +18,8 @@ from penstock.experiment.compare.outcome import Outcome
 
 TOLERATED: Final = 0.02
 """Share of the time by which violations may be more than the fewest."""
+DOUBTED: Final = 0.05
+"""The same where chance may explain it. With few seeds chance may explain almost anything."""
 WORTH: Final = FEWER_CORE_SECONDS
 """Share of the core-seconds for which more violations are taken, within what is tolerated."""
 
@@ -46,8 +48,12 @@ def choose(played: Outcome) -> Choice | None:
     if not broken:
         return None
     price = {name: cores(played, name) for name in broken}
-    least = min(broken.values())
-    safe = [name for name in broken if broken[name] <= least + TOLERATED + 1e-9]
+
+    def by_violations(name: str) -> tuple[float, float]:
+        return broken[name], price[name]
+
+    safest = min(broken, key=by_violations)
+    safe = [name for name in broken if _near(played, name, safest, broken)]
     cheapest = min(safe, key=lambda name: (price[name], broken[name]))
     better = [
         name
@@ -56,17 +62,19 @@ def choose(played: Outcome) -> Choice | None:
         and not played.same(name, cheapest, "violations")
         and price[cheapest] > (1 - WORTH) * price[name]
     ]
-
-    def by_violations(name: str) -> tuple[float, float]:
-        return broken[name], price[name]
-
     return Choice(
         chosen=min(better, key=by_violations, default=cheapest),
         cheapest=cheapest,
-        safest=min(broken, key=by_violations),
+        safest=safest,
         safe=safe,
         broken=broken,
     )
+
+
+def _near(played: Outcome, name: str, safest: str, broken: Mapping[str, float]) -> bool:
+    more = broken[name] - broken[safest]
+    doubtful = played.same(name, safest, "violations")
+    return more <= (DOUBTED if doubtful else TOLERATED) + 1e-9
 
 
 def policies(played: Outcome) -> list[str]:
