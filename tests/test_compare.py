@@ -425,6 +425,13 @@ class TestAdvice:
         far = advise(outcome(a=([0.03, 0.03], [70, 70]))).why
         assert not any("would have done" in sentence for sentence in far)
 
+    def test_tells_that_a_policy_which_did_nothing_was_not_tried(self) -> None:
+        calm = {"calm": parse("constant:50/s")}
+        told = "It never changed anything: this load does not tell how it scales."
+        assert told in advise(play(file(), "static", calm, seeds=1, tries=0)).why
+        rising = {"rising": parse("step:50/s,500/s@10s")}
+        assert told not in advise(play(file(), "threshold", rising, seeds=1, tries=0)).why
+
     def test_one_seed_is_not_enough_to_be_sure(self) -> None:
         told = "One seed cannot tell merit from chance; more seeds would."
         assert told in advise(outcome(a=([0], [50]), b=([0], [60]))).why

@@ -51,6 +51,7 @@ def advise(played: Outcome) -> Advice:
             _reason(played, found),
             *_safer(played, found),
             *_worst(played, found),
+            *_untried(played, chosen),
             *_ties(played, chosen),
             *_beside(played, chosen),
         ),
@@ -131,6 +132,14 @@ def _worst(played: Outcome, found: Choice) -> list[str]:
     if known[load] <= found.broken[found.chosen] + TOLERATED:
         return []
     return [f"On {load} alone it breaks it {_share(known[load])}."]
+
+
+def _untried(played: Outcome, chosen: str) -> list[str]:
+    """Whoever never acted has not shown what it can do."""
+    acted = played.score(chosen, "reconfigurations")
+    if acted is None or acted.mean > 0:
+        return []
+    return ["It never changed anything: this load does not tell how it scales."]
 
 
 def _ties(played: Outcome, chosen: str) -> list[str]:
