@@ -1,7 +1,7 @@
 """The tournament on the twin: who takes part, the clairvoyant, verdicts and advice."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.tables import tables
 from penstock.pipeline.file import load
 from penstock.pipeline.settings import Part, PipelineFile
-from penstock.policy import POLICIES, Static
+from penstock.policy import DEFAULT, POLICIES, Static
 from penstock.workload import parse
 
 SHORT = ("duration=30s", "slo.latency_p95=5s")
@@ -74,7 +74,7 @@ class TestWhoTakesPart:
         names = [one.name for one in entrants.defaults(file())]
         assert names[0] == "threshold"
         assert len(names) == len(set(names))
-        assert "mpc" in names
+        assert {"mpc", DEFAULT} <= set(names)
         assert set(PEERS) & set(POLICIES) == set(PEERS) & set(names)
 
     @pytest.mark.parametrize(
@@ -84,6 +84,7 @@ class TestWhoTakesPart:
             ("threshold,,mpc", "names parted by commas"),
             ("static-peak", "static-peak always takes part"),
             ("threshold:max_utilisation", "name:key=value"),
+            ("threshold:max_utilisation=[", r"cannot read '\[' of policy threshold:max"),
             ("threshold:max_utilisation=1.3", r"must be in \(0, 1\], got 1.3"),
             ("threshold:colour=red", "has no setting 'colour'"),
         ],
@@ -357,8 +358,10 @@ class TestDominance:
     def test_says_where_neither_beats_the_other(self) -> None:
         played = outcome(a=([0.0, 0.0], [120, 121]), b=([0.5, 0.51], [100, 100]))
         assert dominance(played, "a", "b").why.endswith("neither beats the other")
+        assert dominance(played, "a", "b").words == "is even with b"
         beaten = outcome(a=([0.0, 0.0], [120, 121]), b=([0.0, 0.0], [90, 91]))
         assert "neither" not in dominance(beaten, "a", "b").why
+        assert dominance(beaten, "a", "b").words == "loses against b"
 
 
 class TestAdvice:
@@ -368,9 +371,75 @@ class TestAdvice:
         )
         advice = advise(played)
         assert advice.choose == "good"
-        assert advice.why[0].startswith("Choose good: it is the cheapest of the 2 with no viol")
+        assert advice.why[0] == (
+            "Choose good: it is the cheapest of the 2 that have the fewest violations or hardly "
+            "more (2 % of the time, 5 % where chance may explain it). It breaks the promise never "
+            "and takes 50 core-seconds a run."
+        )
         assert advice.saves == pytest.approx(0.495)
         assert any("saves 50 %" in sentence for sentence in advice.why)
+
+    def test_does_not_pay_any_price_for_a_step_of_violations(self) -> None:
+        played = outcome(
+            dear=([0, 0, 0], [188, 188, 189]),
+            ours=([0.01, 0.011, 0.01], [70, 71, 70]),
+            wild=([0.2, 0.21, 0.2], [40, 41, 40]),
+        )
+        advice = advise(played)
+        assert advice.choose == "ours"
+        assert advice.why[1] == "dear breaks it never, for 168 % more core-seconds."
+
+    def test_takes_more_violations_only_for_a_saving_that_is_worth_it(self) -> None:
+        played = outcome(a=([0, 0, 0], [100, 101, 100]), b=([0.01, 0.011, 0.01], [90, 91, 90]))
+        advice = advise(played)
+        assert advice.choose == "a"
+        assert "b would save only 10 % of its core-seconds" in advice.why[0]
+        unsure = outcome(a=([0, 0, 0], [100, 101, 100]), b=([0.01, 0, 0], [90, 91, 90]))
+        assert advise(unsure).choose == "b"  # chance may explain the violations
+        assert "chance may explain that difference" in advise(unsure).why[1]
+
+    def test_tolerates_more_where_chance_may_explain_it_but_not_anything(self) -> None:
+        sure, unsure, wild = [0.04, 0.041, 0.04], [0.12, 0, 0], [0.6, 0, 0]
+        for broken, chosen in ((sure, "a"), (unsure, "b"), (wild, "a")):
+            played = outcome(a=([0, 0, 0], [100, 101, 100]), b=(broken, [50, 51, 50]))
+            assert advise(played).choose == chosen
+
+    def test_tells_whether_it_is_the_only_one_or_the_only_safe_one(self) -> None:
+        alone = outcome(a=([0.1, 0.1], [50, 51]))
+        assert advise(alone).why[0].startswith("Choose a: it is the only policy. It breaks")
+        safe = outcome(a=([0.1, 0.1], [50, 51]), b=([0.2, 0.2], [10, 11]))
+        told = "it has the fewest violations of the 2 policies, by more than 2 % of the time."
+        assert told in advise(safe).why[0]
+
+    def test_tells_the_load_that_the_mean_hides(self) -> None:
+        calm = outcome(a=([0, 0], [50, 51]), b=([0.5, 0.5], [80, 80]))
+        burst = outcome(a=([0.08, 0.08], [50, 51]), b=([0.5, 0.5], [80, 80]))
+        rounds = (*calm.rounds, *(replace(one, load="burst") for one in burst.rounds))
+        both = replace(calm, loads=("day", "burst"), rounds=rounds)
+        assert "On burst alone it breaks it 8 % of the time." in advise(both).why
+        assert not any("alone" in sentence for sentence in advise(calm).why)
+
+    def test_tells_of_a_static_one_that_is_safer_for_little_more(self) -> None:
+        near = advise(outcome(a=([0.03, 0.03], [95, 95]))).why
+        assert any("static-peak would have done with 100 and broken it never" in s for s in near)
+        far = advise(outcome(a=([0.03, 0.03], [70, 70]))).why
+        assert not any("would have done" in sentence for sentence in far)
+
+    def test_tells_that_a_policy_which_did_nothing_was_not_tried(self) -> None:
+        calm = {"calm": parse("constant:50/s")}
+        told = "It never changed anything: this load does not tell how it scales."
+        assert told in advise(play(file(), "static", calm, seeds=1, tries=0)).why
+        rising = {"rising": parse("step:50/s,500/s@10s")}
+        assert told not in advise(play(file(), "threshold", rising, seeds=1, tries=0)).why
+
+    def test_one_seed_is_not_enough_to_be_sure(self) -> None:
+        told = "One seed cannot tell merit from chance; more seeds would."
+        assert told in advise(outcome(a=([0], [50]), b=([0], [60]))).why
+        assert told not in advise(outcome(a=([0, 0], [50, 51]))).why
+
+    def test_a_clairvoyant_that_breaks_less_may_need_more(self) -> None:
+        told = advise(outcome(a=([0.01, 0.01], [80, 80]))).why[-1]
+        assert told.endswith("needs 100 to break it never: 25 % more than a.")
 
     def test_tells_what_chance_may_have_put_behind(self) -> None:
         played = outcome(a=([0, 0], [50, 60]), b=([0, 0], [56, 55]))

@@ -1,16 +1,16 @@
 """`penstock compare` from its words to its page."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from penstock.cli import main
 from penstock.experiment.compare import MEASURES
-from penstock.record import Run
+from penstock.record import load
 
 FAST = ("--seeds", "2", "--duration", "16s", "--jobs", "1", "--quiet")
 
@@ -91,6 +91,8 @@ class TestJson:
         (["--policies", "treshold"], "there is no policy 'treshold'; did you mean 'threshold'?"),
         (["--seeds", "0"], "seeds must be 1 or more, got 0"),
         (["--price", "-1"], "price must not be negative, got -1"),
+        (["--price", "inf"], "price must be a finite number, got inf"),
+        (["--price", "nan"], "price must be a finite number, got nan"),
         (["--billing", "5"], "needs a unit"),
         (["--workload", "step:0/s,9/s@1h"], "workload step:0/s,9/s@1h has no rows in the 16 s"),
         (["--workload", "constnt:3/s"], "there is no workload 'constnt'"),
@@ -120,31 +122,74 @@ def test_a_folder_with_something_else_in_it_is_refused(
     assert "holds something else (thesis.tex)" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recorded") / "run"
+    load = "daily:100/s..500/s,period=30s"
+    words = ["simulate", "wordcount", "--duration", "1m", "--workload", load, "--quiet"]
+    assert main([*words, "--out", str(path)]) == 0
+    return path
+
+
 def test_a_recording_is_fitted_and_its_load_played(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from penstock.pipeline.file import load
-
-    asked: list[Run] = []
-
-    def fit(run: Run) -> SimpleNamespace:
-        asked.append(run)
-        return SimpleNamespace(file=load("wordcount", ["workload=constant:150/s"]))
-
-    fitting = ModuleType("penstock.experiment.fit")
-    fitting.fit = fit  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "penstock.experiment.fit", fitting)
-    recorded = tmp_path / "run"
-    words = ["simulate", "wordcount", "--duration", "10s", "--quiet", "--out", str(recorded)]
-    assert main(words) == 0
-    out = ("--out", str(tmp_path / "c"), "--policies", "static")
-    assert main(["compare", "--from", str(recorded), *FAST, *out]) == 0
-    assert asked[0].path == recorded
+    words = ["--policies", "threshold,static:degrees=4", "--seeds", "2", "--jobs", "1", "--quiet"]
+    assert main(["compare", "--from", str(recording), *words, "--out", str(tmp_path / "c")]) == 0
     told = json.loads((tmp_path / "c" / "compare.json").read_text())
-    assert (told["duration"], told["workloads"][0]["workload"]) == (16.0, "recorded")
-    assert told["advice"]["why"][-1] == (
-        "The recorded run took 2 executors on average and static would take 2: 0 % less."
-    )
+    assert (told["duration"], told["workloads"][0]["workload"]) == (60.0, "recorded")
+    run = load(recording)
+    paid = [max(tick.seen.running or 0, tick.seen.requested or 0) for tick in run.ticks]
+    *_, saved, trust = told["advice"]["why"]
+    assert saved.startswith(f"The recorded run took {sum(paid) / len(paid):.3g} executors on avera")
+    assert trust.startswith("The twin is ")
+    assert trust in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_part_of_a_recording_is_compared_with_that_part(recording: Path, tmp_path: Path) -> None:
+    words = ["--policies", "static", *FAST, "--out", str(tmp_path / "c")]
+    assert main(["compare", "--from", str(recording), *words]) == 0
+    told = json.loads((tmp_path / "c" / "compare.json").read_text())["advice"]["why"]
+    part = [tick for tick in load(recording).ticks if tick.seen.at <= 16]
+    paid = [max(tick.seen.running or 0, tick.seen.requested or 0) for tick in part]
+    assert told[-2].startswith(f"The recorded run took {sum(paid) / len(paid):.3g} executors")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--duration", "10m"], "--duration 10m is longer than the 1 min that were recorded"),
+        (["--duration", "1s"], "--duration 1s is shorter than a step of 2 s"),
+        (["--set", "slo.latency_p95=1s"], "--out twin.yaml`, and compare that"),
+        (["--on", "spark"], "--from RUN is played on the twin"),
+        (["--seed", "-1"], "seed must be 0 or more, got -1"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_recording(
+    words: list[str], message: str, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "--from", str(recording), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_recording_that_promised_nothing_gets_a_remedy_that_works(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = shutil.copytree(recording, tmp_path / "run")
+    settings = json.loads((run / "settings.json").read_text())
+    settings["slo_latency_p95"] = None
+    del settings["file"]["slo"]
+    (run / "settings.json").write_text(json.dumps(settings))
+    (run / "summary.json").unlink()  # a run that was killed is told of
+    assert main(["compare", "--from", str(run)]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("the run did not finish")
+    assert "promised no latency, so nobody could break it; write its twin with" in said[1]
+    assert f"`penstock fit {run} --out twin.yaml`" in said[1]
+    twin = str(tmp_path / "twin.yaml")
+    assert main(["fit", str(run), "--out", twin]) == 0
+    words = ["--set", "slo.latency_p95=10s", "--policies", "static", *FAST]
+    assert main(["compare", twin, *words, "--out", str(tmp_path / "c")]) == 0
 
 
 def test_nothing_of_spark_is_needed(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class TestCost:
         ("settings", "message"),
         [
             ({"executor_hour": -0.1}, "price must not be negative, got -0.1"),
-            ({"executor_hour": float("nan")}, "price must not be negative, got nan"),
+            ({"executor_hour": float("nan")}, "price must be a finite number, got nan"),
             ({"billing": 0.0}, "billing must be above 0s, got 0s"),
         ],
     )

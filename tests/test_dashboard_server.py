@@ -17,7 +17,9 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.signals import Configuration
 from penstock.dashboard import DashboardServer
 from penstock.dashboard.access import token_for
+from penstock.dashboard.feed import Feed
 from penstock.record import RunFolder, load, summarise
+from penstock.record.follow import Follower, News
 from tests.dashboard_runs import (
     EVERYWHERE,
     GRAPH,
@@ -170,6 +172,49 @@ def test_a_client_that_says_nothing_does_not_keep_the_server_from_closing(run: P
     assert set(threading.enumerate()) == before
 
 
+def test_a_client_that_never_comes_to_the_point_is_cut_off(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.dashboard.server._ASKING", 0.2)
+    with DashboardServer(run) as server:
+        slow = socket.create_connection(("127.0.0.1", server.port))
+        slow.settimeout(0.05)
+        slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(200):
+            try:
+                slow.sendall(b"x")  # never silent for long
+                if slow.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            pytest.fail("it still listens")
+        slow.close()
+        with stream(server) as events:  # which has asked, and stays
+            next(events)
+            server._listener.service_actions()  # type: ignore[union-attr]
+            assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_slow_line_gets_all_of_a_long_answer(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.dashboard.handler.Handler.timeout", 0.4)
+    long = "x" * 6_000_000
+    with DashboardServer(run) as server:
+        monkeypatch.setattr(server.feed, "whole", lambda: long)
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        slow.connect(("127.0.0.1", server.port))
+        slow.sendall(b"GET /run.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        got = 0
+        while read := slow.recv(65_536):
+            got += len(read)
+            threading.Event().wait(0.01)
+        slow.close()
+    assert got > len(long)
+
+
 def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         folder.write(tick(0))
@@ -192,6 +237,15 @@ def test_a_line_that_turns_up_wrong_is_told_on_the_page(tmp_path: Path) -> None:
         assert "is missing" in now["trouble"]
 
 
+def test_a_name_that_is_no_text_is_scraped_all_the_same(tmp_path: Path) -> None:
+    one = tick(0)
+    modules = {**one.seen.modules, "half \ud800": one.seen.modules["counter"]}
+    run = finished(tmp_path / "run", [replace(one, seen=replace(one.seen, modules=modules))])
+    with DashboardServer(run) as server:
+        status, _, body = ask(server, "/metrics")
+    assert (status, 'module="half ?"' in body) == (200, True)
+
+
 def test_another_run_in_the_folder_takes_over_the_stream(run: Path) -> None:
     with DashboardServer(run) as server, stream(server) as events:
         old = next(events)[2]
@@ -200,6 +254,38 @@ def test_another_run_in_the_folder_takes_over_the_stream(run: Path) -> None:
             new = next(events)[2]
     assert new["run"] != old["run"]
     assert (new["after"], len(new["rows"])) == (0, 1)
+
+
+def test_sums_do_not_fall_while_a_run_that_was_described_anew_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a query of an application starts: Prometheus would take less for a restart."""
+    monkeypatch.setattr("penstock.record.follow._MOST", 2_000)
+    with RunFolder.create(tmp_path / "run", settings()) as folder:
+        for one in ticks(50):
+            folder.write(one)
+        feed = Feed(tmp_path / "run")
+        feed._first()
+        folder.describe(settings(file={"queries": [{"name": "parse"}]}))
+        more, polls = True, 0
+        while more:
+            more, polls = feed._poll().more, polls + 1
+            assert "penstock_ticks_total 50\n" in feed.metrics()
+        assert polls > 5  # it was read in parts
+        assert feed.board is not None
+        assert feed.board._settings.file["queries"]
+        feed.close()
+
+
+def test_a_disk_that_fails_is_told_on_the_page(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Follower) -> News:
+        raise OSError(5, "Input/output error")
+
+    with DashboardServer(run) as server, stream(server) as events:
+        next(events)
+        monkeypatch.setattr(Follower, "poll", fails)
+        now = next(events)[2]["now"]
+    assert now["trouble"] == f"cannot read {run}: Input/output error"
 
 
 @pytest.mark.parametrize(
@@ -287,6 +373,22 @@ def test_other_hosts_need_the_token(run: Path) -> None:
         assert ask(server, "/", Cookie=cookie.partition(";")[0])[0] == 200
         assert ask(server, "/", Cookie=f"penstock-{server.port}=x")[0] == 401
         assert ask(server, "/", Host="any.example", Authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+def test_an_address_cannot_put_words_into_the_answer_of_a_known_visitor(run: Path) -> None:
+    with DashboardServer(run, EVERYWHERE, token=TOKEN) as server:
+        cookie = f"penstock-{server.port}={TOKEN}"
+        sent = "/?token=x%0d%0aX-Injected:%20yes%0d%0a%0d%0a<script>alert(1)</script>"
+        status, headers, body = ask(server, sent, Cookie=cookie)
+        assert (status, headers["Location"], body) == (303, "/", "")
+        assert "X-Injected" not in headers
+        assert headers["Set-Cookie"].startswith(f"{cookie};")  # still a visitor afterwards
+
+
+def test_an_address_that_is_none_is_refused_in_a_sentence(run: Path) -> None:
+    with DashboardServer(run) as server:
+        status, _, body = ask(server, "http://[::1/run.json", Host="localhost")
+    assert (status, body) == (400, "there is no such address as 'http://[::1/run.json'\n")
 
 
 def test_a_token_is_made_only_where_one_is_needed_and_weak_ones_are_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Tick
-from penstock.experiment.fit import fit, predict
+from penstock.experiment.fit import decisive, fit, predict
 from penstock.experiment.fit.playing import play
 from penstock.record import Run, RunFolder, RunSettings, load
 from tests.fit_recordings import pipeline
@@ -92,3 +92,9 @@ def test_a_policy_of_ones_own_is_replaced_and_that_is_told(tmp_path: Path) -> No
     fitted = fit(attached(tmp_path, policy="my_rule"))
     assert fitted.file.policy.name == "threshold"
     assert any("decided by my_rule, which is no policy of Penstock's" in n for n in fitted.notes)
+
+
+def test_a_twin_is_not_blamed_for_a_policy_that_stands_in(tmp_path: Path) -> None:
+    theirs, ours = attached(tmp_path / "a", policy="my_rule"), attached(tmp_path / "b")
+    for run, by in ((theirs, "decisions"), (ours, "policy")):
+        assert decisive(run, predict(run, fit(run).estimates)).by == by

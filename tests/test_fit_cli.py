@@ -1,6 +1,8 @@
 """`penstock fit` in a terminal, for machines, and as a file for other commands."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +111,39 @@ class TestMistakes:
         (run / "settings.json").write_text(text[: len(text) // 2])
         assert main(["fit", str(run)]) == 2
         assert "settings.json is not JSON" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            ({"step": 0}, "step 3 of the recording .* lasts 0 s"),
+            ({"at": 1.0}, "ends at 1 s, after one that ends at 4 s; was it edited?"),
+        ],
+    )
+    def test_steps_that_go_back_in_time(
+        self, run: Path, capsys: pytest.CaptureFixture[str], change: dict[str, float], why: str
+    ) -> None:
+        lines = [json.loads(line) for line in (run / "ticks.jsonl").read_text().splitlines()]
+        lines[2]["seen"] |= change
+        (run / "ticks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert main(["fit", str(run)]) == 2
+        assert re.search(why, capsys.readouterr().err)
+
+    def test_a_run_to_predict_that_is_too_short(
+        self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        other = shutil.copytree(run, tmp_path / "other")
+        (other / "ticks.jsonl").write_text("")
+        assert main(["fit", str(run), "--against", str(other)]) == 2
+        told = capsys.readouterr().err
+        assert f"the recording {other} has 0 steps, and a fit needs at least 10" in told
+
+    def test_a_run_to_predict_that_was_killed_is_told_of(
+        self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        other = shutil.copytree(run, tmp_path / "other")
+        (other / "summary.json").unlink()
+        assert main(["fit", str(run), "--against", str(other), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["notes"] == [f"{other}: the run did not finish"]
 
     def test_too_short(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         lines = (run / "ticks.jsonl").read_text().splitlines(keepends=True)

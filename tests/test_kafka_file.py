@@ -297,6 +297,11 @@ class TestPackages:
             jars.jars_of([jars.Wanted(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
         assert list(tmp_path.iterdir()) == []
 
+    def test_a_cache_that_cannot_be_written_is_told_with_the_remedy(self, tmp_path: Path) -> None:
+        (tmp_path / "cache").write_text("a file")
+        with pytest.raises(ClusterError, match=r"cannot be kept in .*cache/jars .*XDG_CACHE_HOME"):
+            jars.jars_of([jars.Wanted(("a:b:1",))], tmp_path, {}, tmp_path / "cache" / "jars")
+
     def test_files_of_the_users_own_are_left_alone(self, tmp_path: Path) -> None:
         assert kafka.connector(tmp_path, {"spark.jars": "mine.jar"}, tmp_path) == {}
 

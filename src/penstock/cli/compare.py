@@ -10,6 +10,7 @@ from signal import SIGINT
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock import __version__
+from penstock.cli import recorded
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line, say
@@ -121,39 +122,7 @@ def _file(args: Namespace, on: str) -> "PipelineFile":
         return load(args.pipeline, _overrides(args), to_run=on == "spark")
     if on == "spark":
         raise SettingError("--from RUN is played on the twin that is fitted to it; leave --on out")
-    return _fitted(args)
-
-
-def _fitted(args: Namespace) -> "PipelineFile":
-    from importlib import import_module
-
-    from penstock.record import load
-
-    for name in ("step", "set"):
-        if getattr(args, name):
-            raise SettingError(f"--{name} changes a pipeline file; leave it out with --from RUN")
-    # by name, because the twin that is fitted comes with a part of its own
-    fitted: PipelineFile = (
-        import_module("penstock.experiment.fit").fit(load(Path(args.recorded))).file
-    )
-    return _changed(fitted, args)
-
-
-def _changed(file: "PipelineFile", args: Namespace) -> "PipelineFile":
-    """The fitted pipeline, for as long and from the seed that was asked for."""
-    from dataclasses import replace
-
-    from penstock.core.units import format_duration, parse_duration
-
-    lasts = parse_duration(args.duration) if args.duration else file.duration
-    seed = file.seed if args.seed is None else args.seed
-    if seed < 0:
-        raise SettingError(f"seed must be 0 or more, got {seed}")
-    if lasts < file.step:
-        raise SettingError(
-            f"--duration {args.duration} is shorter than a step of {format_duration(file.step)}"
-        )
-    return replace(file, duration=lasts, seed=seed)
+    return recorded.file(args)
 
 
 def _overrides(args: Namespace) -> list[str]:
@@ -199,15 +168,10 @@ def _carry_out(
 
 
 def _advice(args: Namespace, played: "Outcome") -> "Advice":
-    """What to choose; of a recorded load also what that would have saved."""
+    """What to choose; of a recording also what that would have saved, and whether to trust it."""
     from penstock.experiment.compare import advise
-    from penstock.experiment.compare.advice import beside_recording
-    from penstock.record import load
 
-    advice = advise(played)
-    if args.recorded is None or args.workload:
-        return advice
-    return beside_recording(advice, played, load(Path(args.recorded)).ticks)
+    return advise(played) if args.recorded is None else recorded.advice(args, played)
 
 
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":

@@ -41,7 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Fit, predict, write, and tell."""
-    from penstock.experiment.fit import fit, predict
+    from penstock.experiment.fit import decisive, fit, predict
+    from penstock.experiment.fit.checks import notes
     from penstock.record import load
 
     out = None if args.out is None else _checked(Path(args.out))
@@ -49,13 +50,15 @@ def execute(args: Namespace) -> int:
     other = run if args.against is None else load(Path(args.against))
     fitted = fit(run)
     predictions = predict(other, fitted.estimates)
-    for note in fitted.notes:
+    judged = decisive(other, predictions)
+    told = fitted.notes if args.against is None else (*fitted.notes, *notes(other))
+    for note in told:
         say(note)
     written = () if out is None else _write(fitted, out, run)
     if args.json:
-        print_json(_for_machines(run, args.against, fitted, predictions, written))
+        print_json(_for_machines(run, args.against, fitted, predictions, told, written, judged))
     else:
-        _show(run, args.against, fitted, predictions)
+        _show(run, args.against, fitted, predictions, judged)
         for path in written:
             print_line(f"written: {path}")
     return 0
@@ -75,11 +78,15 @@ def _write(fitted: "Fit", out: Path, run: "Run") -> tuple[Path, ...]:
 
 
 def _show(
-    run: "Run", against: str | None, fitted: "Fit", predictions: "tuple[Prediction, ...]"
+    run: "Run",
+    against: str | None,
+    fitted: "Fit",
+    predictions: "tuple[Prediction, ...]",
+    judged: "Prediction",
 ) -> None:
     from penstock.cli.fitted import lines
 
-    for line in lines(run, against, fitted.estimates, predictions):
+    for line in lines(run, against, fitted.estimates, predictions, judged):
         print_line(line)
 
 
@@ -88,7 +95,9 @@ def _for_machines(
     against: str | None,
     fitted: "Fit",
     predictions: "tuple[Prediction, ...]",
+    notes: tuple[str, ...],
     written: tuple[Path, ...],
+    judged: "Prediction",
 ) -> dict[str, Any]:
     from penstock.experiment.fit import judgement
     from penstock.experiment.fit.predicting import GOOD
@@ -102,9 +111,9 @@ def _for_machines(
         "estimates": [_estimate(told) for told in fitted.estimates],
         "predictions": {told.by: _figures(told) for told in predictions},
         "within": GOOD,
-        "good": predictions[0].good,
-        "judgement": judgement(predictions[0]),
-        "notes": list(fitted.notes),
+        "good": judged.good,
+        "judgement": judgement(judged),
+        "notes": list(notes),
         "written": [str(path) for path in written],
     }
 

@@ -31,6 +31,7 @@ def lines(
     against: str | None,
     estimates: "Sequence[Estimate]",
     predictions: "Sequence[Prediction]",
+    judged: "Prediction",
 ) -> Iterator[str]:
     """Every line that the command shows."""
     from penstock.experiment.fit import judgement
@@ -39,7 +40,7 @@ def lines(
     yield from _printed(_estimates(estimates))
     yield f"prediction of {against or 'the same run'}"
     yield from _printed(_predictions(predictions))
-    yield judgement(predictions[0])
+    yield judgement(judged)
 
 
 def _estimates(estimates: "Sequence[Estimate]") -> Table:

@@ -27,7 +27,7 @@ def standings(played: "Outcome", advice: "Advice", verdicts: "Sequence[Verdict]"
         yield f"{played.ours} against the others"
     for verdict in verdicts:
         where = f"{verdict.load}: " if len(played.loads) > 1 and verdict.load else ""
-        text = f"{where}{verdict.verdict} against {verdict.theirs}: {verdict.why}"
+        text = f"{where}{verdict.words}: {verdict.why}"
         yield from wrapped(text, console.width, mark="- ")
     yield ""
     for sentence in advice.why:

@@ -27,7 +27,7 @@ class Board:
         self.rows: list[str] = []
         self._settings = settings
         self._columns = Columns()
-        self._decisions = Decisions(dry=is_dry(settings))
+        self._decisions = Decisions(dry=settings.dry)
         self._summary: Summary | None = None
 
     def add(self, tick: Tick) -> None:
@@ -91,8 +91,3 @@ class Board:
             "streams": graph.streams,
             "links": links(settings.file),
         }
-
-
-def is_dry(settings: RunSettings) -> bool:
-    """Whether decisions are advice: a dry run, or an application that is only advised."""
-    return settings.dry or settings.file.get("mode") == "advise"

@@ -27,6 +27,8 @@ class Feed:
         self.changed = threading.Condition()
         self.closing = False
         self.board: Board | None = None
+        self._coming: Board | None = None
+        """One that is still being read, while another is shown: sums must not seem to fall."""
         self._waits = waits
         self._path = path
         self._follower = Follower(path, fresh=waits)
@@ -91,7 +93,10 @@ class Feed:
                 pass
 
     def _poll(self) -> News:
-        news = self._follower.poll()
+        try:
+            news = self._follower.poll()
+        except OSError as error:  # a disk that fails, a share that has gone: the page says so
+            news = News(trouble=f"cannot read {self._path}: {error.strerror}")
         with self.changed:
             before = dict(self._status)
             self._take(news)
@@ -101,18 +106,24 @@ class Feed:
 
     def _take(self, news: News) -> None:
         if news.settings is not None:
-            self.board = Board(news.settings, news.key)
+            self._coming = Board(news.settings, news.key)
             self._status = {"state": "live", "trouble": ""}
         if news.trouble:
             self._status["trouble"] = news.trouble
-        if self.board is None:
+        if (reading := self._coming or self.board) is None:
             return
         for tick in news.ticks:
-            self.board.add(tick)
+            reading.add(tick)
+        if self._coming and (self.board is None or not news.more):
+            self.board, self._coming = self._coming, None
+        if self.board is not None:
+            self._end(news, self.board)
+
+    def _end(self, news: News, board: Board) -> None:
         if news.summary is not None:
-            self.board.finish(news.summary)
+            board.finish(news.summary)
             self._status["state"] = "finished"
-        self._look(heard=bool(news.settings or news.ticks), board=self.board)
+        self._look(heard=bool(news.settings or news.ticks), board=board)
 
     def _look(self, *, heard: bool, board: Board) -> None:
         """Tell a run that goes on from one that was killed, where it has been silent."""

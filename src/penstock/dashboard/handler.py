@@ -20,6 +20,7 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_PIECE: Final = 65_536
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -29,17 +30,22 @@ class Handler(BaseHTTPRequestHandler):
     server: "Listener"
     server_version = "penstock"
     sys_version = ""
-    timeout = 20  # seconds that a client may keep us waiting
+    timeout = 20  # seconds that a client may keep us waiting for anything at all
 
     def do_GET(self) -> None:
         """Answer, where the one who asks may look."""
-        url = urlsplit(self.path)
+        self.server.heard(self.connection)
+        try:
+            url = urlsplit(self.path)
+        except ValueError:  # half an IPv6 address in it, such as http://[::1
+            self._sentence(400, f"there is no such address as {self.path[:80]!r}")
+            return
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
         refused = self.server.gate.refusal(self.headers, query.get("token"))
         if refused is not None:
             self._sentence(*refused)
         elif url.path == "/" and "token" in query:
-            self._remember(query["token"])
+            self._remember()
         else:
             self._answer(url.path, query)
 
@@ -59,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/run.json":
             self._send(200, "application/json", feed.whole().encode())
         elif path == "/metrics":
-            self._send(200, CONTENT_TYPE, feed.metrics().encode())
+            self._send(200, CONTENT_TYPE, feed.metrics().encode(errors="replace"))
         elif path == "/healthz":
             self._send(200, _TEXT, b"ok\n")
         elif path == "/events":
@@ -85,14 +91,19 @@ class Handler(BaseHTTPRequestHandler):
             self._head(200, "text/event-stream", {})
             place = Place.parse(self.headers.get("Last-Event-ID"), query)
             for text in events(self.server.feed, place):
-                self.wfile.write(text.encode())
+                self._write(text.encode())
         finally:
             self.server.seats.release()
 
-    def _remember(self, token: str) -> None:
-        """Keep the token in a cookie and out of the address, which ends up in histories."""
-        cookie = f"{self.server.gate.cookie}={token}; Path=/; HttpOnly; SameSite=Lax"
-        kept = {"Set-Cookie": cookie} if self.server.gate.token else {}
+    def _remember(self) -> None:
+        """Keep the token in a cookie and out of the address, which ends up in histories.
+
+        It is our own and never what the address says: whoever has the cookie may have been sent
+        here by another site, with another token or a line break in the address.
+        """
+        gate = self.server.gate
+        cookie = f"{gate.cookie}={gate.token}; Path=/; HttpOnly; SameSite=Lax"
+        kept = {"Set-Cookie": cookie} if gate.token else {}
         self._send(303, _TEXT, b"", {"Location": "/", **kept})
 
     def _not_allowed(self) -> None:
@@ -107,7 +118,12 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         self._head(status, kind, {"Content-Length": str(len(body)), **(more or {})})
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self._write(body)
+
+    def _write(self, body: bytes) -> None:
+        """In pieces, each of which has its time: a slow line is no reason to hang up."""
+        for start in range(0, len(body), _PIECE):
+            self.wfile.write(body[start : start + _PIECE])
 
     def _head(self, status: int, kind: str, more: dict[str, str]) -> None:
         self.send_response(status)

@@ -3,6 +3,8 @@
 import errno
 import socket
 import threading
+import time
+from collections.abc import Iterable
 from contextlib import suppress
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +21,8 @@ _PAGES: Final = 24
 """Pages that may follow at a time; each has a thread."""
 _REQUESTS: Final = 64
 """Connections at a time, those included."""
+_ASKING: Final = 20.0
+"""Seconds to ask in: a client that sends a letter now and then would stay for ever."""
 _PATIENCE: Final = 2.0
 """Seconds that requests have to end by themselves when the server closes."""
 
@@ -102,7 +106,8 @@ class Listener(ThreadingHTTPServer):
         self.feed = feed
         self.seats = threading.BoundedSemaphore(_PAGES)
         self._room = threading.BoundedSemaphore(_REQUESTS)
-        self._open: set[socket.socket] = set()
+        self._open: dict[socket.socket, float | None] = {}
+        """When each came; None once it has asked."""
         self._none_open = threading.Condition()
         super().__init__(address, Handler)
 
@@ -121,22 +126,36 @@ class Listener(ThreadingHTTPServer):
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve one request, on a thread of its own."""
         with self._none_open:
-            self._open.add(request)
+            self._open[request] = time.monotonic()
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
             with self._none_open:
-                self._open.discard(request)
+                self._open.pop(request, None)
                 self._none_open.notify_all()
+
+    def heard(self, request: socket.socket) -> None:
+        """It has asked, and may take its time over the answer."""
+        with self._none_open:
+            self._open[request] = None
+
+    def service_actions(self) -> None:
+        """Cut off who does not come to the point; called several times a second."""
+        late = time.monotonic() - _ASKING
+        with self._none_open:
+            self._cut([one for one, came in self._open.items() if came is not None and came < late])
 
     def hang_up(self, patience: float) -> None:
         """Let requests end by themselves for a while, then cut them off."""
         with self._none_open:
             if not self._none_open.wait_for(lambda: not self._open, timeout=patience):
-                for request in self._open:
-                    with suppress(OSError):
-                        request.shutdown(socket.SHUT_RDWR)
+                self._cut(self._open)
+
+    def _cut(self, requests: Iterable[socket.socket]) -> None:
+        for request in requests:
+            with suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that has gone is no error of ours."""

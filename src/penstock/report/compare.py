@@ -44,7 +44,7 @@ def compare_page(
 
 def _verdict(verdict: Verdict) -> str:
     where = verdict.load or "all workloads"
-    text = f"{verdict.ours} {verdict.verdict} against {verdict.theirs} on {where}."
+    text = f"{verdict.ours} {verdict.words} on {where}."
     mark = _MARKS["ties" if verdict.even else verdict.verdict]
     return f"<li{mark}>{escape(text)} <small>{escape(verdict.why)}</small></li>"
 

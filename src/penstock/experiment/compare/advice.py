@@ -5,8 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.core.signals import Tick
+from penstock.experiment.compare.choice import (
+    DOUBTED,
+    TOLERATED,
+    WORTH,
+    Choice,
+    choose,
+    cores,
+    policies,
+)
 from penstock.experiment.compare.cost import core_seconds
-from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, STATIC_MEAN, STATIC_PEAK
+from penstock.experiment.compare.entrants import CLAIRVOYANT, STATIC_MEAN, STATIC_PEAK
 from penstock.experiment.compare.outcome import Outcome
 from penstock.experiment.compare.track import follow
 
@@ -28,48 +37,45 @@ class Advice:
 
 
 def advise(played: Outcome) -> Advice:
-    """The cheapest of those with the fewest violations, over all loads together.
+    """The choice of `choose`, and what else to know before it is made.
 
-    Static ones are not chosen, because their degrees were found with the load known; where one
-    would have cost less with no more violations, that is told.
+    Where a static one would have cost less with no more violations, that is told.
     """
-    known = {n: s.mean for n in _policies(played) if (s := played.score(n, "violations"))}
-    if not known:
+    found = choose(played)
+    if found is None:
         return Advice(choose=None, why=("No policy could be measured.",), saves=None)
-    least = min(known.values())
-    safe = [name for name, broken in known.items() if broken <= least + 1e-9]
-    chosen = min(safe, key=lambda name: _cores(played, name))
-    saves = 1 - _cores(played, chosen) / _cores(played, STATIC_PEAK)
-    more = (*_ties(played, chosen), *_beside(played, chosen))
+    chosen = found.chosen
     return Advice(
         choose=chosen,
-        why=(_reason(played, chosen, least, safe), *more),
-        saves=saves,
+        why=(
+            _reason(played, found),
+            *_safer(played, found),
+            *_worst(played, found),
+            *_untried(played, chosen),
+            *_ties(played, chosen),
+            *_beside(played, chosen),
+        ),
+        saves=1 - cores(played, chosen) / cores(played, STATIC_PEAK),
     )
 
 
 def beside_recording(advice: Advice, played: Outcome, ticks: Sequence[Tick]) -> Advice:
-    """The advice with what the choice would have saved of a recorded run, on average over time."""
+    """The advice with what the choice would have saved of a recorded run, on average over time.
+
+    Of a run that was played in part, that part counts.
+    """
     chosen = played.score(advice.choose, "core_seconds") if advice.choose else None
-    track = follow(ticks)
+    track = follow([tick for tick in ticks if tick.seen.at <= played.duration + 1e-6])
     if chosen is None or not track.duration:
         return advice
     took, takes = core_seconds(track) / track.duration, chosen.mean / played.duration
-    change = 100 * (takes / took - 1)
+    if not took > 0:  # executors were never told
+        return advice
     told = (
         f"The recorded run took {took:.3g} executors on average and {advice.choose} would take "
-        f"{takes:.3g}: {abs(change):.0f} % {'less' if change <= 0 else 'more'}."
+        f"{takes:.3g}: {_changed(takes / took - 1)}."
     )
     return replace(advice, why=(*advice.why, told))
-
-
-def _policies(played: Outcome) -> list[str]:
-    return [name for name in played.eligible if name not in REFERENCES]
-
-
-def _cores(played: Outcome, name: str) -> float:
-    found = played.score(name, "core_seconds")
-    return found.mean if found else float("inf")
 
 
 def _broken(played: Outcome, name: str) -> float:
@@ -77,18 +83,68 @@ def _broken(played: Outcome, name: str) -> float:
     return found.mean if found else 1.0
 
 
-def _reason(played: Outcome, chosen: str, least: float, safe: list[str]) -> str:
-    broken = "no violations" if least == 0 else f"the fewest violations ({100 * least:.2g} %)"
-    many = len(_policies(played))
-    alone = f"alone of the {many} policies has {broken}" if many > 1 else f"has {broken}"
-    among = f"is the cheapest of the {len(safe)} with {broken}"
-    why = alone if len(safe) == 1 else among
-    return f"Choose {chosen}: it {why}, for {_cores(played, chosen):,.0f} core-seconds a run."
+def _reason(played: Outcome, found: Choice) -> str:
+    return (
+        f"Choose {found.chosen}: it {_merit(played, found)}. It breaks the promise "
+        f"{_share(found.broken[found.chosen])} and takes {cores(played, found.chosen):,.0f} "
+        "core-seconds a run."
+    )
+
+
+def _merit(played: Outcome, found: Choice) -> str:
+    chosen, many, few = found.chosen, len(found.broken), len(found.safe)
+    if many == 1:
+        return "is the only policy"
+    if few == 1:
+        margin = f"{_percent(TOLERATED)} of the time"
+        return f"has the fewest violations of the {many} policies, by more than {margin}"
+    field = (
+        f"the {few} that have the fewest violations or hardly more ({_percent(TOLERATED)} of the "
+        f"time, {_percent(DOUBTED)} where chance may explain it)"
+    )
+    if chosen == found.cheapest:
+        return f"is the cheapest of {field}"
+    saved = 1 - cores(played, found.cheapest) / cores(played, chosen)
+    return (
+        f"has fewer violations than the cheapest of {field}: {found.cheapest} would save only "
+        f"{_percent(saved)} of its core-seconds"
+    )
+
+
+def _safer(played: Outcome, found: Choice) -> list[str]:
+    """Who breaks less, and at what price."""
+    chosen, safest = found.chosen, found.safest
+    if found.broken[safest] >= found.broken[chosen]:
+        return []
+    more = cores(played, safest) / cores(played, chosen) - 1
+    chance = played.same(safest, chosen, "violations")
+    return [
+        f"{safest} breaks it {_share(found.broken[safest])}, for {_percent(more)} more core-seconds"
+        f"{'; chance may explain that difference' if chance else ''}."
+    ]
+
+
+def _worst(played: Outcome, found: Choice) -> list[str]:
+    """The load on which the choice does worst, where all loads together hide it."""
+    scores = {load: played.score(found.chosen, "violations", load) for load in played.loads}
+    known = {load: score.mean for load, score in scores.items() if score}
+    load = max(known, key=lambda name: known[name])
+    if known[load] <= found.broken[found.chosen] + TOLERATED:
+        return []
+    return [f"On {load} alone it breaks it {_share(known[load])}."]
+
+
+def _untried(played: Outcome, chosen: str) -> list[str]:
+    """Whoever never acted has not shown what it can do."""
+    acted = played.score(chosen, "reconfigurations")
+    if acted is None or acted.mean > 0:
+        return []
+    return ["It never changed anything: this load does not tell how it scales."]
 
 
 def _ties(played: Outcome, chosen: str) -> list[str]:
     """Others that chance may have put behind the choice."""
-    others = [name for name in _policies(played) if name != chosen]
+    others = [name for name in policies(played) if name != chosen]
     equal = [
         name
         for name in others
@@ -99,10 +155,12 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
         for name in others
         if name not in equal
         and played.same(name, chosen, "violations")
-        and _cores(played, name) < _cores(played, chosen)
+        and cores(played, name) < cores(played, chosen)
     ]
     seeds = f"{len(played.seeds)} seed{'s' * (len(played.seeds) != 1)}"
     told = [f"{_and(equal)} cannot be told apart from it with {seeds}."] if equal else []
+    if len(played.seeds) == 1:
+        told.append("One seed cannot tell merit from chance; more seeds would.")
     if cheaper:
         told.append(
             f"{_and(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
@@ -114,24 +172,27 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
 
 def _beside(played: Outcome, chosen: str) -> list[str]:
     """What it saves, and what there is left to save."""
-    mine, peak, best = (_cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
+    mine, peak, best = (cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
     return [
         _against_peak(played, chosen, mine / peak - 1),
         *(_static(played, n) for n in (STATIC_PEAK, STATIC_MEAN) if _beats(played, n, chosen)),
-        f"The clairvoyant, which no policy can be, needs {best:,.0f}: "
-        f"{100 * (1 - best / mine):.0f} % less than {chosen}.",
+        f"The clairvoyant, which no policy can be, needs {best:,.0f} to break it "
+        f"{_share(_broken(played, CLAIRVOYANT))}: {_changed(best / mine - 1)} than {chosen}.",
     ]
 
 
 def _beats(played: Outcome, name: str, chosen: str) -> bool:
-    cheaper = _cores(played, name) < _cores(played, chosen)
-    return cheaper and _broken(played, name) <= _broken(played, chosen)
+    """Whether it would have been better, or safer for little more."""
+    price, broken = cores(played, name), _broken(played, name)
+    cheaper = price < cores(played, chosen) and broken <= _broken(played, chosen)
+    safer = broken < _broken(played, chosen) and (1 - WORTH) * price < cores(played, chosen)
+    return cheaper or safer
 
 
 def _static(played: Outcome, name: str) -> str:
     return (
-        f"{name} would have done with {_cores(played, name):,.0f} and no more violations, by "
-        "degrees that were chosen with the load known."
+        f"{name} would have done with {cores(played, name):,.0f} and broken it "
+        f"{_share(_broken(played, name))}, by degrees that were chosen with the load known."
     )
 
 
@@ -148,3 +209,15 @@ def _against_peak(played: Outcome, chosen: str, change: float) -> str:
 
 def _and(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _changed(share: float) -> str:
+    return f"{abs(100 * share):.0f} % {'less' if share <= 0 else 'more'}"
+
+
+def _share(broken: float) -> str:
+    return "never" if broken == 0 else f"{_percent(broken)} of the time"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isnan
+from math import ceil, isfinite
 
 import numpy as np
 
@@ -30,8 +30,10 @@ class Prices:
 
     def __post_init__(self) -> None:
         """Refuse what nobody pays."""
-        if self.executor_hour < 0 or isnan(self.executor_hour):
+        if self.executor_hour < 0:
             raise SettingError(f"price must not be negative, got {self.executor_hour:g}")
+        if not isfinite(self.executor_hour):
+            raise SettingError(f"price must be a finite number, got {self.executor_hour:g}")
         if not self.billing > 0:
             raise SettingError(f"billing must be above 0s, got {self.billing:g}s")
 

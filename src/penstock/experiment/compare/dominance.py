@@ -26,6 +26,11 @@ class Verdict:
     even: bool = False
     """Whether it loses only in that it does not win: theirs would not win against ours either."""
 
+    @property
+    def words(self) -> str:
+        """The verdict as people say it: whoever only fails to win has not lost."""
+        return f"{'is even with' if self.even else f'{self.verdict} against'} {self.theirs}"
+
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return {

@@ -14,11 +14,11 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import choose
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.settings import Part, PipelineFile
-from penstock.policy import POLICIES
+from penstock.policy import DEFAULT, POLICIES
 
 PEERS: Final = ("hpa", "keda-lag", "dstream", "amadeus", "ds2", "flink", "dhalion")
 """Rules of other autoscalers, which bring their own stabilisation."""
-OURS: Final = ("threshold", "mpc")
+OURS: Final = (DEFAULT, "threshold", "mpc")
 """Policies of ours that need nothing but the graph."""
 STATIC_PEAK: Final = "static-peak"
 STATIC_MEAN: Final = "static-mean"
@@ -98,8 +98,17 @@ def _settings(rest: str, text: str) -> dict[str, object]:
         key, equals, value = piece.partition("=")
         if not equals:
             raise SettingError(f"write settings of a policy as name:key=value, got {text!r}")
-        settings[key.strip()] = yaml.safe_load(value)
+        settings[key.strip()] = _value(value, text)
     return settings
+
+
+def _value(value: str, text: str) -> object:
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise SettingError(
+            f"cannot read {value!r} of policy {text}; write a number, a word or a duration"
+        ) from None
 
 
 def own(file: PipelineFile) -> Entrant:

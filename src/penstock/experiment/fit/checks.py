@@ -17,6 +17,7 @@ def check(run: Run) -> None:
             f"the recording {run.path} has {len(run.ticks)} steps, and a fit needs at least "
             f"{FEWEST_STEPS}; record a longer run"
         )
+    _check_times(run)
     why = _no_twin(run)
     if why is not None:
         raise FileError(f"the recording {run.path} is of {why}, and `fit` makes no twin of that")
@@ -24,6 +25,18 @@ def check(run: Run) -> None:
         raise FileError(
             f"in the recording {run.path} no row was processed; record a run with rows in it"
         )
+
+
+def _check_times(run: Run) -> None:
+    """Refuse steps that take no time or go back in it: whoever wrote them was no run."""
+    before = 0.0
+    for number, tick in enumerate(run.ticks, start=1):
+        if not tick.seen.at > before or not tick.seen.step > 0:
+            raise FileError(
+                f"step {number} of the recording {run.path} lasts {tick.seen.step:g} s and ends at "
+                f"{tick.seen.at:g} s, after one that ends at {before:g} s; was it edited?"
+            )
+        before = tick.seen.at
 
 
 def notes(run: Run) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Tick
+from penstock.experiment.fit import checks
 from penstock.experiment.fit.estimate import Estimate
-from penstock.experiment.fit.making import make
+from penstock.experiment.fit.making import knows_policy, make
 from penstock.experiment.fit.playing import AsRecorded, plays
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import Run, summarise
@@ -69,12 +70,23 @@ class Prediction:
 
 
 def predict(run: Run, estimates: Sequence[Estimate]) -> tuple[Prediction, Prediction]:
-    """A run by its own policy and by its own decisions, on a twin with these estimates."""
+    """A run by its own policy and by its own decisions, on a twin with these estimates.
+
+    One that is too short, or of which there is no twin, is refused as `fit` does.
+    """
+    checks.check(run)
     file = make(run, estimates, dry=run.settings.dry)
     recorded = figures(run.ticks, file.graph)
     by_policy = _predicted(file, None)
     by_decisions = _predicted(file, AsRecorded.of(run.ticks))
     return (_beside("policy", recorded, by_policy), _beside("decisions", recorded, by_decisions))
+
+
+def decisive(run: Run, predictions: Sequence[Prediction]) -> Prediction:
+    """The one that a twin is judged by: by its policy, or by its decisions where another than the
+    run's own stands in for it."""
+    by_policy, by_decisions = predictions
+    return by_policy if knows_policy(run) else by_decisions
 
 
 def figures(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, float | None]:

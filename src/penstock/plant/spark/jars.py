@@ -88,14 +88,24 @@ def _name(wanted: Wanted) -> str:
 
 def _fetch(wanted: Wanted, java_home: Path, conf: Mapping[str, str], folder: Path) -> None:
     """Fetch packages into a folder, which is there as a whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(mkdtemp(prefix=".fetching-", dir=folder.parent))
+    draft = _draft(folder.parent)
     try:
         _submit(wanted, java_home, conf, draft)
         if not folder.is_dir():  # another run may have been faster
             (draft / "jars").rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _draft(cache: Path) -> Path:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        return Path(mkdtemp(prefix=".fetching-", dir=cache))
+    except OSError as error:
+        raise ClusterError(
+            f"packages of Java cannot be kept in {cache} ({error.strerror}); set XDG_CACHE_HOME to "
+            "a folder that can be written"
+        ) from None
 
 
 def _submit(wanted: Wanted, java_home: Path, conf: Mapping[str, str], ivy: Path) -> None:
