@@ -155,7 +155,8 @@ class TestOnTheTwin:
 
 def test_rows_that_take_longer_than_reckoned_are_given_more_executors() -> None:
     graph = one(trigger=1.0, overhead=0.5)
-    reading = {"arrival_rate": 350.0, "processed_rate": 350.0, "running": 4, "requested": 4}
+    reading = {"arrival_rate": 350.0, "processed_rate": 350.0, "backlog": 350.0}
+    reading |= {"running": 4, "requested": 4}
     as_reckoned, slower = LatencyPolicy(graph, slo=10.0), LatencyPolicy(graph, slo=10.0)
     for turn in range(6):
         at = 5.0 * (turn + 1)
