@@ -8,6 +8,11 @@ from penstock.experiment.interval import Interval
 
 FEWER_CORE_SECONDS: Final = 0.15
 FEWER_VIOLATIONS: Final = 0.30
+DOUBTED_VIOLATIONS: Final = 0.005
+"""Share of the time by which violations may be more where chance may explain it: with few seeds it
+may explain almost anything."""
+DOUBTED_CORE_SECONDS: Final = 0.05
+"""The same as a share of the others' core-seconds."""
 
 WINS, TIES, LOSES = "wins", "ties", "loses"
 
@@ -50,12 +55,14 @@ class Pair:
     ours: float
     theirs: float
     difference: Interval
+    doubted: float = 0.0
+    """What ours may have more where chance may explain it."""
 
     @property
     def turned(self) -> "Pair":
         """The same as they see it."""
         back = replace(self.difference, mean=-self.difference.mean)
-        return Pair(ours=self.theirs, theirs=self.ours, difference=back)
+        return replace(self, ours=self.theirs, theirs=self.ours, difference=back)
 
     @property
     def same(self) -> bool:
@@ -64,8 +71,9 @@ class Pair:
 
     @property
     def no_more(self) -> bool:
-        """Whether ours has less, or what chance may explain."""
-        return self.difference.mean <= 0 or self.same
+        """Whether ours has less, or hardly more and chance may explain it."""
+        more = self.difference.mean
+        return more <= 0 or (self.same and more <= self.doubted + 1e-12)
 
     def fewer_by(self, share: float) -> bool:
         """Whether ours has so much less that chance does not explain it."""
@@ -76,7 +84,8 @@ def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) 
     """The verdict on a pair.
 
     Ours wins with no more violations and at least 15 % fewer core-seconds, or with no more
-    core-seconds and at least 30 % fewer violations. It ties where the intervals of both paired
+    core-seconds and at least 30 % fewer violations; hardly more passes for no more where chance may
+    explain it. It ties where the intervals of both paired
     differences hold zero. It loses otherwise: also where it is better by less than that, or where
     neither beats the other by that rule, which the reason then says.
     """
@@ -103,7 +112,8 @@ def pair(played: Outcome, ours: str, theirs: str, measure: str, load: str | None
     difference = played.difference(ours, theirs, measure, load)
     if mine is None or other is None or difference is None:
         return None
-    return Pair(ours=mine.mean, theirs=other.mean, difference=difference)
+    doubted = DOUBTED_VIOLATIONS if measure == "violations" else DOUBTED_CORE_SECONDS * other.mean
+    return Pair(ours=mine.mean, theirs=other.mean, difference=difference, doubted=doubted)
 
 
 def _judge(broken: Pair, cores: Pair) -> str:
