@@ -111,11 +111,13 @@ def test_queries_that_start_later_and_die_are_noticed(spark: SparkSession, tmp_p
         wait_until(lambda: "query early is watched" in said(attachment))
         start_rate(spark, "late")
         wait_until(lambda: "query late is watched" in said(attachment))
-        write_rows(tmp_path / "in", 1, 3)
+        (tmp_path / "in").mkdir()
         doomed = spark.readStream.schema("n long").json(str(tmp_path / "in"))
         doomed.selectExpr("assert_true(n < 0, 'too many')").writeStream.format("noop").queryName(
             "doomed"
         ).start()
+        wait_until(lambda: "query doomed is watched" in said(attachment))
+        write_rows(tmp_path / "in", 1, 3)
         wait_until(lambda: "query doomed has ended: " in said(attachment))
         assert "too many" in said(attachment)
         wait_until(lambda: set(attachment.status()["queries"]) == {"early", "late"})
