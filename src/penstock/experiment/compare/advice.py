@@ -72,7 +72,7 @@ def beside_recording(advice: Advice, played: Outcome, ticks: Sequence[Tick]) -> 
     if not took > 0:  # executors were never told
         return advice
     told = (
-        f"The recorded run took {took:.3g} executors on average and {advice.choose} would take "
+        f"The recorded run took {took:.3g} executors on average, and {advice.choose} would take "
         f"{takes:.3g}: {_changed(takes / took - 1)}."
     )
     return replace(advice, why=(*advice.why, told))
@@ -199,7 +199,7 @@ def _static(played: Outcome, name: str) -> str:
 def _against_peak(played: Outcome, chosen: str, change: float) -> str:
     costs = [played.score(name, "money") for name in (chosen, STATIC_PEAK)]
     paid = " and ".join(f"{cost.mean:.3g}" for cost in costs if cost)
-    less = f"saves {-100 * change:.0f} % of the core-seconds"
+    less = f"saves {abs(100 * change):.0f} % of the core-seconds"
     more = f"costs {100 * change:.0f} % more core-seconds"
     return (
         f"Against static-peak it {less if change <= 0 else more}; they cost {paid} a run at "
