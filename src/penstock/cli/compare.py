@@ -2,8 +2,6 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from signal import SIGINT
@@ -14,7 +12,8 @@ from penstock.cli import recorded
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line, say
-from penstock.core.errors import FileError, SettingError, UserError
+from penstock.cli.results_folder import results_folder
+from penstock.core.errors import SettingError, UserError
 
 if TYPE_CHECKING:
     from penstock.experiment.compare import Advice, Load, Outcome, Verdict
@@ -37,7 +36,6 @@ Always with static-peak, static-mean and a clairvoyant that knows the whole load
 RESULTS: Final = "compare.json"
 REPORT: Final = "compare.html"
 RUNS: Final = "runs"
-_LEAST_FREE: Final = 20_000_000
 _SEEDS: Final = {"twin": 5, "spark": 1}
 
 
@@ -157,7 +155,7 @@ def _carry_out(
     started: datetime,
     interrupts: Interrupts,
 ) -> "tuple[dict[str, Any], tuple[Outcome, Advice, list[Verdict]]]":
-    with _folder(path) as finish:
+    with results_folder(path, RESULTS, REPORT) as finish:
         played = _play(args, file, on, path)
         interrupts.hold()
         shown = played, _advice(args, played), _verdicts(played)
@@ -234,25 +232,6 @@ def _told(
         "folder": str(path),
         "report": str(path / REPORT),
     }
-
-
-@contextmanager
-def _folder(path: Path) -> Iterator[Any]:
-    """The folder for what comes of it, which is taken away again where nothing does."""
-    from penstock.record import place
-    from penstock.record.disk import check_space
-
-    with ExitStack() as refused:
-        refused.callback(place.make(path))
-        with place.claim(path):
-            strangers = [e.name for e in path.iterdir() if e.name not in (RESULTS, REPORT)]
-            if strangers:
-                raise FileError(
-                    f"the folder {path} holds something else ({sorted(strangers)[0]}); give --out "
-                    "another folder"
-                )
-            check_space(path, _LEAST_FREE)
-            yield refused.pop_all
 
 
 def _write(

@@ -2,8 +2,6 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +13,8 @@ from penstock import __version__
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line, say
-from penstock.core.errors import FileError, SettingError
+from penstock.cli.results_folder import results_folder
+from penstock.core.errors import SettingError
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ PAPERS: Final = {
 """What each paper's work is counted in."""
 RESULTS: Final = "results.json"
 REPORT: Final = "report.html"
-_LEAST_FREE: Final = 20_000_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -127,7 +125,7 @@ def _carry_out(
     settings: "Settings", args: Namespace, path: Path, started: datetime, interrupts: Interrupts
 ) -> "tuple[Reproduction, dict[str, Any]]":
     """What came of it, written down; with a signal all of it or nothing."""
-    with _folder(path) as finish:
+    with results_folder(path, RESULTS, REPORT) as finish:
         done = _reproduce(settings, args)
         interrupts.hold()
         told = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
@@ -176,25 +174,6 @@ def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
         if isinstance(settings, alloc.Settings):
             return alloc.reproduce(settings, tell)
         return game.reproduce(settings, tell)
-
-
-@contextmanager
-def _folder(path: Path) -> Iterator[Any]:
-    """The folder for what comes of it, which is taken away again unless it is finished."""
-    from penstock.record import place
-    from penstock.record.disk import check_space
-
-    with ExitStack() as refused:
-        refused.callback(place.make(path))
-        with place.claim(path):
-            strangers = [e.name for e in path.iterdir() if e.name not in (RESULTS, REPORT)]
-            if strangers:
-                raise FileError(
-                    f"the folder {path} holds something else ({sorted(strangers)[0]}); give --out "
-                    "another folder"
-                )
-            check_space(path, _LEAST_FREE)
-            yield refused.pop_all
 
 
 def _write(path: Path, told: dict[str, Any], done: "Reproduction", started: datetime) -> None:
