@@ -76,3 +76,10 @@ def test_its_targets_stand_in_the_makefile() -> None:
     assert {"demo", "test", "test-all", "bench"} <= targets
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+@pytest.mark.slow
+def test_its_tournament_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [command] = re.findall(r"^\$ penstock (compare wordcount .*)$", README, re.MULTILINE)
+    assert main([*command.split(), "--out", str(tmp_path / "compared"), "--quiet"]) == 0
+    assert "Choose latency: " in capsys.readouterr().out
