@@ -76,7 +76,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     outcome, folder = Run(), tmp_path_factory.mktemp("levels")
     file = load("preference", SETTINGS)
     with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
-        outcome.start = float((folder / "spark" / "data" / "start").read_text())
+        outcome.start = float((folder / "spark" / "data" / "start-plq").read_text())
         for number in steps(plant, outcome, folder):
             if number == 5:
                 kill_one(folder)

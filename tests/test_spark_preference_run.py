@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     outcome, folder = Run(), tmp_path_factory.mktemp("preference")
     file = load("preference", SETTINGS)
     with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
-        outcome.start = float((folder / "spark" / "data" / "start").read_text())
+        outcome.start = float((folder / "spark" / "data" / "start-plq").read_text())
         outcome.ticks = list(control(plant, build_policy(file)))
     outcome.results, outcome.page = plant.results, json.loads((folder / PAGE).read_text())
     return outcome
