@@ -1,7 +1,7 @@
 """Whether a real scheduler keeps to shares: two jobs at once, on four executors."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -21,18 +21,25 @@ EXECUTORS, TASKS = 4, 32
 TASK = 0.3
 
 
-def stamped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Waits as a task would, and tells when it began."""
-    for batch in batches:
-        began = time.time()
-        time.sleep(TASK)
-        yield pa.RecordBatch.from_pydict({"began": [began] * batch.num_rows})
+Batches = Iterator[pa.RecordBatch]
+
+
+def waiting() -> Callable[[Batches], Batches]:
+    """A task that waits and tells when it began; sent as it is, executors do not know this file."""
+
+    def stamped(batches: Batches) -> Batches:
+        for batch in batches:
+            began = time.time()
+            time.sleep(TASK)
+            yield pa.RecordBatch.from_pydict({"began": [began] * batch.num_rows})
+
+    return stamped
 
 
 def job(spark: SparkSession, pool: str) -> list[float]:
     """When each of its tasks began."""
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
-    tasks = spark.range(0, TASKS, 1, TASKS).mapInArrow(stamped, "began double")
+    tasks = spark.range(0, TASKS, 1, TASKS).mapInArrow(waiting(), "began double")
     return sorted(row["began"] for row in tasks.collect())
 
 
