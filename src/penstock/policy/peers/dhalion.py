@@ -6,12 +6,11 @@ from math import floor
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.core.units import format_duration
 from penstock.policy.degrees import in_force
 from penstock.policy.mpc.verdict import Verdict, held, judged, moved
 from penstock.policy.peers.batches import interval_of
 from penstock.policy.peers.deciding import all_hold, check, decision, known, number, percent, whole
-from penstock.policy.peers.timing import Beat, Rest, Window
+from penstock.policy.peers.timing import Beat, Rest, Window, not_yet
 
 _MOST = 0.9
 """Back-pressure that is counted at most: a module grows to ten times itself, and no further."""
@@ -74,12 +73,9 @@ class Dhalion:
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed lately."""
         self._take_in(seen)
-        if not self._rest.over(seen.at, self.cooldown):
-            since = format_duration(self._rest.since(seen.at) or 0.0)
-            rest = format_duration(self.cooldown)
-            return all_hold(seen, f"a module changed {since} ago and all rest for {rest}")
-        if not self._beat.due(seen.at, seen.step):
-            return all_hold(seen, f"looks again in {format_duration(self._beat.left(seen.at))}")
+        wait = not_yet(self._rest, self._beat, at=seen.at, step=seen.step, cooldown=self.cooldown)
+        if wait is not None:
+            return all_hold(seen, wait)
         missed = {n: self._missed(n, reading) for n, reading in seen.modules.items()}
         if None in missed.values():
             self._beat.next = seen.at  # so that the next step is looked at

@@ -6,12 +6,11 @@ from math import isfinite
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.core.units import format_duration
 from penstock.policy.degrees import in_force
 from penstock.policy.mpc.verdict import Verdict, held, judged, moved
 from penstock.policy.peers.deciding import all_hold, check, decision, known, number, whole
 from penstock.policy.peers.flow import Flow
-from penstock.policy.peers.timing import Beat, Rest, Window
+from penstock.policy.peers.timing import Beat, Rest, Window, not_yet
 
 
 @dataclass
@@ -55,12 +54,9 @@ class Ds2:
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed lately."""
         self._take_in(seen)
-        if not self._rest.over(seen.at, self.cooldown):
-            since = format_duration(self._rest.since(seen.at) or 0.0)
-            rest = format_duration(self.cooldown)
-            return all_hold(seen, f"a module changed {since} ago and all rest for {rest}")
-        if not self._beat.due(seen.at, seen.step):
-            return all_hold(seen, f"looks again in {format_duration(self._beat.left(seen.at))}")
+        wait = not_yet(self._rest, self._beat, at=seen.at, step=seen.step, cooldown=self.cooldown)
+        if wait is not None:
+            return all_hold(seen, wait)
         inflow = self._flow.inflow()
         lacks: list[str] = []
 

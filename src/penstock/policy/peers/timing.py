@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
+from penstock.core.units import format_duration
+
 EXACT = 1e-9
 """Times are sums of steps."""
 
@@ -108,3 +110,13 @@ class Rest:
         """Whether the last change, if any, is so many seconds past."""
         since = self.since(at)
         return since is None or since >= after - EXACT
+
+
+def not_yet(rest: Rest, beat: Beat, *, at: float, step: float, cooldown: float) -> str | None:
+    """Why nothing is judged now: a module has just changed, or it is not time; None where it is."""
+    if not rest.over(at, cooldown):
+        since = format_duration(rest.since(at) or 0.0)
+        return f"a module changed {since} ago and all rest for {format_duration(cooldown)}"
+    if not beat.due(at, step):
+        return f"looks again in {format_duration(beat.left(at))}"
+    return None
