@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.model import FlowModel
-from penstock.plant.twin import Twin
+from penstock.twin import Twin
 from penstock.workload import Constant
 
 GRAPHS = 200

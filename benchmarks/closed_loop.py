@@ -11,10 +11,8 @@ from collections.abc import Callable
 from statistics import median
 
 from penstock.core.loop import control
-from penstock.experiment.closed_loop import Levels, play
-from penstock.experiment.papers.e2df_setup import SLOT, SLOTS_OF_THE_PAPER, graph, places
-from penstock.experiment.papers.e2df_workload import rates
-from penstock.plant.twin import RegionTwin
+from penstock.papers.e2df.closed_loop import Levels, play
+from penstock.papers.e2df.setup import SLOT, SLOTS_OF_THE_PAPER, graph, places, rates
 from penstock.policy.hierarchy import (
     Accept,
     ApplicationManager,
@@ -22,8 +20,9 @@ from penstock.policy.hierarchy import (
     InfrastructureManager,
     TwoLevels,
 )
-from penstock.policy.learning import Rl
-from penstock.policy.regions import LearnedNodes
+from penstock.policy.nodes import LearnedNodes
+from penstock.policy.rl import Rl
+from penstock.twin import RegionTwin
 from penstock.workload import Step
 
 REPEATS, PLAIN_SLOTS, PLAIN_REPEATS = 5, 2_000, 3

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from penstock.core.loop import control
 from penstock.guard import DryRun
 from penstock.pipeline.compose import build_policy
+from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import PipelineFile, load
-from penstock.pipeline.launch import open_spark
-from penstock.plant.spark.monitor import Batch, parse_progress
-from penstock.plant.spark.plant import SparkPlant
+from penstock.spark.plant import SparkPlant
+from penstock.spark.progress import Batch, parse_progress
 
 WINDOW, PAIRS, STEP = 10.0, 30, 2.0
 

@@ -28,8 +28,8 @@ from penstock.core.loop import control
 from penstock.core.signals import Tick
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import PipelineFile, load
-from penstock.plant.twin import Twin
 from penstock.record import RunFolder, RunSettings, summarise, tick_to_json
+from penstock.twin import Twin
 
 REPEATS, STREAMS, RATE, SECONDS = 7, 3, 1000, 10.0
 

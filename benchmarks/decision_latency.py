@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from penstock.pipeline.compose import build_policy
+from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
-from penstock.pipeline.launch import open_spark
-from penstock.plant.spark.monitor import parse_progress
+from penstock.spark.progress import parse_progress
 
 SECONDS, ALONE = 120.0, 90.0
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.pipeline.launch import session_on
+from penstock.pipeline.deploy.launch import session_on
 from penstock.pipeline.settings import PipelineFile
-from penstock.plant.spark import source
-from penstock.plant.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.plant.spark.java import find_java, usable_home
+from penstock.spark import source
+from penstock.spark.backend import DEFAULT_PROFILE, Backend
+from penstock.spark.java import find_java, usable_home
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.apps.wordcount.application import count, digest, drop_short, split
+from penstock.apps.wordcount.sentences import Sentences
 from penstock.core.signals import Configuration, Decision
+from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
-from penstock.pipeline.launch import open_spark
-from penstock.pipeline.sentences import Sentences
-from penstock.pipeline.wordcount import count, digest, drop_short, split
-from penstock.plant.spark.cluster import LOOPBACK
-from penstock.plant.spark.plant import SparkPlant
+from penstock.spark.cluster.embedded import LOOPBACK
+from penstock.spark.plant import SparkPlant
 
 SECONDS, RATE, SEED = 60.0, 150, 1
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.quote_stream import cluster, stream, wait_until
+from penstock.apps.trading.application import Algotrader
 from penstock.core.routing import Routing
-from penstock.pipeline.trading import Algotrader
 from penstock.query.keyed import PROTOCOLS, KeyedOperator, Setting
 from penstock.workload.keys import names
 

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from penstock.core.signals import Configuration, Decision
+from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
-from penstock.pipeline.launch import open_spark
-from penstock.plant.spark.plant import SparkPlant
+from penstock.spark.plant import SparkPlant
 
 DEGREES, SECONDS, PATIENCE = (1, 2, 4), 30.0, 120.0
 MODULE = "recognizer"

@@ -18,9 +18,9 @@ from penstock.core.graph import FlowGraph, Module
 from penstock.core.routing import Routing
 from penstock.core.signals import Configuration, Decision, ModuleReading
 from penstock.model.keyed import ReplicaLoads, effective_service_time, replica_loads
-from penstock.model.kingman import corrected, waiting_time
-from penstock.plant.twin import KeyedTwin
-from penstock.policy.mpc.rebalance import lpt
+from penstock.model.queueing import corrected, waiting_time
+from penstock.policy.common.rebalance import lpt
+from penstock.twin import KeyedTwin
 from penstock.workload import Constant
 from penstock.workload.keys import shares
 

@@ -14,8 +14,8 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.loop import control
 from penstock.core.panes import Panes
 from penstock.core.roles import Workload
-from penstock.plant.twin import Costs, PaneTwin
 from penstock.policy import Fuzzy
+from penstock.twin import Costs, PaneTwin
 from penstock.workload import parse
 
 RATE, SECONDS, REPEATS, PLAIN_SECONDS = 30_000, 400.0, 5, 10.0

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from paretoset import paretoset  # type: ignore[import-untyped]
+from paretoset import paretoset
 
 from penstock.query.kernels import dominance_factors, skyline
 from penstock.workload.points import anti_correlated, correlated, uniform

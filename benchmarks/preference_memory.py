@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.embedded import running
 from benchmarks.tuple_stream import NAMES, WINDOW, cluster, tuples
+from penstock.apps.preference.application import columns_of
 from penstock.core.panes import Panes
-from penstock.pipeline.preference import columns_of
 from penstock.query import skyline
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Skyline
@@ -60,7 +60,7 @@ def _watch(spark: SparkSession, folder: Path, minutes: float) -> NDArray[np.floa
             at, took = time.monotonic() - begin, last.batchDuration / 1e3
             state = last.stateOperators[0].memoryUsedBytes / 1e3
             java, _ = _resident(b"CoarseGrainedExecutorBackend")
-            python, processes = _resident(b"penstock.plant.spark.daemon")
+            python, processes = _resident(b"penstock.spark.daemon")
             samples.append((at, java, python, processes, state, took))
     return np.array(samples)
 

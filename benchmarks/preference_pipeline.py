@@ -20,7 +20,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from benchmarks.embedded import running
 from benchmarks.tuple_stream import NAMES, WINDOW, cluster, tuples
-from penstock.pipeline.tuples import Tuples
+from penstock.apps.preference.tuples import Tuples
 from penstock.query import Measures, skyline, top_delta
 from penstock.workload import Step
 

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks import embedded
+from penstock.apps.trading.application import compile_kernel
+from penstock.apps.trading.quotes import SYMBOLS, Quotes
 from penstock.pipeline.file import load
-from penstock.pipeline.market.quotes import SYMBOLS, Quotes
-from penstock.pipeline.trading import compile_kernel
-from penstock.plant.spark import source
+from penstock.spark import source
 from penstock.workload import Constant
 
 

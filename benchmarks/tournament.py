@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from penstock.cli.checkup import usable_cores
+from penstock.cli.doctor import usable_cores
 from penstock.experiment.compare import PEERS, Load, Outcome, Verdict, advise, dominance, play
 from penstock.pipeline.file import load
 from penstock.policy import DEFAULT, POLICIES

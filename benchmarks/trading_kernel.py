@@ -18,13 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.optimize import curve_fit
 
+from penstock.apps.trading.application import Algotrader
+from penstock.apps.trading.quotes import SYMBOLS, Quotes
+from penstock.apps.trading.series import Series
+from penstock.apps.trading.window import SLIDE, WINDOW, analyse
 from penstock.core.routing import Routing
-from penstock.pipeline.market.quotes import SYMBOLS, Quotes
-from penstock.pipeline.market.series import Series
-from penstock.pipeline.market.window import SLIDE, WINDOW, analyse
-from penstock.pipeline.trading import Algotrader
 from penstock.query.keyed import KeyedOperator
-from penstock.query.keyed.engine import InProcess
+from penstock.query.keyed.operator import InProcess
 
 REPEATS: Final = 7
 KEYS, EACH = 20, 10_000

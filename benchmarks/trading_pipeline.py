@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from benchmarks.quote_stream import cluster, stream, wait_until
+from penstock.apps.trading.application import Algotrader
 from penstock.core.routing import Routing
-from penstock.pipeline.trading import Algotrader
 from penstock.query.keyed import KeyedOperator
-from penstock.query.keyed.engine import splitter
+from penstock.query.keyed.operator import splitter
 from penstock.query.keyed.splitter import ARRIVAL, REPLICA
-from penstock.query.keyed.told import Told
+from penstock.query.keyed.task import Told
 from penstock.workload.keys import names
 
 ROWS, EXECUTORS, WARM, BATCHES = 200_000, 2, 6, 12

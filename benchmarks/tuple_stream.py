@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks import embedded
+from penstock.apps.preference.tuples import Tuples
 from penstock.core.roles import Workload
 from penstock.pipeline.file import load
-from penstock.pipeline.tuples import Tuples
-from penstock.plant.spark import source
 from penstock.query import kernels
+from penstock.spark import source
 
 DIMENSIONS = 8
 NAMES = [f"a{place + 1}" for place in range(DIMENSIONS)]

@@ -12,7 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from penstock.core.graph import FlowGraph, Module, Stream
-from penstock.plant.twin import Twin
+from penstock.twin import Twin
 from penstock.workload import Constant
 
 REPEATS = 7

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.cli import main
 from penstock.pipeline.file import check
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 COMMANDS = re.findall(r"^\$ \.venv/bin/penstock ([^#\n]+)", README, re.MULTILINE)
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.attaching import Attachment
+    from penstock.attachment import Attachment
+
 
 __version__ = "0.1.0"
 __all__ = ["attach"]
@@ -21,6 +22,6 @@ def attach(spark: "SparkSession", **settings: object) -> "Attachment":
     `docs/attach.md`; they may also stand in a YAML file (`config="penstock.yaml"`) or in Spark's
     conf (`spark.penstock.maxExecutors=20`).
     """
-    from penstock.attaching import open_attachment  # needs pyspark, which `penstock` does not
+    from penstock.attachment import open_attachment  # needs pyspark, which `penstock` does not
 
     return open_attachment(spark, settings)

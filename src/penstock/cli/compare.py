@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from signal import SIGINT
@@ -12,13 +13,15 @@ from penstock.cli import recorded
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line, say
-from penstock.cli.results_folder import results_folder
+from penstock.cli.sheets import results_folder, table_lines, wide_console, wrapped
 from penstock.core.errors import SettingError, UserError
+from penstock.core.units import format_duration
 
 if TYPE_CHECKING:
     from penstock.experiment.compare import Advice, Load, Outcome, Verdict
     from penstock.experiment.compare.round import Perform
     from penstock.pipeline.settings import PipelineFile
+
 
 HELP: Final = "play policies against each other on the same load, and say which to choose"
 EXAMPLES: Final = """\
@@ -173,12 +176,12 @@ def _advice(args: Namespace, played: "Outcome") -> "Advice":
 
 
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":
-    from penstock.cli.checkup import usable_cores
-    from penstock.cli.progress import progress
+    from penstock.cli.doctor import usable_cores
+    from penstock.cli.sheets import progress
     from penstock.core.units import parse_duration
     from penstock.experiment.compare import Prices, play
     from penstock.experiment.compare.round import on_twin
-    from penstock.experiment.repeating import check_amounts
+    from penstock.experiment.workers import check_amounts
 
     check_amounts(seeds=args.seeds, jobs=args.jobs)
     prices = Prices(
@@ -204,7 +207,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
 def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
     from penstock.cli.run import hush_libraries
     from penstock.experiment.compare.on_spark import recording
-    from penstock.pipeline.launch import check_start
+    from penstock.pipeline.deploy.launch import check_start
 
     hush_libraries()
     check_start(file, None)
@@ -259,10 +262,45 @@ def _tell(
     if args.json:
         print_json(told)
         return
-    from penstock.cli.standings import standings
 
     for line in standings(*shown):
         print_line(line)
     print_line()
     print_line(f"  page    {told['report']}")
     print_line(f"  data    {Path(told['folder']) / RESULTS}")
+
+
+# A tournament in a terminal: tables, verdicts, and what to choose.
+
+
+def standings(played: "Outcome", advice: "Advice", verdicts: "Sequence[Verdict]") -> Iterator[str]:
+    """Every line; the choice comes last, where it is seen."""
+    from penstock.experiment.compare.tables import tables
+
+    console = wide_console()
+    yield _headline(played)
+    yield "  * least of a column, = not to be told apart from it; \u00b1 95 % interval over seeds"
+    for table in tables(played):
+        yield ""
+        yield from table_lines(table, console)
+        for note in table.notes:
+            yield from wrapped(note, console.width, mark="- ")
+    if verdicts:
+        yield ""
+        yield f"{played.ours} against the others"
+    for verdict in verdicts:
+        where = f"{verdict.load}: " if len(played.loads) > 1 and verdict.load else ""
+        text = f"{where}{verdict.words}: {verdict.why}"
+        yield from wrapped(text, console.width, mark="- ")
+    yield ""
+    for sentence in advice.why:
+        yield from wrapped(sentence, console.width)
+
+
+def _headline(played: "Outcome") -> str:
+    where = "Spark" if played.on == "spark" else "the twin"
+    seeds = f"{len(played.seeds)} seed{'s' * (len(played.seeds) != 1)}"
+    return (
+        f"{played.pipeline} on {where}: {format_duration(played.duration)} a run, {seeds}, "
+        f"p95 of {format_duration(played.promised)} promised"
+    )

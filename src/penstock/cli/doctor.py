@@ -1,11 +1,20 @@
 """`penstock doctor`: what this machine lacks, and the remedy."""
 
+import os
+import shutil
+import socket
+import sys
+import tempfile
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Final
 
 from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line
+from penstock.core.errors import PenstockError
 
 HELP: Final = "check this machine for what runs need, with the remedy for what is missing"
 EXAMPLES: Final = """\
@@ -25,7 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Examine the machine; 2 where something fails."""
-    from penstock.cli.checkup import check_machine
 
     findings = check_machine(args.out)
     if args.json:
@@ -35,3 +43,177 @@ def execute(args: Namespace) -> int:
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             print_line(f"{finding.status:<6}{finding.name:<10}{finding.detail}{remedy}")
     return 2 if any(finding.status == "fail" for finding in findings) else 0
+
+
+# The checks of `penstock doctor`, one function each.
+
+
+GIB: Final = 2**30
+PACKAGES: Final = {"pyspark": "4.3", "pyarrow": "", "numpy": "", "numba": "", "rich": ""}
+"""What must be installed, and how its version must begin."""
+_CGROUP: Final = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    status: str
+    """`ok`, `warn` (runs may suffer) or `fail` (runs will not start)."""
+    detail: str
+    remedy: str = ""
+    """What to do about it; empty where nothing is to be done."""
+
+
+def check_machine(runs: str) -> list[Finding]:
+    """Every finding, in the order in which a run would stumble over them."""
+    return [
+        check_python(sys.version_info[:3]),
+        *check_packages(),
+        check_java(),
+        check_cores(usable_cores()),
+        check_memory(available_memory()),
+        check_folder(Path(runs)),
+        check_disk(Path(runs)),
+        check_loopback(),
+    ]
+
+
+def check_python(found: tuple[int, ...]) -> Finding:
+    """The Python that this runs on.
+
+    >>> check_python((3, 10, 1)).status
+    'fail'
+    """
+    text = ".".join(str(part) for part in found)
+    if found < (3, 11):
+        return Finding(name="python", status="fail", detail=text, remedy="install 3.11 or newer")
+    return Finding(name="python", status="ok", detail=text)
+
+
+def check_packages() -> Iterator[Finding]:
+    """The packages that Penstock is built on."""
+    for name, wanted in PACKAGES.items():
+        try:
+            yield check_version(name, version(name), wanted)
+        except PackageNotFoundError:
+            remedy = f"run pip install '{name}{f'~={wanted}.0' if wanted else ''}'"
+            yield Finding(name=name, status="fail", detail="not installed", remedy=remedy)
+
+
+def check_version(name: str, found: str, wanted: str) -> Finding:
+    """A package's version.
+
+    >>> check_version("pyspark", "3.5.1", "4.3").remedy
+    "run pip install 'pyspark~=4.3.0'"
+    """
+    if not f"{found}.".startswith(f"{wanted}." if wanted else ""):
+        remedy = f"run pip install '{name}~={wanted}.0'"
+        return Finding(name=name, status="fail", detail=found, remedy=remedy)
+    return Finding(name=name, status="ok", detail=found)
+
+
+def check_java() -> Finding:
+    """The Java that Spark would run on."""
+    try:
+        from penstock.spark.java import find_java
+
+        java = find_java()
+    except PenstockError as error:
+        detail, _, remedy = str(error).partition("; ")
+        return Finding(name="java", status="fail", detail=detail, remedy=remedy)
+    detail = f"{java.version} from {java.origin}, {java.home}"
+    return Finding(name="java", status="ok", detail=detail)
+
+
+def check_cores(cores: int) -> Finding:
+    """Cores that this process may use."""
+    if cores < 2:
+        remedy = "executors will take turns; expect slow starts"
+        return Finding(name="cores", status="warn", detail=str(cores), remedy=remedy)
+    return Finding(name="cores", status="ok", detail=str(cores))
+
+
+def check_memory(available: int | None) -> Finding:
+    """Memory for the cluster: about 1.5 GB, and half a GB for each executor.
+
+    >>> check_memory(GIB).status, check_memory(3 * GIB).status, check_memory(8 * GIB).status
+    ('fail', 'warn', 'ok')
+    """
+    if available is None:
+        return Finding(name="memory", status="warn", detail="cannot be told on this system")
+    detail = f"{available / GIB:.1f} GB free"
+    if available >= 5 * GIB:
+        return Finding(name="memory", status="ok", detail=detail)
+    status = "fail" if available < 2 * GIB else "warn"
+    remedy = "close other programs, or lower max_replicas and cluster.executor_memory"
+    return Finding(name="memory", status=status, detail=detail, remedy=remedy)
+
+
+def check_folder(runs: Path) -> Finding:
+    """Whether the folder of runs can be written, without making it."""
+    try:
+        with tempfile.TemporaryFile(dir=nearest(runs)):
+            return Finding(name="folder", status="ok", detail=f"{runs} can be written")
+    except OSError as error:
+        detail = f"{runs} cannot be written ({error.strerror})"
+        return Finding(name="folder", status="fail", detail=detail, remedy="give --out another")
+
+
+def check_disk(runs: Path) -> Finding:
+    """Space where runs are recorded."""
+    try:
+        free = shutil.disk_usage(nearest(runs)).free
+    except OSError as error:
+        return Finding(name="disk", status="warn", detail=f"cannot be told ({error.strerror})")
+    detail = f"{free / GIB:.1f} GB free"
+    if free >= GIB:
+        return Finding(name="disk", status="ok", detail=detail)
+    status = "fail" if free < GIB / 10 else "warn"
+    return Finding(name="disk", status=status, detail=detail, remedy="free some space")
+
+
+def check_loopback() -> Finding:
+    """Whether processes of this machine can talk to one another."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = server.getsockname()
+            socket.create_connection(address, timeout=5).close()
+    except OSError as error:
+        detail = f"no port of 127.0.0.1 can be opened ({error.strerror})"
+        remedy = "allow connections to 127.0.0.1"
+        return Finding(name="loopback", status="fail", detail=detail, remedy=remedy)
+    return Finding(name="loopback", status="ok", detail=f"127.0.0.1, as on port {address[1]}")
+
+
+def nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there."""
+    path = path.absolute()
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+def usable_cores() -> int:
+    """Cores that this process may use, which may be fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def available_memory() -> int | None:
+    """Bytes that can be had without swapping, within the limit of a container."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    lines = dict(line.split(":", 1) for line in text.splitlines())
+    free = int(lines["MemAvailable"].split()[0]) * 1024
+    limit, used = _cgroup("memory.max"), _cgroup("memory.current")
+    return free if limit is None or used is None else min(free, max(limit - used, 0))
+
+
+def _cgroup(name: str) -> int | None:
+    try:
+        return int((_CGROUP / name).read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no container, or no limit
+        return None

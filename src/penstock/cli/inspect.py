@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.options import something
-from penstock.cli.output import print_json, print_line
-from penstock.cli.words import percent
+from penstock.cli.output import percent, print_json, print_line
 from penstock.core.errors import FileError
 
 if TYPE_CHECKING:
-    from penstock.policy.learning.saved import Inspected
+    from penstock.policy.rl.saved import Inspected
+
 
 HELP: Final = "show what a policy has learned: what it would do in each state"
 EXAMPLES: Final = """\
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Print every table."""
-    from penstock.policy.learning.saved import inspection, read
+    from penstock.policy.rl.saved import inspection, read
 
     path = _file(Path(args.what))
     found = inspection(read(path))
@@ -86,7 +86,7 @@ def grid(table: "Inspected", flag: int) -> Iterator[str]:
 
 def _file(path: Path) -> Path:
     """The file of learned tables that a path means."""
-    from penstock.record.place import LEARNED, SETTINGS
+    from penstock.record.folder import LEARNED, SETTINGS
 
     if not path.is_dir():
         return path

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
-from penstock.pipeline.find import built_in
+from penstock.pipeline.format.find import built_in
 
 POLICIES: Final = (
     "allocation",
@@ -33,7 +33,7 @@ POLICIES: Final = (
 """Their names, as `penstock.policy` has them; its own list would take numpy to import."""
 
 REGION_POLICIES: Final = ("rl", "simple", "static")
-"""Their names, as `penstock.policy.regions` has them."""
+"""Their names, as `penstock.policy.nodes` has them."""
 
 _WITH_REGIONS: Final = {"wordcount": "wordcount-regions"}
 """Built-in pipelines that there are with regions as well."""

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import IO, Any
 
 from penstock.core.errors import PenstockError
+from penstock.core.signals import Latency, ModuleReading
+from penstock.core.units import format_duration
 
 
 def print_line(text: str = "") -> None:
@@ -46,3 +48,53 @@ def drop_stdout() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+# Measurements as people read them; what is unknown is a dash, never a zero.
+
+
+UNKNOWN = "-"
+
+
+def number(value: float | None) -> str:
+    """A count or a rate.
+
+    >>> number(1234.5), number(0.25), number(None)
+    ('1,234', '0.25', '-')
+    """
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def percent(share: float | None) -> str:
+    """A share of one; what is nearly nothing or nearly all does not round to it.
+
+    >>> percent(0.756), percent(0.998), percent(1.0), percent(0.002)
+    ('76 %', '>99 %', '100 %', '<1 %')
+    """
+    if share is None:
+        return UNKNOWN
+    if 0.995 <= share < 1:
+        return ">99 %"
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the unit a reader would choose."""
+    return UNKNOWN if seconds is None else format_duration(seconds)
+
+
+def p95(latency: Latency | None) -> str:
+    """The 95th percentile."""
+    return UNKNOWN if latency is None else duration(latency.p95)
+
+
+def executors(module: ModuleReading) -> str:
+    """Executors wanted, requested and running.
+
+    >>> executors(ModuleReading(wanted=4, requested=4, running=3))
+    '4/4/3'
+    """
+    counts = (module.wanted, module.requested, module.running)
+    return "/".join(UNKNOWN if count is None else str(count) for count in counts)

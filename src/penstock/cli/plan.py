@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli import plan_allocation
 from penstock.cli.options import add_set, something
-from penstock.cli.output import print_json, print_line
-from penstock.cli.words import duration, number
+from penstock.cli.output import duration, number, print_json, print_line
 from penstock.core.errors import SettingError
 from penstock.core.settings import near
 from penstock.core.units import parse_rate
@@ -16,6 +15,7 @@ from penstock.core.units import parse_rate
 if TYPE_CHECKING:
     from penstock.pipeline.file import Checked, PipelineFile
     from penstock.policy.game import Plan
+
 
 HELP: Final = "tell what each module of a graph should have: replicas, or a share of a budget"
 EXAMPLES: Final = """\

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.output import print_json, print_line
-from penstock.cli.words import number, percent
+from penstock.cli.output import number, percent, print_json, print_line
 from penstock.core.errors import SettingError
 
 if TYPE_CHECKING:
-    from penstock.pipeline.allocation import AllocationGraph
     from penstock.pipeline.file import Checked
+    from penstock.pipeline.format.allocation import AllocationGraph
     from penstock.policy.allocation.allocation import Allocation
     from penstock.policy.allocation.network import Network
+
 
 POLICIES: Final = (
     "cutting-plane",
@@ -72,7 +72,7 @@ def divide(graph: "AllocationGraph") -> tuple["Allocation", float]:
 
 def _holds(network: "Network", plan: "Allocation", optimum: float) -> bool:
     """Whether a plan can be carried out, is worth what it says, and no more than there is."""
-    from penstock.policy.allocation.flow import affordable, value
+    from penstock.policy.allocation.network import affordable, value
 
     numbers = (plan.value, optimum, *plan.resource.values())
     if not all(isfinite(number) and number >= 0 for number in numbers):
@@ -113,7 +113,7 @@ def leading_to_sinks(network: "Network") -> Iterator[str]:
 
 
 def _sink_lines(network: "Network", plan: "Allocation", width: int) -> Iterator[str]:
-    from penstock.policy.allocation.flow import outputs
+    from penstock.policy.allocation.network import outputs
 
     flow = outputs(network, plan.resource)
     for outflow in network.outflows:

@@ -13,13 +13,17 @@ from penstock import __version__
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line, say
-from penstock.cli.results_folder import results_folder
+from penstock.cli.sheets import results_folder
 from penstock.core.errors import SettingError
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
-    from penstock.experiment.papers import alloc, e2df, game, mpc, ppq
-    from penstock.experiment.reproduction import Reproduction
+    from penstock.experiment.results import Reproduction
+    from penstock.papers.alloc import reproduce as alloc
+    from penstock.papers.e2df import reproduce as e2df
+    from penstock.papers.game import reproduce as game
+    from penstock.papers.mpc import reproduce as mpc
+    from penstock.papers.ppq import reproduce as ppq
 
     Settings = alloc.Settings | e2df.Settings | game.Settings | mpc.Settings | ppq.Settings
 
@@ -135,7 +139,7 @@ def _carry_out(
 
 
 def _settings(args: Namespace) -> "Settings":
-    from penstock.cli.checkup import usable_cores
+    from penstock.cli.doctor import usable_cores
 
     given = {name: getattr(args, name) for name in ("seeds", "steps", "jobs", "data")}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -145,7 +149,11 @@ def _settings(args: Namespace) -> "Settings":
 
 
 def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
-    from penstock.experiment.papers import alloc, e2df, game, mpc, ppq
+    from penstock.papers.alloc import reproduce as alloc
+    from penstock.papers.e2df import reproduce as e2df
+    from penstock.papers.game import reproduce as game
+    from penstock.papers.mpc import reproduce as mpc
+    from penstock.papers.ppq import reproduce as ppq
 
     kinds = {"game": game, "mpc": mpc, "ppq": ppq, "e2df": e2df, "alloc": alloc}
     kind: type[Settings] = kinds[paper].Settings
@@ -161,8 +169,12 @@ def _as_typed(name: str, value: Any) -> tuple[str, Any]:
 
 
 def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
-    from penstock.cli.progress import progress
-    from penstock.experiment.papers import alloc, e2df, game, mpc, ppq
+    from penstock.cli.sheets import progress
+    from penstock.papers.alloc import reproduce as alloc
+    from penstock.papers.e2df import reproduce as e2df
+    from penstock.papers.game import reproduce as game
+    from penstock.papers.mpc import reproduce as mpc
+    from penstock.papers.ppq import reproduce as ppq
 
     with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
         if isinstance(settings, mpc.Settings):

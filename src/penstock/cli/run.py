@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
     from penstock.record import RunFolder
 
+
 HELP: Final = "run a pipeline on Spark, on a cluster of its own or on yours"
 EXAMPLES: Final = """\
 examples:
@@ -54,8 +55,9 @@ def execute(args: Namespace) -> int:
     file = load(pipeline(args), overrides(args), conf=args.conf, to_run=True)
     hush_libraries()
 
-    from penstock.pipeline import interference, regions_on_spark
-    from penstock.pipeline.launch import check_start
+    from penstock.pipeline import interference
+    from penstock.pipeline.deploy import launch as regions_on_spark
+    from penstock.pipeline.deploy.launch import check_start
 
     check_start(file, args.master)
     if (doubt := interference.elsewhere(file.interference, args.master)) is not None:
@@ -65,7 +67,7 @@ def execute(args: Namespace) -> int:
         file = replace(file, infrastructure=None)
 
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":
-        from penstock.pipeline.launch import open_spark
+        from penstock.pipeline.deploy.launch import open_spark
 
         opened = open_spark(
             file,

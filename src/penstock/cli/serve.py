@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.dashboard import DashboardServer
     from penstock.record import RunFolder
 
+
 HELP: Final = "show a run as a web page, live while it goes on, with metrics for Prometheus"
 EXAMPLES: Final = """\
 examples:

@@ -1,26 +1,274 @@
 """A run from its first step to its report, the same on Spark and on the twin."""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from signal import Signals
+from typing import TYPE_CHECKING, Any
 
 from penstock.cli.interrupt import Interrupted, Interrupts
-from penstock.cli.output import say
+from penstock.cli.output import duration, number, percent, print_json, print_line, say
 from penstock.cli.serve import beside
-from penstock.cli.tell import Outcome, Written, tell, tell_nothing
 from penstock.cli.view import View, choose_view
 from penstock.core.errors import FileError
 from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
+from penstock.core.signals import Latency, Tick
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
-    from penstock.record import RunFolder, RunSettings
+    from penstock.record import RunFolder, RunSettings, SloCheck, Summary
+
+
+# How a run went, for people and for machines.
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run came to, however it ended."""
+
+    ticks: list[Tick] = field(default_factory=list)
+    results: dict[str, Any] = field(default_factory=dict)
+    error: Exception | None = None
+    stopped_by: Signals | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What a shell expects of a process that a signal ended; 0 where none came."""
+        return 0 if self.stopped_by is None else 128 + self.stopped_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a run left on the disk."""
+
+    folder: Path
+    report: Path
+    summary: "Summary"
+
+
+def tell(args: Namespace, outcome: Outcome, settings: "RunSettings", written: Written) -> int:
+    """Say how the run went; an error that ended it is raised with what there is to tell."""
+    told = _for_machines(outcome, settings, written)
+    if outcome.error is not None:
+        if not isinstance(outcome.error, BrokenPipeError):  # whoever hung up wants to hear no more
+            say(f"what ran before the error is in {written.folder}, with {written.report.name}")
+        outcome.error.details = told  # type: ignore[attr-defined]  # for whoever explains it
+        raise outcome.error
+    if args.json:
+        print_json(told)
+    else:
+        for line in lines(settings, written):
+            print_line(line)
+    return outcome.exit_code
+
+
+def tell_nothing(args: Namespace, outcome: Outcome, logs: Path | None) -> int:
+    """Say that no step was run; of a run that failed to start only the logs are left."""
+    if outcome.error is not None:
+        if logs is not None:
+            outcome.error.details = {"logs": str(logs)}  # type: ignore[attr-defined]
+            if str(logs) not in str(outcome.error):
+                say(f"the run did not start; its logs are in {logs}")
+        raise outcome.error
+    name = outcome.stopped_by.name if outcome.stopped_by else None
+    what = f"stopped by {name} before the first step" if name else "the run had no step"
+    say(f"{what}; nothing was written")
+    if args.json:
+        print_json({"stopped_by": name, "steps": 0})
+    return outcome.exit_code
+
+
+def _for_machines(outcome: Outcome, settings: "RunSettings", written: Written) -> dict[str, Any]:
+    return {
+        "pipeline": settings.pipeline,
+        "plant": settings.plant,
+        "policy": settings.policy,
+        "seed": settings.seed,
+        "folder": str(written.folder),
+        "report": str(written.report),
+        "stopped_by": outcome.stopped_by.name if outcome.stopped_by else None,
+        **written.summary.to_json(),
+    }
+
+
+def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
+    """The summary for people."""
+    summary = written.summary
+    where = "Spark" if settings.plant == "spark" else f"the {settings.plant}"
+    yield ""
+    dry = ", a dry run in which nothing was carried out" * settings.dry
+    yield (
+        f"{settings.pipeline} on {where}: {duration(summary.duration)}, {summary.steps} steps{dry}"
+    )
+    yield _row("rows", _rows(summary))
+    yield _row("latency", _latency(summary.latency, summary.slo) + _left_out(settings))
+    yield _row("executors", _executors(summary))
+    yield _row("changes", _changes(summary))
+    yield from _regions(summary)
+    yield from _stages(summary)
+    yield from _energy(summary)
+    yield from _economy(summary)
+    yield from _results(summary)
+    yield _row("folder", str(written.folder))
+    yield _row("report", str(written.report))
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<15} {text}"
+
+
+def _rows(summary: "Summary") -> str:
+    """Rows as the steps saw them, and what was left when the last ones had been waited for."""
+    told = f"{number(summary.rows_arrived)} came, {number(summary.rows_processed)} processed"
+    most, last = number(summary.backlog_max), number(summary.backlog_final)
+    if summary.left is None:
+        return f"{told}; backlog at most {most}, {last} at the end"
+    return f"{told}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
+
+
+def _stages(summary: "Summary") -> Iterator[str]:
+    """How loaded the stages were, how finely panes were split, how many windows came."""
+    loads = [f"{name} {percent(load)}" for name, load in summary.load_mean.items()]
+    told = [f"load of {', '.join(loads)}"] if loads else []
+    told += [f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()]
+    told += [f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()]
+    if told:
+        yield _row("stages", "; ".join(told))
+
+
+def _regions(summary: "Summary") -> Iterator[str]:
+    """Nodes, and what became of requests, each where there are any."""
+    from penstock.record.results import nodes_told, requests_told, silence_told
+
+    told = [text for text in (nodes_told(summary), silence_told(summary)) if text]
+    if told:
+        yield _row("nodes", "; ".join(told))
+    if summary.requests:
+        yield _row("requests", requests_told(summary))
+
+
+def _energy(summary: "Summary") -> Iterator[str]:
+    """What the processors took, where that is known."""
+    from penstock.record.energy import spent
+
+    if summary.energy is not None:
+        yield _row("energy", spent(summary.energy, summary.duration))
+
+
+def _economy(summary: "Summary") -> Iterator[str]:
+    """What each module brought and what it cost, where it has a price."""
+    for name, module in summary.modules.items():
+        if module.cost is not None:
+            yield _row(
+                name,
+                f"{number(module.throughput)} rows/s, efficiency {number(module.efficiency)}, "
+                f"cost {number(module.cost)}",
+            )
+    if summary.cost is not None:
+        yield _row("cost", f"{number(summary.cost)} in all")
+
+
+def _left(left: Mapping[str, int]) -> str:
+    """What was left after the drain; not added up, because modules take in rows of their own kind.
+
+    >>> _left({"splitter": 0, "counter": 12}), _left({"splitter": 0})
+    ('12 before counter after the drain', 'none after the drain')
+    """
+    waiting = [f"{number(rows)} before {name}" for name, rows in left.items() if rows]
+    return f"{' and '.join(waiting) or 'none'} after the drain"
+
+
+def _latency(latency: Latency | None, slo: "SloCheck | None") -> str:
+    measured = "not measured"
+    if latency is not None:
+        levels = (("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99))
+        measured = ", ".join(f"{name} {duration(value)}" for name, value in levels)
+    return measured if slo is None else f"{measured}; {_kept(slo)}"
+
+
+def _left_out(settings: "RunSettings") -> str:
+    """What the latencies of a twin lack, which would be read as a promise kept otherwise."""
+    from penstock.twin.keys.checks import shortfall
+
+    lacks = settings.plant == "twin" and shortfall(settings.graph)
+    return "; micro-batches left out" if lacks else ""
+
+
+def _kept(slo: "SloCheck") -> str:
+    """How often the promise was kept; a step that may hide an overload is told apart.
+
+    >>> from penstock.record import SloCheck
+    >>> _kept(SloCheck(latency_p95=10, met=25, violated=3, unknown=2, violated_share=3 / 28))
+    'promised p95 10 s, kept in 25 of 28 steps (89 %), 2 more measured none'
+    """
+    promised = f"promised p95 {duration(slo.latency_p95)}"
+    if slo.violated_share is None:
+        return f"{promised}, which no step could measure"
+    told = (
+        f"{promised}, kept in {slo.met} of {slo.measured} steps ({percent(slo.met / slo.measured)})"
+    )
+    return f"{told}, {slo.stalled} more measured none" if slo.stalled else told
+
+
+def _executors(summary: "Summary") -> str:
+    return (
+        f"{number(summary.executors_min)} to {number(summary.executors_max)}, "
+        f"{number(summary.executors_mean)} on average, "
+        f"{number(summary.executor_seconds_total)} executor-seconds"
+    )
+
+
+def _changes(summary: "Summary") -> str:
+    told = f"{summary.reconfigurations}, of which {_kinds(summary)}"
+    if summary.failed_tasks:
+        told += f"; {_count(summary.failed_tasks, 'task')} failed"
+    if summary.steps_with_gaps:
+        told += f"; {_count(summary.steps_with_gaps, 'step')} lacked a measurement"
+    return told
+
+
+def _count(count: int, what: str) -> str:
+    """How many of what.
+
+    >>> _count(1, "task"), _count(1200, "task")
+    ('1 task', '1,200 tasks')
+    """
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _kinds(summary: "Summary") -> str:
+    """Changes by kind; a step may be of several."""
+    kinds = [f"{summary.scale_outs} out", f"{summary.scale_ins} in"]
+    if summary.clock_changes:
+        kinds.append(f"{summary.clock_changes} of the clock")
+    if summary.reroutings:
+        kinds.append(f"{summary.reroutings} of keys only")
+    return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
+
+
+def _results(summary: "Summary") -> Iterator[str]:
+    """What the application came to, but for what the rows have told."""
+    from penstock.record.results import LONGEST, results
+
+    for name, value, words in results(summary):
+        told = "none" if _is_bare(value) else words
+        yield _row(name, told if len(told) <= LONGEST else "in the report")
+
+
+def _is_bare(value: object) -> bool:
+    """Whether a result lists things, and there are none.
+
+    >>> _is_bare({"length": 5.0, "symbols": []}), _is_bare({"length": 5.0})
+    (True, False)
+    """
+    lists = [v for v in value.values() if isinstance(v, list)] if isinstance(value, dict) else []
+    return bool(lists) and not any(lists)
+
 
 Opener = Callable[["RunFolder"], AbstractContextManager[Plant]]
 """Opens the plant of a run whose folder is there."""
@@ -120,7 +368,7 @@ def _worth(file: "PipelineFile", outcome: Outcome) -> dict[str, object]:
 
 def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: Outcome) -> Written:
     """Write what was learned, the summary and the report of what ran."""
-    from penstock.policy.learning.saved import learned
+    from penstock.policy.rl.saved import learned
     from penstock.record import summarise
     from penstock.report import write_report
 

@@ -1,18 +1,24 @@
 """The tables of a reproduction in a terminal, or plain where there is none."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from io import StringIO
+from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from penstock.cli.output import say
+from penstock.core.errors import FileError
+
 if TYPE_CHECKING:
-    from penstock.experiment.reproduction import Reproduction, Table
+    from penstock.experiment.results import Reproduction, Table
+
 
 _WIDE: Final = 160
 """Characters of a line that nobody sees on a terminal."""
@@ -65,3 +71,84 @@ def wrapped(text: str, width: int, mark: str = "") -> Iterator[str]:
     """
     first, rest = f"  {mark}", " " * (2 + len(mark))
     return iter(wrap(text, width, initial_indent=first, subsequent_indent=rest))
+
+
+# How far a long computation is, beside its result.
+
+
+Tell = Callable[[int, int], None]
+"""Takes how many of how many are done."""
+
+_LINES: Final = 10
+"""Plain lines, at most, where there is no terminal."""
+
+
+@contextmanager
+def progress(what: str, *, quiet: bool = False) -> Iterator[Tell]:
+    """A bar with the time that is left on a terminal, a few plain lines elsewhere."""
+    if quiet or sys.stderr is None:
+        yield lambda done, total: None  # noqa: ARG005  # nobody wants to know
+    elif sys.stderr.isatty():
+        with _bar(what) as tell:
+            yield tell
+    else:
+        yield lines(what, say)
+
+
+def lines(what: str, write: Callable[[str], None]) -> Tell:
+    """Tell of every tenth part.
+
+    >>> tell = lines("runs", print)
+    >>> for done in range(31):
+    ...     tell(done, 30)  # doctest: +ELLIPSIS
+    0 of 30 runs done
+    3 of 30 runs done
+    6 of 30 runs done
+    ...
+    30 of 30 runs done
+    """
+
+    def tell(done: int, total: int) -> None:
+        if done * _LINES // total > (done - 1) * _LINES // total:
+            write(f"{done} of {total} {what} done")
+
+    return tell
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Tell]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), f"{what},", TimeRemainingColumn(), "left")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+# The folder of a command that leaves a page and its data.
+
+
+_LEAST_FREE: Final = 20_000_000
+
+
+@contextmanager
+def results_folder(path: Path, *known: str) -> Iterator[Callable[[], Any]]:
+    """The folder for files of known names, taken away again unless what is yielded is called.
+
+    One that holds anything else is refused.
+    """
+    from penstock.record import folder as place
+    from penstock.record.disk import check_space
+
+    with ExitStack() as refused:
+        refused.callback(place.make(path))
+        with place.claim_folder(path):
+            strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in known)
+            if strangers:
+                raise FileError(
+                    f"the folder {path} holds something else ({strangers[0]}); give --out another "
+                    "folder"
+                )
+            check_space(path, _LEAST_FREE)
+            yield refused.pop_all

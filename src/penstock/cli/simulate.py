@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from penstock.core.roles import Plant
     from penstock.record import RunFolder
 
+
 HELP: Final = "run a pipeline on the twin, in virtual time and without Spark"
 EXAMPLES: Final = """\
 examples:

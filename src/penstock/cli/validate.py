@@ -11,6 +11,7 @@ from penstock.core.errors import UserError
 if TYPE_CHECKING:
     from penstock.pipeline.file import Checked, PipelineFile
 
+
 HELP: Final = "check pipeline files and explain every mistake with its line"
 EXAMPLES: Final = """\
 examples:
@@ -70,8 +71,8 @@ def examine(file: str, overrides: list[str]) -> dict[str, Any]:
 
 def notes(checked: "Checked") -> list[str]:
     """What is no mistake, but stands in the way of some commands or is left out by them."""
-    from penstock.pipeline import regions_told
-    from penstock.plant.twin.keyed_checks import refusal, shortfall
+    from penstock.pipeline import twins as regions_told
+    from penstock.twin.keys.checks import refusal, shortfall
 
     file = checked.file
     if file is None:
@@ -88,7 +89,7 @@ def notes(checked: "Checked") -> list[str]:
     if untwinned is not None:
         fine = "fine for run; " if file.runnable and lack is None else ""
         return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
-    caveat = regions_told.left_out(file) if regions else shortfall(file.graph)
+    caveat = regions_told.left_out_of_regions(file) if regions else shortfall(file.graph)
     return found if caveat is None else [*found, caveat]
 
 

@@ -2,16 +2,83 @@
 
 import sys
 from argparse import Namespace
+from collections import deque
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Protocol, Self
+from typing import IO, TYPE_CHECKING, Final, Protocol, Self
 
-from penstock.cli import regions
-from penstock.cli.output import write
-from penstock.cli.words import duration, executors, number, p95, percent
-from penstock.core.signals import ModuleReading, Observation, Tick
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table as Grid
+from rich.text import Text
+
+from penstock.cli.output import UNKNOWN, duration, executors, number, p95, percent, write
+from penstock.core.signals import ModuleReading, Observation, RegionReading, Tick
+from penstock.record.acts import nodes_in_force
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
+
+
+# Regions and their nodes as a terminal shows them; one that does not answer says so.
+
+
+COLUMNS: Final = (
+    "region",
+    "nodes wanted\n/requested /running",
+    "idle",
+    "unmet",
+    "busy",
+    "trouble",
+)
+BY_WEIGHT: Final = (0, 1, 3, 2, 5, 4)
+"""Columns in the order in which a narrow terminal gets them."""
+NO_ANSWER: Final = "no answer"
+
+
+def region_line(seen: Observation) -> str:
+    """Every region of a step in a line, nothing where there are none.
+
+    >>> regions = {"dc1": RegionReading(nodes=2, idle=1, unmet=0, wanted=3, requested=3)}
+    >>> regions["dc2"] = RegionReading(trouble="its manager is gone")
+    >>> region_line(Observation(at=2, step=2, modules={}, regions=regions))
+    'dc1: nodes 3/3/2, idle 1, unmet 0, busy - | dc2: no answer, its manager is gone'
+    """
+    return " | ".join(f"{name}: {_told(region)}" for name, region in seen.regions.items())
+
+
+def region_cells(region: RegionReading) -> tuple[str, ...]:
+    """What the table shows of a region."""
+    return (
+        nodes(region),
+        number(region.idle),
+        number(region.unmet),
+        percent(region.utilisation),
+        region.trouble or "",
+    )
+
+
+def nodes(region: RegionReading) -> str:
+    """Nodes wanted, requested and running, or that the region does not answer.
+
+    >>> nodes(RegionReading(nodes=2, wanted=3, requested=3)), nodes(RegionReading(wanted=3))
+    ('3/3/2', 'no answer')
+    """
+    if not region.answers:
+        return NO_ANSWER
+    counts = (region.wanted, region.requested, region.nodes)
+    return "/".join(UNKNOWN if count is None else str(count) for count in counts)
+
+
+def _told(region: RegionReading) -> str:
+    told = (
+        f"nodes {nodes(region)}, idle {number(region.idle)}, unmet {number(region.unmet)}, "
+        f"busy {percent(region.utilisation)}"
+    )
+    known = told if region.answers else NO_ANSWER
+    return f"{known}, {region.trouble}" if region.trouble else known
 
 
 class View(AbstractContextManager["View"], Protocol):
@@ -33,7 +100,6 @@ def choose_view(args: Namespace, file: "PipelineFile") -> View:
         return Lines(None, file.duration)
     if not stream.isatty():
         return Lines(stream, file.duration)
-    from penstock.cli.table import Table, is_capable
 
     return Table(stream, file) if is_capable(stream) else Lines(stream, file.duration)
 
@@ -72,7 +138,7 @@ def line(tick: Tick, total: float) -> str:
     '2/60 s | count: in 60/s, out -, backlog -, busy -, batch -, p95 -, executors -/-/1 | idle'
     """
     modules = " | ".join(f"{name}: {_module(m)}" for name, m in tick.seen.modules.items())
-    beside = [text for text in (regions.line(tick.seen), processors(tick.seen)) if text]
+    beside = [text for text in (region_line(tick.seen), processors(tick.seen)) if text]
     parts = [modules, *beside, tick.decided.why]
     return f"{number(tick.seen.at)}/{number(total)} s | {' | '.join(parts)}"
 
@@ -102,3 +168,188 @@ def _module(module: ModuleReading) -> str:
 
 def _rate(value: float | None) -> str:
     return number(value) if value is None else f"{number(value)}/s"
+
+
+# The table on a terminal that updates in place.
+
+
+_DECISIONS: Final = 4
+_COLUMNS: Final = (
+    "module",
+    "rows/s in",
+    "rows/s out",
+    "backlog",
+    "busy",
+    "batch",
+    "latency p95",
+    "executors wanted\n/requested /running",
+)
+_BY_WEIGHT: Final = (0, 7, 3, 6, 1, 4, 2, 5)
+"""Columns in the order in which a narrow terminal gets them."""
+_LONGEST_NAME: Final = 20
+_WIDE: Final = 80
+"""Characters from which there is room for a bar."""
+_REFRESHES: Final = 8
+
+
+def is_capable(stream: IO[str]) -> bool:
+    """Whether a terminal can go back over what it has shown."""
+    console = Console(file=stream)
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+class Table:
+    """Every module's newest measurements, and below them the last changes with their reasons."""
+
+    def __init__(self, stream: IO[str], file: "PipelineFile") -> None:
+        self.file = file
+        self.text = ""
+        self.newest: Tick | None = None
+        self.changes: deque[Tick] = deque(maxlen=_DECISIONS)
+        self.live = Live(
+            console=Console(file=stream),
+            get_renderable=self.render,
+            refresh_per_second=_REFRESHES,
+        )
+
+    def show(self, tick: Tick, /) -> None:
+        """Show one more."""
+        if tick.asked is not None:
+            self.changes.append(tick)
+        self.newest = tick
+
+    def note(self, text: str, /) -> None:
+        """Say what is going on."""
+        self.text = text
+
+    def render(self) -> RenderableType:
+        """All that there is to see now."""
+        if self.newest is None:
+            return Text(self.text, style="dim")
+        regions = [self._regions(self.newest)] if self.newest.seen.regions else []
+        above = Group(self._modules(self.newest), *regions, self._progress(self.newest))
+        return Group(above, self._decisions(self._room(above)))
+
+    def _room(self, above: RenderableType) -> int:
+        """Lines that are left below."""
+        return self.live.console.height - self._lines(above) - 1
+
+    def _lines(self, shown: RenderableType) -> int:
+        return len(self.live.console.render_lines(shown, pad=False))
+
+    def _modules(self, tick: Tick) -> RenderableType:
+        rows = [(name, *cells(module)) for name, module in tick.seen.modules.items()]
+        return _grid(rows, _COLUMNS, fitting(rows, self.live.console.width))
+
+    def _regions(self, tick: Tick) -> RenderableType:
+        rows = [(name, *region_cells(region)) for name, region in tick.seen.regions.items()]
+        columns, order = COLUMNS, BY_WEIGHT
+        shown = fitting(rows, self.live.console.width, columns, order)
+        told = any(row[-1] for row in rows)
+        return _grid(rows, columns, [n for n in shown if told or n < len(columns) - 1])
+
+    def _progress(self, tick: Tick) -> RenderableType:
+        total, promised = self.file.duration, self.file.slo.latency_p95
+        told = f"{duration(tick.seen.at)} of {duration(total)}"
+        kept = f"latency p95 {p95(tick.seen.latency)}"
+        kept += f", promised {duration(promised)}" if promised else ""
+        kept += f"; {machine}" if (machine := processors(tick.seen)) else ""
+        if self.live.console.width < _WIDE:
+            return Text(f"{told}, {kept}")
+        grid = Grid.grid(padding=(0, 2))
+        grid.add_row(ProgressBar(total=total, completed=tick.seen.at, width=30), told, kept)
+        return grid
+
+    def _decisions(self, room: int) -> RenderableType:
+        """The last changes, as many as there are lines for, and at least one decision."""
+        holds = self.newest is not None and self.newest.asked is None
+        fewest = 0 if holds or not self.changes else 1
+        for first in range(len(self.changes) - fewest):
+            if self._lines(shown := self._listed(first)) <= room:
+                return shown
+        return self._listed(len(self.changes) - fewest)
+
+    def _listed(self, first: int) -> RenderableType:
+        grid = Grid.grid(padding=(0, 1))
+        for tick in list(self.changes)[first:]:
+            grid.add_row(_moment(tick), _asked(tick), tick.decided.why)
+        if self.newest is not None and self.newest.asked is None:
+            grid.add_row(_moment(self.newest), "", Text(self.newest.decided.why, style="dim"))
+        return grid
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.live.stop()
+
+
+def fitting(
+    rows: Sequence[Sequence[str]],
+    width: int,
+    columns: Sequence[str] = _COLUMNS,
+    by_weight: Sequence[int] = _BY_WEIGHT,
+) -> list[int]:
+    """The columns that a terminal of that many characters has room for, at least the first.
+
+    >>> fitting([("splitter", "230", "221", "225", "66 %", "863 ms", "1.81 s", "1/1/1")], 50)
+    [0, 3, 6, 7]
+    """
+    width -= 2  # rich's edges
+    shown: list[int] = []
+    for index in by_weight:
+        texts = [*columns[index].split(), *(row[index][:_LONGEST_NAME] for row in rows)]
+        width -= max(len(text) for text in texts) + 3  # and what rich puts between two columns
+        if width < 0 and shown:
+            break
+        shown.append(index)
+    return sorted(shown)
+
+
+def _grid(
+    rows: Sequence[Sequence[str]], columns: Sequence[str], shown: Sequence[int]
+) -> RenderableType:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index in shown:
+        least = max(len(word) for word in columns[index].split())
+        grid.add_column(columns[index], justify="right" if index else "left", min_width=least)
+    for row in rows:
+        grid.add_row(*(row[index] for index in shown))
+    return grid
+
+
+def cells(module: ModuleReading) -> tuple[str, ...]:
+    """What the table shows of a module."""
+    return (
+        number(module.arrival_rate),
+        number(module.processed_rate),
+        number(module.backlog),
+        percent(module.utilisation),
+        duration(module.batch_duration),
+        p95(module.latency),
+        executors(module),
+    )
+
+
+def _moment(tick: Tick) -> Text:
+    return Text(duration(tick.seen.at), style="cyan")
+
+
+def _asked(tick: Tick) -> Text:
+    """Degrees and, where they are decided, the clock and nodes that change.
+
+    >>> from penstock.core.signals import Configuration, Decision, Observation
+    >>> asked = Configuration(degrees={"split": 2, "count": 3}, frequency=1.9, nodes={"dc1": 2})
+    >>> seen = Observation(at=2, step=2, modules={})
+    >>> str(_asked(Tick(seen=seen, decided=Decision(configuration=asked, why="-"), asked=asked)))
+    '2/3 1.9 GHz dc1 2'
+    """
+    if tick.asked is None:
+        return Text(UNKNOWN, style="bold")
+    degrees = "/".join(str(degree) for degree in tick.asked.degrees.values()) or UNKNOWN
+    clock = tick.asked.frequency
+    told = [degrees, *([] if clock is None else [f"{number(clock)} GHz"])]
+    before = nodes_in_force(tick.seen)
+    told += [f"{name} {n}" for name, n in tick.asked.nodes.items() if before.get(name) != n]
+    return Text(" ".join(told), style="bold")

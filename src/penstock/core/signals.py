@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from penstock.core.errors import SettingError
 from penstock.core.routing import Routing
+from penstock.core.settings import near
 
 UNRECORDED: Final = MappingProxyType({"record": False})
 """Marks a field that recordings leave out: it would be most of them, and nobody reads it there."""
@@ -280,3 +282,22 @@ def current(seen: Observation) -> Configuration:
 def _total(counts: list[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+# What every plant refuses to be asked for.
+
+
+def check_degrees(degrees: Mapping[str, int], modules: Iterable[str]) -> None:
+    """Refuse degrees of modules that are not there, and degrees below one.
+
+    >>> check_degrees({"counter": 0}, ["counter"])
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: module counter needs at least one executor, got 0
+    """
+    known = tuple(modules)
+    for module, degree in degrees.items():
+        if module not in known:
+            raise SettingError(f"there is no module {module!r} to scale{near(module, known)}")
+        if degree < 1:
+            raise SettingError(f"module {module} needs at least one executor, got {degree}")

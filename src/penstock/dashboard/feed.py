@@ -1,15 +1,302 @@
-"""What the run folder holds, kept up to date for every request that asks."""
+"""What the run folder holds, kept up to date for every request that asks.
 
+Ticks as rows of numbers: what the page draws, in as few letters as it takes.
+
+A row is a JSON list made once, when its tick comes, and sent as it is ever after. Columns are only
+ever added, so that a row shorter than the list of columns lacks the last ones.
+"""
+
+import json
 import threading
 import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Self
 
 from penstock.core.errors import FileError
-from penstock.dashboard.board import Board
-from penstock.dashboard.prometheus import family, one, render, text
+from penstock.core.signals import ModuleReading, Tick
+from penstock.dashboard.metrics import MetricsState, family, forecast, one, render, text
+from penstock.record.acts import Act
+from penstock.record.codec import plain
+from penstock.record.folder import is_going_on
 from penstock.record.follow import Follower, News
-from penstock.record.place import is_going_on
+from penstock.record.running import SoFar
+from penstock.record.settings import RunSettings
+from penstock.record.summary import Summary
+from penstock.report.decisions import kind, what, why
+from penstock.report.over_time import direction
+from penstock.report.page import subtitle, title
+from penstock.report.words import paragraph
+
+Column = tuple[str, str, str]
+"""What it is of (`run`, `module` or `query`), the name of that, and the measure."""
+
+_READ: Final = ("arrival_rate", "processed_rate", "backlog", "utilisation", "batch_duration")
+_COUNTED: Final = ("wanted", "requested", "running")
+
+
+class Columns:
+    """The columns so far, and each tick as a row of them."""
+
+    def __init__(self) -> None:
+        self.names: list[Column] = []
+        self._place: dict[Column, int] = {}
+
+    def row(self, tick: Tick, so_far: SoFar) -> str:
+        """A tick as a JSON list; what is unknown is null."""
+        found = dict(_values(tick, so_far))
+        for column in [name for name in found if name not in self._place]:
+            self._place[column] = len(self.names)
+            self.names.append(column)
+        return f"[{','.join(_short(found.get(column)) for column in self.names)}]"
+
+
+def _values(tick: Tick, so_far: SoFar) -> Iterator[tuple[Column, float | None]]:
+    seen, latency = tick.seen, tick.seen.latency
+    yield ("run", "", "at"), seen.at
+    yield ("run", "", "step"), seen.step
+    for quantile in ("p50", "p95", "p99"):
+        yield ("run", "", quantile), getattr(latency, quantile) if latency else None
+    yield ("run", "", "pool"), seen.pool
+    yield ("run", "", "watts"), seen.power.watts if seen.power else None
+    yield ("run", "", "cost"), so_far.cost
+    yield ("run", "", "joules"), so_far.joules
+    yield ("run", "", "executor_seconds"), so_far.executor_seconds
+    for name, reading in seen.modules.items():
+        yield from _reading("module", name, reading)
+        for state in _COUNTED:
+            yield ("module", name, state), getattr(reading, state)
+        yield ("module", name, "forecast"), forecast(tick, name)
+    for name, reading in seen.queries.items():
+        yield from _reading("query", name, reading)
+
+
+def _reading(of: str, name: str, reading: ModuleReading) -> Iterator[tuple[Column, float | None]]:
+    for measure in _READ:
+        yield (of, name, measure), getattr(reading, measure)
+
+
+def _short(value: float | None) -> str:
+    """A number in JSON, as exact as a pixel asks for.
+
+    >>> _short(0.1234567891), _short(86400.25), _short(None), _short(float("nan"))
+    ('0.1234568', '86400.25', 'null', 'null')
+    """
+    return "null" if value is None or not isfinite(value) else f"{value:.7g}"
+
+
+# Decisions as the page lists them; decisions to hold that follow each other share an entry.
+
+
+_REASONS: Final = 50
+"""Different ones that an entry remembers, so that a year of holding stays small."""
+_SHOWN: Final = 6
+_MOST: Final = 3000
+"""Entries that are kept; older ones are in the run folder."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """A decision that changed something, or decisions to hold one after the other."""
+
+    number: int
+    start: float
+    end: float
+    kind: str
+    """As in the report, or `advised` for what a dry run would have done."""
+    what: tuple[str, ...]
+    last: int
+    """The tick that it ends with, counted from 1."""
+    ways: Mapping[str, str] = field(default_factory=dict)
+    """By module that it changed: `out`, `in`, `set`, or `moved` for keys alone."""
+    newest: str = ""
+    reasons: Counter[str] = field(default_factory=Counter)
+    steps: int = 0
+
+    def add(self, tick: Tick, index: int) -> None:
+        """One more step of the same."""
+        self.end, self.last, self.newest = tick.seen.at, index, why(tick)
+        self.steps += 1
+        if self.newest in self.reasons or len(self.reasons) < _REASONS:
+            self.reasons[self.newest] += 1
+
+    def told(self) -> dict[str, Any]:
+        """As the page wants it, the newest reason first, then the most frequent."""
+        others = [pair for pair in self.reasons.most_common() if pair[0] != self.newest]
+        shown = [(self.newest, self.reasons[self.newest]), *others][:_SHOWN]
+        return {
+            "n": self.number,
+            "at": self.start,
+            "to": self.end,
+            "kind": self.kind,
+            "what": self.what,
+            "ways": self.ways,
+            "why": shown,
+            "steps": self.steps,
+            "others": max(0, len(self.reasons) - _SHOWN),
+        }
+
+
+class Decisions:
+    """The decisions of a run as they come."""
+
+    def __init__(self, *, dry: bool = False) -> None:
+        self._dry = dry
+        self._count = 0
+        self._entries: list[Entry] = []
+
+    def add(self, tick: Tick, act: Act, index: int) -> None:
+        """One more; `index` counts ticks from 1."""
+        advised = _advised(tick) if self._dry and not act else ()
+        sort = kind(act) if act else "advised" if advised else "hold"
+        changes = tuple(what(act)) if act else advised
+        last = self._entries[-1] if self._entries else None
+        if last is None or act or (sort, changes) != (last.kind, last.what):
+            at = tick.seen.at
+            last = Entry(
+                number=self._count,
+                start=at,
+                end=at,
+                kind=sort,
+                what=changes,
+                last=index,
+                ways=_ways(act),
+            )
+            self._count += 1
+            self._entries.append(last)
+            del self._entries[:-_MOST]
+        last.add(tick, index)
+
+    def since(self, index: int) -> list[dict[str, Any]]:
+        """Entries that are new, or longer, since that many ticks."""
+        first = bisect_left(self._entries, index + 1, key=lambda entry: entry.last)
+        return [entry.told() for entry in self._entries[first:]]
+
+
+def _ways(act: Act) -> dict[str, str]:
+    changed = {name: direction(change) for name, change in act.degrees.items()}
+    return {**dict.fromkeys(act.rerouted, "moved"), **changed}
+
+
+def _advised(tick: Tick) -> tuple[str, ...]:
+    """What a dry run would have changed of the modules."""
+    decided = tick.decided
+    now, then = decided.configuration.degrees, (decided.proposed or decided.configuration).degrees
+    return tuple(
+        f"{name} {now.get(name, '?')} \u2192 {degree}"
+        for name, degree in then.items()
+        if now.get(name) != degree
+    )
+
+
+# How the queries of an application that was attached to feed each other.
+
+
+def links(file: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Pairs of queries, the first feeding the second, from `queries` of the settings.
+
+    >>> links({"queries": [{"name": "parse", "feeds": ["count", "store"]}, {"name": "count"}]})
+    (('parse', 'count'), ('parse', 'store'))
+    >>> links({"queries": "none"})
+    ()
+    """
+    queries = file.get("queries")
+    return tuple(_links(queries)) if isinstance(queries, list | tuple) else ()
+
+
+def _links(queries: list[object] | tuple[object, ...]) -> Iterator[tuple[str, str]]:
+    for query in queries:
+        if not isinstance(query, Mapping) or not isinstance(query.get("feeds"), list | tuple):
+            continue
+        for fed in query["feeds"]:
+            yield str(query.get("name")), str(fed)
+
+
+# All that the page shows of one run, as JSON texts made once and sent to whoever asks.
+
+
+_BATCH: Final = 5_000
+"""Ticks in one event at most: more would keep a phone from drawing."""
+
+
+class Board:
+    """One run: ticks go in, what the page asks for comes out."""
+
+    def __init__(self, settings: RunSettings, key: str) -> None:
+        self.key = key
+        self.state = MetricsState.of(settings)
+        self.rows: list[str] = []
+        self._settings = settings
+        self._columns = Columns()
+        self._decisions = Decisions(dry=settings.dry)
+        self._summary: Summary | None = None
+
+    def add(self, tick: Tick) -> None:
+        """One more tick."""
+        act = self.state.add(tick)
+        self.rows.append(self._columns.row(tick, self.state.so_far))
+        self._decisions.add(tick, act, len(self.rows))
+
+    def finish(self, summary: Summary) -> None:
+        """The run has ended."""
+        self._summary = summary
+
+    def whole(self, status: dict[str, Any]) -> str:
+        """`/run.json`: the settings that matter and every tick so far."""
+        return self._written({"settings": self._about()}, 0, len(self.rows), status, True)
+
+    def batch(self, after: int, status: dict[str, Any], *, columns: bool) -> tuple[str, int]:
+        """What is new after that many ticks, and how many there are with it."""
+        until = min(after + _BATCH, len(self.rows))
+        return self._written({}, after, until, status, columns), until
+
+    def width(self) -> int:
+        """How many columns there are by now."""
+        return len(self._columns.names)
+
+    def _written(
+        self, more: dict[str, Any], after: int, until: int, status: dict[str, Any], columns: bool
+    ) -> str:
+        told = {
+            "run": self.key,
+            "after": after,
+            "now": {**status, **self._now()},
+            "decisions": self._decisions.since(after),
+            **({"columns": self._columns.names} if columns else {}),
+            **more,
+        }
+        rows = ",".join(self.rows[after:until])
+        return f'{json.dumps(plain(told), separators=(",", ":"))[:-1]},"rows":[{rows}]}}'
+
+    def _now(self) -> dict[str, Any]:
+        so_far = self.state.so_far
+        return {
+            "cost": so_far.cost,
+            "joules": so_far.joules,
+            "origin": so_far.origin,
+            "executor_seconds": so_far.executor_seconds,
+            "met": so_far.met,
+            "violated": so_far.violated,
+            "unknown": so_far.unknown,
+            "told": paragraph(self._summary) if self._summary else "",
+        }
+
+    def _about(self) -> dict[str, Any]:
+        settings, graph = self._settings, self._settings.graph
+        return {
+            "title": title(settings),
+            "subtitle": subtitle(settings),
+            "slo": settings.slo_latency_p95,
+            "sources": graph.sources,
+            "modules": [{"name": m.name, "most": m.max_replicas} for m in graph.modules],
+            "streams": graph.streams,
+            "links": links(settings.file),
+        }
+
 
 _POLL: Final = 0.1
 """Seconds between two looks at the folder; each is two calls of stat where nothing happens."""

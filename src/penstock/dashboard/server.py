@@ -1,21 +1,354 @@
 """The server of the page: on loopback, unless somebody with a token is to look from elsewhere."""
 
+import base64
 import errno
+import hashlib
+import hmac
+import ipaddress
+import os
+import re
+import secrets
 import socket
+import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from http.server import ThreadingHTTPServer
+from dataclasses import dataclass
+from email.message import Message
+from functools import cache
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from socketserver import TCPServer
+from string import Template
 from typing import Any, Final, Self
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from penstock.core.errors import SettingError
-from penstock.dashboard.access import Gate, token_for
 from penstock.dashboard.feed import Feed
-from penstock.dashboard.handler import Handler
+from penstock.dashboard.metrics import CONTENT_TYPE
+
+# A run as server-sent events: batches of ticks, each with the place to go on from.
+
+
+_HEARTBEAT: Final = 15.0
+"""Seconds of silence after which a comment shows that the connection stands."""
+_PACE: Final = 0.1
+"""Seconds between two batches at least: a page draws no faster than eyes can follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How much of which run a page has.
+
+    >>> Place.parse("0a1b-250", {}), Place.parse(None, {"after": "7", "run": "0a1b"})
+    (Place(run='0a1b', after=250), Place(run='0a1b', after=7))
+    >>> Place.parse("nonsense", {"after": "-3"})
+    Place(run='', after=0)
+    """
+
+    run: str
+    after: int
+
+    @classmethod
+    def parse(cls, last_id: str | None, query: Mapping[str, str]) -> "Place":
+        """From the header that a browser sends when it comes back, else from the query."""
+        run, _, after = (last_id or "").rpartition("-")
+        if not run:
+            run, after = query.get("run", ""), query.get("after", "")
+        return cls(run, int(after) if after.isdecimal() and len(after) < 16 else 0)
+
+
+def events(feed: Feed, place: Place) -> Iterator[str]:
+    """What is new, as it comes, until the feed closes."""
+    yield "retry: 1000\n\n"
+    told: object = None
+    columns = -1
+    while True:
+        text, place, told, columns = _next(feed, place, told, columns)
+        yield text
+        if text.startswith("event: bye"):
+            return
+        if not text.startswith(":"):
+            time.sleep(_PACE)
+
+
+def _next(feed: Feed, place: Place, told: object, columns: int) -> tuple[str, Place, object, int]:
+    """The next event, a comment where nothing happens, or the last."""
+    with feed.changed:
+        if not _is_news(feed, place, told) and not feed.closing:
+            feed.changed.wait(_HEARTBEAT)
+        news, board, status = _is_news(feed, place, told), feed.board, feed.status
+        if not news:
+            return (
+                ("event: bye\ndata: {}\n\n" if feed.closing else ": still here\n\n"),
+                place,
+                told,
+                columns,
+            )
+        if board is None:
+            return 'data: {"now":{"state":"waiting"}}\n\n', place, status, columns
+        after = place.after if place.run == board.key else 0
+        after = min(after, len(board.rows))
+        text, until = board.batch(after, status, columns=columns != board.width())
+        place = Place(board.key, until)
+        return f"id: {board.key}-{until}\ndata: {text}\n\n", place, status, board.width()
+
+
+def _is_news(feed: Feed, place: Place, told: object) -> bool:
+    if feed.board is None:
+        return told != feed.status
+    there = (feed.board.key, len(feed.board.rows))
+    return there != (place.run, place.after) or told != feed.status
+
+
+# The page: one answer that needs no other file, and a policy that lets it load none.
+
+
+_SCRIPTS: Final = (
+    "words",
+    "store",
+    "scales",
+    "plot",
+    "plots",
+    "flow",
+    "decisions",
+    "tiles",
+    "main",
+)
+
+
+@cache
+def page() -> tuple[bytes, str]:
+    """The page, and its Content-Security-Policy."""
+    style = f"\n{_resource('report', 'page.css')}{_resource('dashboard', 'web/page.css')}"
+    scripts = "".join(_resource("dashboard", f"web/{name}.js") for name in _SCRIPTS)
+    script = f'\n"use strict";\n(() => {{\n{scripts}}})();\n'
+    template = Template(_resource("dashboard", "web/page.html"))
+    text = template.substitute(style=style, script=script)
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return text.encode(), policy
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _resource(package: str, name: str) -> str:
+    return files(f"penstock.{package}").joinpath(name).read_text(encoding="utf-8")
+
+
+# One request: which answer, to whom.
+
+
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_PIECE: Final = 65_536
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers GET and HEAD for a handful of paths, each request on a connection of its own."""
+
+    server: "Listener"
+    server_version = "penstock"
+    sys_version = ""
+    timeout = 20  # seconds that a client may keep us waiting for anything at all
+
+    def do_GET(self) -> None:
+        """Answer, where the one who asks may look."""
+        self.server.heard(self.connection)
+        try:
+            url = urlsplit(self.path)
+        except ValueError:  # half an IPv6 address in it, such as http://[::1
+            self._sentence(400, f"there is no such address as {self.path[:80]!r}")
+            return
+        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        refused = self.server.gate.refusal(self.headers, query.get("token"))
+        if refused is not None:
+            self._sentence(*refused)
+        elif url.path == "/" and "token" in query:
+            self._remember()
+        else:
+            self._answer(url.path, query)
+
+    do_HEAD = do_GET  # noqa: N815  # the name that http.server looks for
+
+    def __getattr__(self, name: str) -> object:
+        """Any other method than GET and HEAD is refused, by whatever name."""
+        if name.startswith("do_"):
+            return self._not_allowed
+        raise AttributeError(name)
+
+    def _answer(self, path: str, query: dict[str, str]) -> None:
+        feed = self.server.feed
+        if path == "/":
+            body, policy = page()
+            self._send(200, "text/html; charset=utf-8", body, {"Content-Security-Policy": policy})
+        elif path == "/run.json":
+            self._send(200, "application/json", feed.whole().encode())
+        elif path == "/metrics":
+            self._send(200, CONTENT_TYPE, feed.metrics().encode(errors="replace"))
+        elif path == "/healthz":
+            self._send(200, _TEXT, b"ok\n")
+        elif path == "/events":
+            self._stream(query)
+        else:
+            self._sentence(
+                404, "there is no such page; there are /, /run.json, /events, /metrics and /healthz"
+            )
+
+    def _stream(self, query: dict[str, str]) -> None:
+        """Server-sent events until one side has had enough."""
+        if self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+            self._sentence(403, "events are for this page only")
+            return
+        if self.command == "HEAD":
+            self._send(200, "text/event-stream", b"")
+            return
+        if not self.server.seats.acquire(blocking=False):
+            busy = "too many pages are open on this run; close one and try again"
+            self._sentence(503, busy, {"Retry-After": "10"})
+            return
+        try:
+            self._head(200, "text/event-stream", {})
+            place = Place.parse(self.headers.get("Last-Event-ID"), query)
+            for text in events(self.server.feed, place):
+                self._write(text.encode())
+        finally:
+            self.server.seats.release()
+
+    def _remember(self) -> None:
+        """Keep the token in a cookie and out of the address, which ends up in histories.
+
+        It is our own and never what the address says: whoever has the cookie may have been sent
+        here by another site, with another token or a line break in the address.
+        """
+        gate = self.server.gate
+        cookie = f"{gate.cookie}={gate.token}; Path=/; HttpOnly; SameSite=Lax"
+        kept = {"Set-Cookie": cookie} if gate.token else {}
+        self._send(303, _TEXT, b"", {"Location": "/", **kept})
+
+    def _not_allowed(self) -> None:
+        self._sentence(405, f"{self.command} is not for here; use GET", {"Allow": "GET, HEAD"})
+
+    def _sentence(self, status: int, sentence: str, more: dict[str, str] | None = None) -> None:
+        given = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+        self._send(status, _TEXT, f"{sentence}\n".encode(), {**given, **(more or {})})
+
+    def _send(
+        self, status: int, kind: str, body: bytes, more: dict[str, str] | None = None
+    ) -> None:
+        self._head(status, kind, {"Content-Length": str(len(body)), **(more or {})})
+        if self.command != "HEAD":
+            self._write(body)
+
+    def _write(self, body: bytes) -> None:
+        """In pieces, each of which has its time: a slow line is no reason to hang up."""
+        for start in range(0, len(body), _PIECE):
+            self.wfile.write(body[start : start + _PIECE])
+
+    def _head(self, status: int, kind: str, more: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, **_HEADERS, **more}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as http.server has it
+        """Quiet, unless somebody looks for an error."""
+        if os.environ.get("PENSTOCK_DEBUG"):
+            sys.stderr.write(f"penstock: {self.address_string()} {format % args}\n")
+
+
+# Who may look: on loopback whoever is on this machine, elsewhere who has the token.
+
+
+_TOKEN: Final = re.compile(r"[\w.~-]{16,200}", re.ASCII)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0")]
+    [True, True, True, False]
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def token_for(host: str, given: str | None) -> str | None:
+    """The token that is needed: the one given, a new one off loopback, else none."""
+    if given is None:
+        return None if is_loopback(host) else secrets.token_urlsafe(24)
+    if not _TOKEN.fullmatch(given):
+        raise SettingError(
+            "a token needs 16 to 200 letters, digits or any of - _ . ~, "
+            f"got {len(given)} characters; leave it out and one is made"
+        )
+    return given
+
+
+class Gate:
+    """Decides about each request from its headers and its query."""
+
+    def __init__(self, host: str, port: int, token: str | None) -> None:
+        self.token = token
+        self.cookie = f"penstock-{port}"  # cookies do not tell ports apart by themselves
+        self._local = is_loopback(host)
+        self._host = host.lower()
+
+    def refusal(self, headers: Message, given: str | None) -> tuple[int, str] | None:
+        """Why a request is refused, with its status; None where it is not."""
+        host = headers.get("Host", "")
+        if self._local and not self._is_ours(host):
+            return (
+                403,
+                f"this page is for this machine only; open it as localhost, not as {host[:80]!r}",
+            )
+        if self.token is not None and not self._knows(headers, given):
+            return (
+                401,
+                "a token is needed; open the address that penstock printed, with its ?token=",
+            )
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        """Whether a Host header names this machine: a page elsewhere may have its own name point
+        here, to read with the visitor's browser what it could not reach itself."""
+        name = re.sub(r":\d+$", "", host).strip("[]").lower()
+        return name == self._host or is_loopback(name)
+
+    def _knows(self, headers: Message, given: str | None) -> bool:
+        scheme, _, bearer = headers.get("Authorization", "").partition(" ")
+        found = (given, bearer.strip() if scheme.lower() == "bearer" else None, self._kept(headers))
+        return any(self._same(word) for word in found if word)
+
+    def _same(self, word: str) -> bool:
+        return hmac.compare_digest(word.encode(), (self.token or "").encode())
+
+    def _kept(self, headers: Message) -> str | None:
+        try:
+            found = SimpleCookie(headers.get("Cookie", "")).get(self.cookie)
+        except CookieError:
+            return None
+        return found.value if found else None
+
 
 _PAGES: Final = 24
 """Pages that may follow at a time; each has a thread."""

@@ -16,12 +16,9 @@ them was lately.
 """
 
 from penstock.forecast.accuracy import Accuracy, backtest
-from penstock.forecast.ewma import Ewma
-from penstock.forecast.holt import Holt
-from penstock.forecast.holt_winters import HoltWinters
+from penstock.forecast.averages import Ewma, Last, MovingAverage
 from penstock.forecast.kinds import FORECASTERS, make
-from penstock.forecast.last import Last
-from penstock.forecast.moving_average import MovingAverage
+from penstock.forecast.trends import Holt, HoltWinters
 from penstock.forecast.trusted import Trusted
 
 __all__ = [

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
-from penstock.forecast.checks import check_count
-from penstock.forecast.mean import mean
+from penstock.forecast.averages import check_count, mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def backtest(
 ) -> Accuracy:
     """How well a forecaster would have done on a series, each value foreseen before it came.
 
-    >>> from penstock.forecast.holt import Holt
+    >>> from penstock.forecast.trends import Holt
     >>> ramp = [100.0 * step for step in range(1, 101)]
     >>> round(backtest(Holt(), ramp).scaled_error(), 3)
     0.058

@@ -7,11 +7,8 @@ from typing import Final
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
 from penstock.core.settings import build, choose
-from penstock.forecast.ewma import Ewma
-from penstock.forecast.holt import Holt
-from penstock.forecast.holt_winters import HoltWinters
-from penstock.forecast.last import Last
-from penstock.forecast.moving_average import MovingAverage
+from penstock.forecast.averages import Ewma, Last, MovingAverage
+from penstock.forecast.trends import Holt, HoltWinters
 from penstock.forecast.trusted import Trusted
 
 FORECASTERS: Final[dict[str, type[Forecaster]]] = {

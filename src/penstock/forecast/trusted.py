@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
 from penstock.forecast.accuracy import Accuracy
-from penstock.forecast.checks import check_count, check_weight, coming
-from penstock.forecast.holt import Holt
+from penstock.forecast.averages import check_count, check_weight, coming
+from penstock.forecast.trends import Holt
 
 
 @dataclass

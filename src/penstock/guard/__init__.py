@@ -29,19 +29,13 @@ from typing import Final
 
 from penstock.core.roles import Policy
 from penstock.guard.catch_up import CatchUp
-from penstock.guard.clamp import Clamp
-from penstock.guard.cooldown import Cooldown
 from penstock.guard.dead_band import DeadBand
-from penstock.guard.dry_run import DryRun
+from penstock.guard.delays import Cooldown, DelayedScaleDown
 from penstock.guard.effectiveness import Effectiveness
 from penstock.guard.excluded_periods import ExcludedPeriods
 from penstock.guard.expected import safe
-from penstock.guard.hold import Hold
-from penstock.guard.pause import Pause
-from penstock.guard.quota import Quota
-from penstock.guard.scale_down import DelayedScaleDown
-from penstock.guard.step_factor import StepFactor
-from penstock.guard.step_limit import StepLimit
+from penstock.guard.hold import DryRun, Hold, Pause
+from penstock.guard.limits import Clamp, Quota, StepFactor, StepLimit
 
 GUARDS: Final[dict[str, type[Policy]]] = {
     "clamp": Clamp,

@@ -8,10 +8,9 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.guard.pace import known, pace, percent, reading, rows
-from penstock.guard.revise import Ruling, revise
-from penstock.policy.degrees import in_force
-from penstock.policy.rescale_time import RescaleTimes
+from penstock.guard.common import Ruling, known, pace, percent, reading, revise, rows
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import RescaleTimes
 
 
 @dataclass

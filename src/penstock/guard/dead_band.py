@@ -6,9 +6,8 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.guard.pace import known, pace, percent, reading
-from penstock.guard.revise import Ruling, revise
-from penstock.policy.degrees import in_force
+from penstock.guard.common import Ruling, known, pace, percent, reading, revise
+from penstock.policy.common.degrees import in_force
 
 
 @dataclass

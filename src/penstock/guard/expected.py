@@ -20,18 +20,14 @@ from typing import Any
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.sizes import format_size
+from penstock.core.units import format_size
 from penstock.guard.catch_up import CatchUp
-from penstock.guard.clamp import Clamp
-from penstock.guard.cooldown import Cooldown
 from penstock.guard.dead_band import DeadBand
+from penstock.guard.delays import Cooldown, DelayedScaleDown
 from penstock.guard.effectiveness import Effectiveness
 from penstock.guard.excluded_periods import ExcludedPeriods
-from penstock.guard.hold import Hold
-from penstock.guard.pause import Pause
-from penstock.guard.quota import Quota
-from penstock.guard.scale_down import DelayedScaleDown
-from penstock.guard.step_factor import StepFactor
+from penstock.guard.hold import Hold, Pause
+from penstock.guard.limits import Clamp, Quota, StepFactor
 
 
 def safe(

@@ -13,8 +13,8 @@
 
 from penstock.model.flow_graph import FlowModel
 from penstock.model.keyed import ReplicaLoads, replica_loads
-from penstock.model.kingman import Correction, response_time, waiting_time
 from penstock.model.power import VoltageTable
+from penstock.model.queueing import Correction, response_time, waiting_time
 from penstock.model.scalability import Convex, Ideal, Measured, Minimum, Saturating, Scalability
 
 __all__ = [

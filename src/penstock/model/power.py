@@ -18,8 +18,8 @@ from typing import Final, Self
 
 import numpy as np
 
-from penstock.core.convert import MISFITS, convert
 from penstock.core.errors import SettingError
+from penstock.core.settings import MISFITS, convert
 from penstock.model.arrays import Numbers, Outcome, check, plain
 
 

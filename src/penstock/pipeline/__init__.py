@@ -1,1 +1,1 @@
-"""pipeline"""
+"""A pipeline as an object, the file that describes it, and how it is deployed."""

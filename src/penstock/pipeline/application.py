@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame
 
 from penstock.core.graph import Module
 from penstock.core.signals import ModuleReading
-from penstock.plant.spark.monitor import Batch
-from penstock.plant.spark.source import Emitter, RowMaker
-from penstock.policy.splitting import SplittingControl
+from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.query.keyed import KeyedWork
 from penstock.query.preference.splitting import Splitting
+from penstock.spark.progress import Batch
+from penstock.spark.source import Emitter, RowMaker
 
 RowWork = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Makes one row of one row; importable by name, so that executors can have it."""

@@ -15,10 +15,11 @@ from penstock.core.roles import Policy
 from penstock.core.settings import build, choose
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
-from penstock.pipeline.guarding import with_run
-from penstock.pipeline.policies import taken
+from penstock.pipeline.format.checks import with_run
+from penstock.pipeline.format.policies import taken
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 from penstock.policy import POLICIES, Fuzzy
+from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.hierarchy import (
     MANAGERS,
     ApplicationManager,
@@ -26,8 +27,7 @@ from penstock.policy.hierarchy import (
     Rule,
     TwoLevels,
 )
-from penstock.policy.regions import REGION_POLICIES
-from penstock.policy.splitting import SplittingControl
+from penstock.policy.nodes import REGION_POLICIES
 
 
 def build_policy(file: PipelineFile, began: datetime | None = None) -> Policy:

@@ -17,14 +17,15 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from penstock.core.errors import FileError
-from penstock.pipeline import allocation, checks, feed, flow, infrastructure, kafka, sharing
-from penstock.pipeline.allocation import AllocationGraph
-from penstock.pipeline.find import Text, built_in, find
-from penstock.pipeline.located import Draft, Mistake, read
-from penstock.pipeline.overrides import Setting, override
-from penstock.pipeline.policies import read_policy
-from penstock.pipeline.resolve import resolve, resolve_shared
-from penstock.pipeline.sections import assemble, check_keys, kind, mapping
+from penstock.pipeline import sharing
+from penstock.pipeline.format import allocation, checks, feed, flow, infrastructure, kafka
+from penstock.pipeline.format.allocation import AllocationGraph
+from penstock.pipeline.format.find import Text, built_in, find
+from penstock.pipeline.format.located import Draft, Mistake, read
+from penstock.pipeline.format.overrides import Setting, override
+from penstock.pipeline.format.policies import read_policy
+from penstock.pipeline.format.resolve import resolve, resolve_shared
+from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
 from penstock.pipeline.settings import (
     APPLICATIONS,
     ClusterSettings,

@@ -17,14 +17,13 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import near
 from penstock.core.signals import Tick
-from penstock.pipeline.find import built_in, find
-from penstock.pipeline.flow import NAME
-from penstock.pipeline.located import Draft, read
-from penstock.pipeline.sections import assemble, check_keys, mapping
+from penstock.pipeline.format.find import built_in, find
+from penstock.pipeline.format.flow import NAME
+from penstock.pipeline.format.located import Draft, read
+from penstock.pipeline.format.sections import assemble, check_keys, mapping
 from penstock.pipeline.settings import APPLICATIONS, PipelineFile
-from penstock.policy.scheduled import SCHEDULERS
-from penstock.record.measures import column, steps
-from penstock.record.totals import added
+from penstock.policy.static import SCHEDULERS
+from penstock.record.measures import added, column, steps
 
 SECTION: Final = "pipelines"
 EXECUTORS: Final = ("shared", "own")

@@ -3,33 +3,99 @@
 >>> from penstock.pipeline.file import load
 >>> type(open_twin(load("wordcount"))).__name__, type(open_twin(load("trading"))).__name__
 ('Twin', 'KeyedTwin')
+
+What to say of a file with regions that is no mistake: what its modules will not get, and what
+the twin of regions does not know of them.
+
+>>> from penstock.pipeline.file import load
+>>> for sentence in out_of_reach(load("wordcount-regions", ["modules.filter.max_replicas=9"])):
+...     print(sentence)
+module filter may grow to 9 replicas and region dc2 has room for 8, so it will not
 """
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Module
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Plant
 from penstock.model.power import VOLTAGES, VoltageTable, power
-from penstock.pipeline import interference, regions_told
-from penstock.pipeline.asked import Asked
+from penstock.pipeline import interference
 from penstock.pipeline.compose import inner_level
-from penstock.pipeline.kafka import NoWorkload
+from penstock.pipeline.format.kafka import NoWorkload
+from penstock.pipeline.format.preference import Asked
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import by_spark
-from penstock.plant.twin import (
-    Costs,
-    KeyedTwin,
-    PaneTwin,
-    RegionTwin,
-    Twin,
-    keyed_checks,
-    panes_checks,
-)
-from penstock.plant.twin.joint import JointTwin
-from penstock.plant.twin.joint import Part as TwinPart
+from penstock.twin import Costs, KeyedTwin, PaneTwin, RegionTwin, Twin
+from penstock.twin.joint import JointTwin
+from penstock.twin.joint import Part as TwinPart
+from penstock.twin.keys import checks as keyed_checks
+from penstock.twin.panes import twin as panes_checks
 from penstock.workload import drawn
+
+_QUEUES: Final = (
+    "the twin of regions reckons every replica as an M/D/1 queue that starts each step empty"
+)
+_USUAL: Final = Module(name="any")
+_UNKNOWN: Final = (
+    *("service_cv", "trigger", "max_batch", "overhead", "task_overhead", "overhead_cv"),
+    *("warm_up", "start_up", "buffer", "scaling"),
+)
+"""Settings of modules that M/D/1 queues have nothing of."""
+
+
+def out_of_reach(file: PipelineFile) -> Iterator[str]:
+    """Modules that may have more replicas than their region can ever host."""
+    if file.infrastructure is None:
+        return
+    for module in file.graph.modules:
+        region = file.infrastructure.places[str(module.region)]
+        if module.max_replicas > region.max_slots:
+            yield (
+                f"module {module.name} may grow to {module.max_replicas} replicas and region "
+                f"{region.name} has room for {region.max_slots}, so it will not"
+            )
+
+
+def left_out_of_regions(file: PipelineFile) -> str | None:
+    """What the twin of regions leaves out; None of files without regions.
+
+    >>> from penstock.pipeline.file import load
+    >>> left_out_of_regions(load("wordcount-regions"))
+    'the twin of regions reckons every replica as an M/D/1 queue that starts each step empty: \
+trigger, max_batch, overhead and start_up of the modules are left out'
+    """
+    if file.infrastructure is None:
+        return None
+    given = [name for name in _UNKNOWN if _is_given(name, file.graph)]
+    beside = ["interference"] if file.interference and file.interference.processes else []
+    without = _listed([*([f"{_listed(given)} of the modules"] if given else []), *beside])
+    are = "are" if len(given) + len(beside) > 1 else "is"
+    return f"{_QUEUES}: {without} {are} left out" if without else _QUEUES
+
+
+def refusal(file: PipelineFile) -> str | None:
+    """Why the twin of regions would not simulate a file; None where it would."""
+    if file.infrastructure is None:
+        return None
+    if file.query is not None:
+        return "the twin of regions knows no panes; leave infrastructure out, or use run"
+    keyed = [module.name for module in file.graph.modules if module.keys]
+    if keyed:
+        return (
+            f"the twin of regions knows no keys, and {keyed[0]} has some; leave infrastructure or "
+            "keys out, or use run"
+        )
+    return None
+
+
+def _is_given(name: str, graph: FlowGraph) -> bool:
+    return any(getattr(module, name) != getattr(_USUAL, name) for module in graph.modules)
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def check_workload(file: PipelineFile) -> None:
@@ -56,8 +122,8 @@ def _beside(file: PipelineFile) -> Iterator[str]:
 
 def _unknown(file: PipelineFile) -> Iterator[str]:
     if file.infrastructure is not None:
-        yield from regions_told.out_of_reach(file)
-        sentence = regions_told.left_out(file)
+        yield from out_of_reach(file)
+        sentence = left_out_of_regions(file)
     elif file.query is not None:
         yield from file.query.left_out()
         sentence = panes_checks.shortfall(file.graph)
@@ -94,7 +160,7 @@ def _joint_twin(file: PipelineFile) -> Plant:
 
 
 def _region_twin(file: PipelineFile, places: Infrastructure, settings: dict[str, Any]) -> Plant:
-    if (why := regions_told.refusal(file)) is not None:
+    if (why := refusal(file)) is not None:
         raise SettingError(why)
     return RegionTwin(file.graph, places, file.workload, **settings)
 

@@ -20,7 +20,7 @@
 | `fair` | nothing: Spark's own scheduler gives every pipeline the same share of the executors |
 | `fifo` | nothing: Spark's own scheduler gives them to whoever comes first |
 
-Nodes of regions are decided about by `penstock.policy.regions`; `penstock.policy.hierarchy` has the
+Nodes of regions are decided about by `penstock.policy.nodes`; `penstock.policy.hierarchy` has the
 managers that grant or refuse what either proposes.
 """
 
@@ -31,13 +31,12 @@ from penstock.policy.allocation.live import Allocate
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.game import Incentive, Nash, Social
 from penstock.policy.latency import LatencyPolicy
-from penstock.policy.learning import QLearning, Rl, WarmStart
 from penstock.policy.mpc import Mpc
 from penstock.policy.peers import Amadeus, Dhalion, Ds2, DStream, Flink, Hpa, KedaLag
+from penstock.policy.rl import QLearning, Rl, WarmStart
 from penstock.policy.rules import Rules
-from penstock.policy.scheduled import Fair, Fifo
 from penstock.policy.spl import Spl
-from penstock.policy.static import Static
+from penstock.policy.static import Fair, Fifo, Static
 from penstock.policy.threshold import Threshold
 
 POLICIES: Final[dict[str, type[Policy]]] = {

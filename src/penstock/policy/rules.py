@@ -7,10 +7,9 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.game.estimate import is_known
-from penstock.policy.mpc.rebalance import Rebalancer
-from penstock.policy.mpc.verdict import Verdict, conclude, held, judged, moved
-from penstock.policy.mpc.waiting import too_many_wait
+from penstock.policy.common.estimates import is_known, too_many_wait
+from penstock.policy.common.rebalance import Rebalancer
+from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
 
 
 @dataclass

@@ -5,7 +5,7 @@ from math import inf, isnan
 
 from penstock.core.errors import SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
-from penstock.policy.degrees import in_force, sentence
+from penstock.policy.common.degrees import in_force, sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,14 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from penstock.query.preference import (
-        Measures,
-        Settings,
-        Splitting,
-        prefer,
-        skyline,
-        top_delta,
-    )
+    from penstock.query.preference import Measures, Settings, Splitting, prefer, skyline, top_delta
+
 
 __all__ = ["Measures", "Settings", "Splitting", "prefer", "skyline", "top_delta"]
 

@@ -7,20 +7,172 @@ recorded is left out.
 >>> from penstock.core.signals import Latency
 >>> plain(Latency(p50=0.5, p95=1.0, p99=2.0))
 {'p50': 0.5, 'p95': 1.0, 'p99': 2.0}
+
+Values from JSON by their type hints, with the name of the field that is wrong.
+
+>>> from penstock.core.signals import Observation
+>>> reader(Observation)({"at": 1.0, "step": 1.0, "modules": {}}).step
+1.0
+>>> reader(Observation)({"at": 1.0, "step": 1.0, "modules": {"count": {"running": "two"}}})
+Traceback (most recent call last):
+...
+penstock.record.codec.FieldError: modules.count.running must be a whole number, got 'two'
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from datetime import date
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import date, datetime
 from functools import cache
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from penstock.core.errors import PlantError
 from penstock.core.signals import Tick
-from penstock.record.reader import needed, reader
+
+Reader = Callable[[Any], Any]
+
+
+class FieldError(ValueError):
+    """A field that is missing or of the wrong kind."""
+
+    def __init__(self, problem: str, *path: str) -> None:
+        self.problem, self.path = problem, path
+        super().__init__(f"{'.'.join(path) or 'it'} {problem}")
+
+    def inside(self, name: str) -> "FieldError":
+        """The same error, seen from one level further out."""
+        return FieldError(self.problem, name, *self.path)
+
+
+@cache
+def reader(hint: Any) -> Reader:
+    """What reads a value of the hinted type; made once, because recordings are long."""
+    if get_origin(hint) in (types.UnionType, Union):
+        inner = reader(next(kind for kind in get_args(hint) if kind is not type(None)))
+        return lambda value: None if value is None else inner(value)
+    if is_dataclass(hint):
+        return _object_reader(hint)
+    if get_origin(hint) is tuple:
+        return _list_reader(reader(get_args(hint)[0]))
+    if get_origin(hint) is Mapping:
+        return _mapping_reader(reader(get_args(hint)[1]), keeps_null=_optional(get_args(hint)[1]))
+    return _LEAVES.get(hint, _anything)
+
+
+@cache
+def needed(kind: Any) -> frozenset[str]:
+    """Fields without which there is no such value."""
+    hints = get_type_hints(kind)
+    return frozenset(name for name in _required(kind) if not _optional(hints[name]))
+
+
+def _object_reader(kind: Any) -> Reader:
+    """Fields that this version does not know are left aside; absent ones take their default.
+
+    So do those whose default JSON cannot say, such as an endless buffer, written as null.
+    """
+    hints, required = get_type_hints(kind), _required(kind)
+    readers = {f.name: reader(hints[f.name]) for f in fields(kind) if f.init}
+    unsayable = {name for name in readers if name not in required and not _optional(hints[name])}
+
+    def read(value: Any) -> Any:
+        _expect(value, dict, "an object")
+        for name in required - value.keys():
+            raise FieldError("is missing", name)
+        present = [n for n in readers if n in value and not (value[n] is None and n in unsayable)]
+        return kind(**{name: _field(readers[name], value[name], name) for name in present})
+
+    return read
+
+
+def _mapping_reader(inner: Reader, *, keeps_null: bool) -> Reader:
+    def read(value: Any) -> dict[str, Any]:
+        items = _expect(value, dict, "an object").items()
+        return {k: _field(inner, v, k) for k, v in items if keeps_null or v is not None}
+
+    return read
+
+
+def _list_reader(inner: Reader) -> Reader:
+    def read(value: Any) -> tuple[Any, ...]:
+        items = enumerate(_expect(value, list, "a list"))
+        return tuple(_field(inner, item, str(index)) for index, item in items)
+
+    return read
+
+
+def _field(read: Reader, value: Any, name: str) -> Any:
+    try:
+        return read(value)
+    except FieldError as error:
+        raise error.inside(name) from None
+
+
+def _float(value: Any) -> float:
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            return float(value)
+    except OverflowError:  # JSON allows numbers of any length
+        pass
+    raise FieldError(f"must be a finite number, got {value!r}")
+
+
+def _int(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise FieldError(f"must be a whole number, got {value!r}")
+
+
+def _text(value: Any) -> str:
+    return str(_expect(value, str, "a text"))
+
+
+def _bool(value: Any) -> bool:
+    return bool(_expect(value, bool, "true or false"))
+
+
+def _datetime(value: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(_text(value))
+    except ValueError:
+        raise FieldError(f"must be a date and time, got {value!r}") from None
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+_LEAVES: Final[dict[Any, Reader]] = {
+    bool: _bool,
+    float: _float,
+    int: _int,
+    str: _text,
+    datetime: _datetime,
+}
+
+
+def _expect(value: Any, kind: type, called: str) -> Any:
+    if not isinstance(value, kind):
+        raise FieldError(f"must be {called}, got {value!r}")
+    return value
+
+
+def _optional(hint: Any) -> bool:
+    return hint is object or type(None) in get_args(hint)
+
+
+@cache
+def _required(kind: Any) -> frozenset[str]:
+    return frozenset(f.name for f in fields(kind) if f.init and not _has_default(f))
+
+
+def _has_default(field: Field[Any]) -> bool:
+    return field.default is not MISSING or field.default_factory is not MISSING
 
 
 def tick_to_json(tick: Tick) -> dict[str, Any]:

@@ -18,8 +18,20 @@ import numpy as np
 
 from penstock.core.signals import Tick
 from penstock.record.acts import Change, acts
-from penstock.record.measures import Column, held, region_column, regions, steps, total
-from penstock.record.totals import added, highest, integral, lowest, mean, whole
+from penstock.record.measures import (
+    Column,
+    added,
+    held,
+    highest,
+    integral,
+    lowest,
+    mean,
+    region_column,
+    regions,
+    steps,
+    total,
+    whole,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

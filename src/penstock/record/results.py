@@ -2,12 +2,32 @@
 
 >>> told({"river": 12, "mill": 7})
 'river 12, mill 7'
+
+Nodes and requests of a run in words, for a terminal and for a page.
+
+>>> from dataclasses import replace
+>>> from penstock.record.regions import RegionUse, RequestCount
+>>> from penstock.record.summary import summarise
+>>> use = RegionUse(
+...     node_seconds=42.0, acquired=9, released=8, unmet=3, unmet_steps=2, silent_steps=4
+... )
+>>> run = replace(
+...     summarise([], None), regions={"dc3": use}, nodes_min=3, nodes_mean=4.2, nodes_max=6,
+...     requests={"infrastructure": RequestCount(granted=13, refused=1)},
+... )
+>>> nodes_told(run)
+'4.2 on average (3 to 6), 9 acquired, 8 released; 3 replicas found no room (dc3)'
+>>> requests_told(run)
+'1 of 14 refused'
+>>> silence_told(run)
+'dc3 did not answer in 4 steps'
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from penstock.record.regions import RequestCount
 from penstock.record.summary import Summary
 
 LONGEST: Final = 300
@@ -71,3 +91,68 @@ def _number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def nodes_told(summary: Summary) -> str:
+    """How many nodes there were, came and went, and what found no room; empty without regions."""
+    if not summary.regions:
+        return ""
+    uses = summary.regions.values()
+    moves = (
+        f"{sum(u.acquired for u in uses):,} acquired, {sum(u.released for u in uses):,} released"
+    )
+    lacked = unmet_told(summary)
+    return f"{_on_average(summary)}, {moves}{f'; {lacked}' if lacked else ''}"
+
+
+def unmet_told(summary: Summary) -> str:
+    """Replicas that found no node with room, and where; empty where all did."""
+    lacking = {name: use.unmet for name, use in summary.regions.items() if use.unmet}
+    if not lacking:
+        return ""
+    if len(lacking) == 1:
+        where = next(iter(lacking))
+    else:
+        where = ", ".join(f"{name} {unmet:,}" for name, unmet in lacking.items())
+    return f"{_count(sum(lacking.values()), 'replica')} found no room ({where})"
+
+
+def requests_told(summary: Summary) -> str:
+    """How many requests were refused, by level where there are two; empty where none was made."""
+    made = sum(count.made for count in summary.requests.values())
+    if not made:
+        return ""
+    refused = sum(count.refused for count in summary.requests.values())
+    if not refused:
+        return f"all {made:,} granted"
+    return f"{refused:,} of {made:,} refused{_by_level(summary)}"
+
+
+def silence_told(summary: Summary) -> str:
+    """Regions that did not answer, and in how many steps; empty where all did."""
+    silent = {name: use.silent_steps for name, use in summary.regions.items() if use.silent_steps}
+    return ", ".join(
+        f"{name} did not answer in {_count(steps, 'step')}" for name, steps in silent.items()
+    )
+
+
+def _on_average(summary: Summary) -> str:
+    if summary.nodes_mean is None:
+        return "unknown"
+    if summary.nodes_min == summary.nodes_max:
+        return f"{summary.nodes_min} throughout"
+    return f"{summary.nodes_mean:.3g} on average ({summary.nodes_min} to {summary.nodes_max})"
+
+
+def _by_level(summary: Summary) -> str:
+    if len(summary.requests) < 2:
+        return ""
+    return f" ({', '.join(f'{k} {_answers(v)}' for k, v in summary.requests.items())})"
+
+
+def _answers(count: RequestCount) -> str:
+    return f"{count.refused:,} of {count.made:,}"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

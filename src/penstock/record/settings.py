@@ -10,8 +10,7 @@ from typing import Any, Final
 from penstock import __version__
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.record.codec import plain
-from penstock.record.reader import reader
+from penstock.record.codec import plain, reader
 from penstock.record.secrets import redact, redact_words
 
 FORMAT: Final = 1

@@ -1,4 +1,24 @@
-"""A run in a handful of numbers."""
+"""A run in a handful of numbers.
+
+What each module brought and what it cost: the terms of the game paper, from what was measured.
+
+A module's cost in a control step is `delay_cost` for each second between two results, and `price`
+for each executor (game, Expr. 5 and 6). Its efficiency is how much of what is paid for is used:
+the seconds between two results that its executors could reach, by those that they did.
+
+The latency of a whole run, from the quantiles of its steps.
+
+The mean of many 95th percentiles is not the 95th percentile. Each step is taken as a hundred
+equal parts, from 0 through its p50 and p95 to its p99, where the slowest part lies too; between
+those they are spaced as in an exponential distribution, which the tail of a queue resembles. The
+parts of all steps are sorted together, weighted by rows.
+
+>>> calm, storm = Latency(p50=1, p95=1, p99=1), Latency(p50=9, p95=9, p99=9)
+>>> pooled([calm, storm], rows=[990, 10]).p95
+1.0
+>>> pooled([calm, storm], rows=[500, 500]).p95
+9.0
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,28 +26,132 @@ from math import nan
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from penstock.core.graph import FlowGraph
+from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Latency, Tick
 from penstock.record.acts import acts
-from penstock.record.codec import plain
-from penstock.record.economy import ModuleEconomy, economy
+from penstock.record.codec import plain, reader
 from penstock.record.energy import Energy, energy
-from penstock.record.latency import pooled
 from penstock.record.measures import (
     Column,
+    added,
     column,
     held,
+    highest,
+    integral,
+    known,
+    last,
     latencies,
+    lowest,
+    mean,
     modules,
     pools,
     reporting,
     steps,
     total,
+    whole,
 )
-from penstock.record.reader import reader
 from penstock.record.regions import RegionUse, RequestCount, node_totals, requests, uses
-from penstock.record.totals import added, highest, integral, known, last, lowest, mean, whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleEconomy:
+    """One module over a run. None is unknown."""
+
+    throughput: float | None
+    """Rows a second that it finished."""
+    efficiency: float | None
+    """Mean over the steps, 0 to 1."""
+    cost: float | None
+    """Of all steps together, in the money of price and delay_cost; None where it has neither."""
+
+
+def economy(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, ModuleEconomy]:
+    """Throughput, efficiency and cost of each module of a graph.
+
+    >>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+    >>> reading = ModuleReading(processed_rate=4.0, service_time=0.4, running=2)
+    >>> seen = Observation(at=5.0, step=5.0, modules={"match": reading})
+    >>> held = Decision(configuration=Configuration(degrees={"match": 2}), why="as it was")
+    >>> module = Module(name="match", price=0.01, delay_cost=0.5)
+    >>> graph = FlowGraph(source="match", modules=(module,))
+    >>> found = economy([Tick(seen=seen, decided=held, asked=None)], graph)["match"]
+    >>> found.throughput, found.efficiency, round(found.cost, 3)
+    (4.0, 0.8, 0.145)
+    """
+    return {module.name: _economy_of(ticks, module) for module in graph.modules}
+
+
+def _economy_of(ticks: Sequence[Tick], module: Module) -> ModuleEconomy:
+    rate = column(ticks, module.name, "processed_rate")
+    running = held(column(ticks, module.name, "running"))
+    service = held(column(ticks, module.name, "service_time"))
+    return ModuleEconomy(
+        throughput=_mean(rate, steps(ticks)),
+        efficiency=_mean(np.minimum(rate * service / running, 1.0), steps(ticks)),
+        cost=_cost(module, rate, running),
+    )
+
+
+def _cost(module: Module, rate: Column, running: Column) -> float | None:
+    if not (module.price or module.delay_cost) or not rate.size:
+        return None
+    between = held(np.where(rate > 0, 1.0 / np.where(rate > 0, rate, 1.0), np.nan))
+    known = module.delay_cost * between + module.price * running
+    if np.isnan(known).all():
+        return None
+    return float(np.nanmean(known) * len(known))  # a step that measured nothing counts as the mean
+
+
+def _mean(values: Column, seconds: Column) -> float | None:
+    known = ~np.isnan(values)
+    if not seconds[known].sum() > 0:
+        return None
+    return float(np.average(values[known], weights=seconds[known]))
+
+
+Array = NDArray[np.float64]
+
+_PARTS: Final = 100
+_KNOTS: Final = np.array([0.0, 0.5, 0.95, 0.99])
+_LEVELS: Final = np.minimum(np.arange(1, _PARTS + 1) / _PARTS, _KNOTS[-1])
+_RISE: Final = np.array(
+    [np.interp(-np.log1p(-_LEVELS), -np.log1p(-_KNOTS), unit) for unit in np.eye(4)]
+)
+"""Weight of 0, p50, p95 and p99 in each part."""
+
+
+def pooled(steps: Sequence[Latency | None], rows: Sequence[float]) -> Latency | None:
+    """The latency of the rows of all steps together, or None where no step knows its own.
+
+    A step whose rows are unknown (NaN) counts as much as the others do on average.
+    """
+    known = [(step, weight) for step, weight in zip(steps, rows, strict=True) if step is not None]
+    if not known:
+        return None
+    corners = np.array([[0.0, step.p50, step.p95, step.p99] for step, _ in known])
+    corners = np.maximum.accumulate(corners, axis=1)  # estimates from few rows may cross
+    weights = _shares(np.array([weight for _, weight in known]))
+    p50, p95, p99 = _quantiles(np.minimum(corners @ _RISE, corners[:, 3:]), weights)
+    return Latency(p50=p50, p95=p95, p99=p99)
+
+
+def _shares(rows: Array) -> Array:
+    known = rows[~np.isnan(rows)]
+    filled = np.where(np.isnan(rows), known.mean() if known.size else 1.0, rows)
+    filled = filled if filled.sum() > 0 else np.ones_like(rows)
+    return np.asarray(filled / filled.sum())
+
+
+def _quantiles(parts: Array, weights: Array) -> list[float]:
+    """The smallest parts that, with all below them, make up each share of the rows."""
+    order = np.argsort(parts, axis=None, kind="stable")
+    done = np.cumsum(np.repeat(weights / _PARTS, _PARTS)[order])
+    place = np.searchsorted(done, _KNOTS[1:] - 1e-9)  # a sum of many may fall a hair short
+    found: list[float] = parts.ravel()[order][np.minimum(place, len(done) - 1)].tolist()
+    return found
+
 
 _NEEDED: Final = ("arrival_rate", "processed_rate", "backlog", "utilisation", "running")
 """What policies live on; a step without one that other steps have is a step with a gap."""

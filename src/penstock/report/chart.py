@@ -1,23 +1,31 @@
 """Charts of an experiment: curves over anything that is counted, and bars.
 
 >>> import numpy as np
->>> from penstock.experiment.reproduction import Line
+>>> from penstock.experiment.results import Line
 >>> line = Line(name="rounds", x=np.array([0.5, 0.01]), y=np.array([3.0, 33.0]))
 >>> across, up = axes(Chart(title="", x="increment", y="rounds", lines=(line,), wide="x"))
 >>> across.labels[0], up.high
 ((0.01, '0.01'), 40.0)
+
+Points with intervals both ways, as the rest of our pages draws lines.
+
+>>> one = Point(name="mpc", style="c1", x=2.0, y=0.5, x_half=0.5, y_half=0.1)
+>>> drawn = scatter("Cost", (one,), x=("core-s", 4.0), y=("%", 1.0))
+>>> "mpc" in drawn and "<svg" in drawn
+True
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 from typing import Final
 
 import numpy as np
 
-from penstock.experiment.reproduction import Chart, Floats
-from penstock.report.plot import Plot
-from penstock.report.scales import Axis, nice_step, number
-from penstock.report.series import Series, thin
+from penstock.experiment.results import Chart, Floats
+from penstock.report.plot import HEIGHT, WIDTH, Plot, Series, thin, x_labels, y_labels
+from penstock.report.scales import Axis, axis, nice_step, number
 
 _COLOURS: Final = ("c1", "c2", "c3", "c4", "c5", "c6")
 _MOST_POINTS: Final = 900
@@ -124,3 +132,68 @@ def _words(value: float, unit: str) -> str:
 
 def _clean(value: float) -> float:
     return float(f"{value:.12g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A point with its name; the halves of its intervals are 0 where unknown."""
+
+    name: str
+    style: str
+    x: float
+    y: float
+    x_half: float = 0.0
+    y_half: float = 0.0
+
+
+def scatter(
+    title: str, points: Sequence[Point], *, x: tuple[str, float], y: tuple[str, float]
+) -> str:
+    """A figure; each axis has its unit and the highest value that it must hold."""
+    across, up = axis(*x), axis(*y)
+    names = ", ".join(point.name for point in points)
+    return (
+        '<figure class="scatter">'
+        f"<figcaption><h3>{escape(title)} <small>{escape(up.unit)} over {escape(across.unit)}"
+        "</small></h3></figcaption>"
+        f'<div class="frame" role="img" aria-label="{escape(f"{title}: {names}")}">'
+        f'<div class="y">{y_labels(up)}</div>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+        f"{_grid(up)}{''.join(_bars(point, across, up) for point in points)}</svg>"
+        f"{''.join(_label(point, across, up) for point in points)}"
+        f'<div class="x" data-unit="{escape(across.unit)}">{x_labels(across)}</div>'
+        "</div></figure>\n"
+    )
+
+
+def _grid(up: Axis) -> str:
+    lines = "".join(f"M0 {_y(up, value):.1f}h{WIDTH}" for value, _ in up.labels)
+    return f'<path class="grid" d="{lines}"/>'
+
+
+def _bars(point: Point, across: Axis, up: Axis) -> str:
+    """The intervals, as a cross."""
+    left, right = (_x(across, point.x + way * point.x_half) for way in (-1, 1))
+    low, high = (_y(up, point.y + way * point.y_half) for way in (-1, 1))
+    x, y = _x(across, point.x), _y(up, point.y)
+    return (
+        f'<g class="{point.style}"><path class="line" d="M{left:.1f} {y:.1f}H{right:.1f}'
+        f'M{x:.1f} {low:.1f}V{high:.1f}"/></g>'
+    )
+
+
+def _label(point: Point, across: Axis, up: Axis) -> str:
+    left, top = 100 * _x(across, point.x) / WIDTH, 100 * _y(up, point.y) / HEIGHT
+    turned = " left" if left > 75 else ""
+    return (
+        f'<b class="point {point.style}{turned}" style="left:{left:.2f}%;top:{top:.2f}%">'
+        f"<span>{escape(point.name)}</span></b>"
+    )
+
+
+def _x(across: Axis, value: float) -> float:
+    return WIDTH * min(max(across.share(value), 0.0), 1.0)
+
+
+def _y(up: Axis, value: float) -> float:
+    return HEIGHT * (1 - min(max(up.share(value), 0.0), 1.0))

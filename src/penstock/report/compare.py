@@ -11,11 +11,10 @@ from penstock.experiment.compare import MEASURES, Advice, Outcome, Verdict
 from penstock.experiment.compare.entrants import REFERENCES
 from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.tables import tables
-from penstock.experiment.reproduction import Chart, Line
-from penstock.report.chart import plot
+from penstock.experiment.results import Chart, Line
+from penstock.report.chart import Point, plot, scatter
 from penstock.report.paper import chart_data, embedded, html_items, html_table, resource
 from penstock.report.plot import figure
-from penstock.report.scatter import Point, scatter
 
 _STYLES: Final = ("c1", "c2", "c3", "c4", "c5", "c6")
 _MARKS: Final = {"wins": "", "ties": ' class="tied"', "loses": ' class="missed"'}

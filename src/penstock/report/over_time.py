@@ -10,9 +10,8 @@ from penstock.core.signals import Tick
 from penstock.record.acts import Act, Change
 from penstock.record.load import Run
 from penstock.record.measures import Column, modules, reporting, times
-from penstock.report.plot import Mark, Plot
+from penstock.report.plot import Mark, Plot, Series
 from penstock.report.scales import Axis, axis, time_axis, wide_axis
-from penstock.report.series import Series
 
 _WIDE: Final = 20.0  # highest over median, from which a plain scale would show a flat line
 _MARKS: Final = 250  # across a plot; more would touch

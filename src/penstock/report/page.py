@@ -1,7 +1,7 @@
 """The page: one file that needs nothing else."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -10,27 +10,71 @@ from typing import Any
 
 import numpy as np
 
-from penstock.core.module import Module
+from penstock.core.graph import Module
 from penstock.core.signals import Tick
+from penstock.record.codec import dumps, plain
 from penstock.record.disk import write_whole
 from penstock.record.folder import REPORT
 from penstock.record.load import Run, load
 from penstock.record.measures import column
+from penstock.record.results import LONGEST, results
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary, summarise
-from penstock.report.candle_charts import section
-from penstock.report.candles import sticks
-from penstock.report.decisions import table
+from penstock.report.candles import NAME, Sticks, section, sticks
+from penstock.report.decisions import requests, table
 from penstock.report.flow import Box, drawing
 from penstock.report.interference import sentence
-from penstock.report.plot import Plot, figure
+from penstock.report.plot import Plot, drawn, figure
 from penstock.report.plots import plots
 from penstock.report.regions import silences, troubles
-from penstock.report.requests import requests
-from penstock.report.results import economy, facts, folded, outcome
 from penstock.report.scales import number
-from penstock.report.series import drawn
 from penstock.report.words import NO_SLO, UNKNOWN, Tile, paragraph, tiles
+
+# What a run came to beside its plots: what modules cost, and what the application tells.
+
+
+def economy(summary: Summary) -> str:
+    """What each module brought and what it cost; no section where nothing has a price."""
+    if all(module.cost is None for module in summary.modules.values()):
+        return ""
+    told = {
+        name: f"{_told(module.throughput)} rows/s, efficiency {_told(module.efficiency)}, "
+        f"cost {_told(module.cost)}"
+        for name, module in summary.modules.items()
+    }
+    told["all modules"] = f"cost {_told(summary.cost)}"
+    return f'<section class="facts"><h2>Modules</h2>{facts(told)}</section>'
+
+
+def outcome(summary: Summary, drawn: Iterable[Sticks]) -> str:
+    """What the application itself came to, but for what is drawn; no section without anything."""
+    shown = {
+        name: _fold(value) if len(words) > LONGEST else escape(words)
+        for name, value, words in results(summary)
+        if not (drawn and name == NAME)
+    }
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{told}</dd>" for name, told in shown.items())
+    return f'<section class="facts"><h2>Results</h2><dl>{rows}</dl></section>' if rows else ""
+
+
+def facts(told: Mapping[str, str]) -> str:
+    """Names with what is to be said of them; nothing is left out but what is empty."""
+    rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in told.items() if v)
+    return f"<dl>{rows}</dl>"
+
+
+def folded(title: str, data: object) -> str:
+    """Data that only some want to see."""
+    text = escape(dumps(data, indent=2))
+    return f"<details><summary>{escape(title)}</summary><pre>{text}</pre></details>"
+
+
+def _fold(value: object) -> str:
+    return folded("Show", plain(value))
+
+
+def _told(value: float | None) -> str:
+    return UNKNOWN if value is None else number(value)
 
 
 def write_report(run_folder: Path) -> Path:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from penstock.experiment.reproduction import Chart, Claim, Figure, Reproduction, Table, rounded
+from penstock.experiment.results import Chart, Claim, Figure, Reproduction, Table, rounded
 from penstock.report.chart import axes, bars, plot
 from penstock.report.plot import figure as drawn
 

@@ -13,9 +13,8 @@ from penstock.record.load import Run
 from penstock.record.measures import region_column, times
 from penstock.record.measures import regions as names
 from penstock.report.over_time import colour, direction, marked, marks, over_time, span, stretches
-from penstock.report.plot import Plot
+from penstock.report.plot import Plot, Series
 from penstock.report.scales import clock
-from penstock.report.series import Series
 
 _KINDS: Final = (
     ("wanted", "wanted", "ink halo"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.record.energy import in_unit, spent
-from penstock.record.regions_told import nodes_told, requests_told
+from penstock.record.results import nodes_told, requests_told
 from penstock.record.summary import SloCheck, Summary
 from penstock.report.scales import duration, number, percent
 

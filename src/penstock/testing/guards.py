@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation
-from penstock.policy.degrees import in_force
+from penstock.policy.common.degrees import in_force
 from penstock.testing.checking import Check, require, run_all
 from penstock.testing.policies import POLICY_CHECKS, holds_what_it_knows_nothing_of
 from penstock.testing.script import varied

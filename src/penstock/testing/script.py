@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from penstock.core.degrees import check_degrees
 from penstock.core.signals import (
     Configuration,
     Decision,
     Latency,
     ModuleReading,
     Observation,
+    check_degrees,
     current,
 )
 

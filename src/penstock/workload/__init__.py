@@ -27,16 +27,10 @@ Row number `i`, counted from 0, comes when `arrivals` reaches `i + 1`; so by any
 `floor(arrivals(t))` rows have come.
 """
 
-from penstock.workload.constant import Constant
-from penstock.workload.daily import Daily
-from penstock.workload.lognormal_walk import LognormalWalk
-from penstock.workload.markovian import Markovian
+from penstock.workload.bursty import Markovian, SelfSimilar
 from penstock.workload.parse import WORKLOADS, parse
-from penstock.workload.poisson import Poisson
-from penstock.workload.random_walk import RandomWalk
-from penstock.workload.scatter import drawn
-from penstock.workload.self_similar import SelfSimilar
-from penstock.workload.step import Step
+from penstock.workload.regular import Constant, Daily, Step
+from penstock.workload.stochastic import LognormalWalk, Poisson, RandomWalk, drawn
 from penstock.workload.trace import Trace
 
 __all__ = [

@@ -6,14 +6,9 @@ from typing import Final
 from penstock.core.errors import SettingError
 from penstock.core.roles import Workload
 from penstock.core.settings import build, choose, option_names
-from penstock.workload.constant import Constant
-from penstock.workload.daily import Daily
-from penstock.workload.lognormal_walk import LognormalWalk
-from penstock.workload.markovian import Markovian
-from penstock.workload.poisson import Poisson
-from penstock.workload.random_walk import RandomWalk
-from penstock.workload.self_similar import SelfSimilar
-from penstock.workload.step import Step
+from penstock.workload.bursty import Markovian, SelfSimilar
+from penstock.workload.regular import Constant, Daily, Step
+from penstock.workload.stochastic import LognormalWalk, Poisson, RandomWalk
 from penstock.workload.trace import Trace
 
 WORKLOADS: Final[dict[str, type[Workload]]] = {

@@ -8,8 +8,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from penstock.core.errors import FileError
-from penstock.workload.checks import positive
-from penstock.workload.curve import Curve, Floats
+from penstock.workload.curve import Curve, Floats, positive
 
 _ROUNDING: Final = 1e-12
 

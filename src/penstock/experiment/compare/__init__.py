@@ -8,13 +8,10 @@
 """
 
 from penstock.experiment.compare.advice import Advice, advise
-from penstock.experiment.compare.cost import Prices
-from penstock.experiment.compare.dominance import Verdict, dominance
-from penstock.experiment.compare.entrants import PEERS, REFERENCES, Entrant
-from penstock.experiment.compare.loads import Load
-from penstock.experiment.compare.measures import MEASURES, Measure
-from penstock.experiment.compare.outcome import Outcome
+from penstock.experiment.compare.entrants import PEERS, REFERENCES, Entrant, Load
+from penstock.experiment.compare.outcome import Outcome, Verdict, dominance
 from penstock.experiment.compare.play import play
+from penstock.experiment.compare.track import MEASURES, Measure, Prices
 
 __all__ = [
     "MEASURES",

@@ -18,7 +18,7 @@ lower bound on the cost of what was tried and not of what could be. Its degrees 
 step, while policies begin with the degrees of the file.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
@@ -27,9 +27,57 @@ from typing import Final
 import numpy as np
 
 from penstock.core.graph import FlowGraph
-from penstock.experiment.compare.needs import demand, smoothed
-from penstock.experiment.compare.schedule import Schedule
+from penstock.core.signals import Configuration, Decision, Observation
+from penstock.experiment.compare.track import demand, smoothed
 from penstock.record.measures import Column
+
+# Degrees for every step, known beforehand: what a clairvoyant does.
+
+
+Degrees = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A policy that follows a plan: the degrees to ask for at the start of each step.
+
+    >>> from penstock.testing import seen
+    >>> plan = Schedule(({"count": 1}, {"count": 3}), step=2.0)
+    >>> plan(seen(at=2.0, count={"running": 1})).configuration.degrees
+    {'count': 3}
+    """
+
+    plan: tuple[Degrees, ...]
+    """The first are in force before the first step."""
+    step: float
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What was planned for this moment."""
+        turn = min(round(seen.at / self.step), len(self.plan) - 1)
+        degrees = {name: n for name, n in self.plan[turn].items() if name in seen.modules}
+        why = f"step {turn + 1} of a plan made with the whole load known"
+        return Decision(configuration=Configuration(degrees=degrees), why=why)
+
+    @property
+    def price(self) -> float:
+        """Executors that it asks for, over time."""
+        return self.step * sum(sum(degrees.values()) for degrees in self.plan)
+
+
+def deployed(graph: FlowGraph, degrees: Degrees) -> FlowGraph:
+    """The graph whose modules begin with these degrees.
+
+    >>> from penstock.core.graph import Module
+    >>> graph = FlowGraph(source="count", modules=(Module(name="count"),))
+    >>> deployed(graph, {"count": 3})["count"].initial_replicas
+    3
+    """
+    modules = [
+        replace(module, initial_replicas=degrees.get(module.name, module.initial_replicas))
+        for module in graph.modules
+    ]
+    return replace(graph, modules=tuple(modules))
+
 
 GRID: Final = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.25)
 """Utilisations from the safest on; above 1 where rows can wait until the load has passed."""

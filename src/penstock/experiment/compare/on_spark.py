@@ -50,7 +50,7 @@ def recording(
 
 
 def _record(file: PipelineFile, policy: Policy, path: Path, settings: RunSettings) -> None:
-    from penstock.pipeline.launch import open_spark  # which imports pyspark
+    from penstock.pipeline.deploy.launch import open_spark  # which imports pyspark
 
     ticks: list[Tick] = []
     with RunFolder.create(path, settings) as folder:

@@ -7,12 +7,11 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Workload
 from penstock.experiment.compare import entrants
 from penstock.experiment.compare.clairvoyant import TRIES
-from penstock.experiment.compare.cost import Prices
-from penstock.experiment.compare.entrants import Entrant
-from penstock.experiment.compare.loads import Load, check_rows
+from penstock.experiment.compare.entrants import Entrant, Load, check_rows
 from penstock.experiment.compare.outcome import Outcome
 from penstock.experiment.compare.round import Perform, Played, Round, on_twin, play_round
-from penstock.experiment.repeating import Progress, check_amounts, repeat, silent
+from penstock.experiment.compare.track import Prices
+from penstock.experiment.workers import Progress, check_amounts, repeat, silent
 from penstock.pipeline.settings import PipelineFile
 
 Policies = str | Sequence[Entrant] | None

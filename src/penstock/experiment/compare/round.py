@@ -9,15 +9,18 @@ from penstock.core.loop import control
 from penstock.core.roles import Policy
 from penstock.core.signals import Tick
 from penstock.experiment.compare import clairvoyant, entrants
-from penstock.experiment.compare.clairvoyant import Found, Problem
-from penstock.experiment.compare.cost import Prices, core_seconds
-from penstock.experiment.compare.entrants import Entrant
-from penstock.experiment.compare.loads import Load
-from penstock.experiment.compare.needs import COMFORT, degrees, demand, rates_by_step
-from penstock.experiment.compare.schedule import Degrees, Schedule, deployed
-from penstock.experiment.compare.scores import Scores, Yardstick, processed, scores
-from penstock.experiment.compare.track import follow
-from penstock.experiment.compare.violations import violations
+from penstock.experiment.compare.clairvoyant import Degrees, Found, Problem, Schedule, deployed
+from penstock.experiment.compare.entrants import Entrant, Load
+from penstock.experiment.compare.scores import Scores, Yardstick, processed, scores, violations
+from penstock.experiment.compare.track import (
+    COMFORT,
+    Prices,
+    core_seconds,
+    degrees,
+    demand,
+    follow,
+    rates_by_step,
+)
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.settings import Part, PipelineFile
 from penstock.pipeline.twins import open_twin

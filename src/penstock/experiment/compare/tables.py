@@ -7,10 +7,10 @@ no part in that: nobody can choose to know the future.
 from collections.abc import Iterator
 
 from penstock.core.units import format_duration
-from penstock.experiment.compare.measures import MEASURES, TABLES
 from penstock.experiment.compare.outcome import Outcome
+from penstock.experiment.compare.track import MEASURES, TABLES
 from penstock.experiment.interval import Interval
-from penstock.experiment.reproduction import Table
+from penstock.experiment.results import Table
 
 UNKNOWN = "-"
 

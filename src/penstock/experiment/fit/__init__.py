@@ -2,12 +2,6 @@
 
 from penstock.experiment.fit.estimate import Estimate
 from penstock.experiment.fit.fitting import Fit, fit
-from penstock.experiment.fit.predicting import (
-    Figure,
-    Prediction,
-    decisive,
-    judgement,
-    predict,
-)
+from penstock.experiment.fit.predicting import Figure, Prediction, decisive, judgement, predict
 
 __all__ = ["Estimate", "Figure", "Fit", "Prediction", "decisive", "fit", "judgement", "predict"]

@@ -1,7 +1,8 @@
 """How near a twin comes to a recording."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import median
 from typing import Any, Final
@@ -9,15 +10,76 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.graph import FlowGraph
-from penstock.core.signals import Tick
+from penstock.core.loop import control
+from penstock.core.roles import Policy
+from penstock.core.signals import Configuration, Decision, Observation, Tick, current
 from penstock.experiment.fit import checks
 from penstock.experiment.fit.estimate import Estimate
-from penstock.experiment.fit.making import knows_policy, make
-from penstock.experiment.fit.playing import AsRecorded, plays
+from penstock.experiment.fit.fitting import knows_policy, make
+from penstock.pipeline.compose import build_policy
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import Run, summarise
-from penstock.record.measures import column, reporting, steps, total
-from penstock.record.totals import mean
+from penstock.record.measures import column, mean, reporting, steps, total
+from penstock.twin import Twin
+from penstock.workload import drawn
+
+# A file played on the twin: by its own policy, or by decisions that were made elsewhere.
+
+
+@dataclass(frozen=True, slots=True)
+class AsRecorded:
+    """Asks for the degrees that were asked for in a recording, at the same moments.
+
+    >>> from penstock.testing import seen
+    >>> policy = AsRecorded(((4.0, {"count": 2}), (9.0, {"count": 3})))
+    >>> policy(seen(at=8.0, count={"running": 1})).configuration.degrees
+    {'count': 2}
+    """
+
+    asked: tuple[tuple[float, dict[str, int]], ...]
+    """Moments, and the degrees asked for then."""
+    _moments: tuple[float, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the moments apart, to be searched."""
+        object.__setattr__(self, "_moments", tuple(at for at, _ in self.asked))
+
+    @classmethod
+    def of(cls, ticks: Iterable[Tick]) -> "AsRecorded":
+        """What a recording asked for, the degrees that it began with first."""
+        ticks = tuple(ticks)
+        begun = (0.0, dict(current(ticks[0].seen).degrees))
+        asked = [(tick.seen.at, dict(tick.asked.degrees)) for tick in ticks if tick.asked]
+        return cls((begun, *asked))
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """The degrees in force in the recording at that moment."""
+        place = bisect_right(self._moments, seen.at + 1e-6) - 1
+        at, degrees = self.asked[max(place, 0)]
+        why = f"as recorded at {at:g} s"
+        return Decision(configuration=Configuration(degrees=degrees), why=why)
+
+
+def play(
+    file: PipelineFile, policy: Policy | None = None, *, seed: int | None = None
+) -> list[Tick]:
+    """Every turn of the file on the twin."""
+    seeded = file if seed is None else replace(file, seed=seed)
+    twin = Twin(
+        file.graph,
+        file.workload,
+        step=file.step,
+        duration=file.duration,
+        seed=seeded.seed,
+        arrivals="even" if drawn(file.workload) else "poisson",
+    )
+    return list(control(twin, build_policy(seeded) if policy is None else policy))
+
+
+def plays(file: PipelineFile, policy: Policy | None, seeds: Sequence[int]) -> list[list[Tick]]:
+    """The same with each of these seeds."""
+    return [play(file, policy, seed=seed) for seed in seeds]
+
 
 SEEDS: Final = (1, 2, 3, 4, 5)
 """Chances that the twin is played with; what it predicts is the median."""

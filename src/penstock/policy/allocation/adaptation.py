@@ -22,18 +22,264 @@ and what it is assigned (alloc, Section 7.3).
 {'a': 0.375, 'b': 0.625}
 {'a': 0.312, 'b': 0.688}
 {'a': 0.281, 'b': 0.719}
+
+A module that notices changes of its own rates, reports upwards and obeys orders from above.
+
+>>> leaf = Agent.of({}, consumes=2.0, worth=3.0)
+>>> leaf.obey(Order(made=0, hops=0, price=1.0, flow=5.0, due=0))
+{}
+>>> leaf.act(now=0, smoothing=0.0)
+2.5
+
+Has a rate changed? A test that small, lasting deviations pass late and large ones at once.
+
+The deviation of what is measured from what was last announced, as a logarithm, is summed up less
+some slack, for rises and falls apart (CUSUM). Above a threshold it counts as a change, and what was
+measured then is the rate from now on.
+
+>>> watch = Watch(rate=2.0)
+>>> [watch.sees(rate) for rate in (2.01, 1.99, 2.4)]
+[False, False, True]
+>>> watch.rate
+2.4
+>>> [watch.sees(2.48) for _ in range(4)]  # 3 % more, again and again
+[False, True, False, False]
+
+What a subtree can make of resource: the most worthwhile piece first.
+
+A module that tells only what its best leaves come to, as in Theorem 3, keeps from its parent the
+leaves that are worth having once the way to them is paid for (`shrink` has an example). So it tells
+all of it: what its resource and that of modules below brings, in pieces of falling worth.
+
+>>> good = curve(10.0, [])
+>>> fair = curve(4.0, [])
+>>> curve(0.0, [Branch(flow=1.0, pieces=good), Branch(flow=1.0, pieces=fair)])
+(Piece(resource=2.0, worth=5.0, hops=1), Piece(resource=1.0, worth=4.0, hops=1))
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
-from typing import Final
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import log
+from typing import Final, NamedTuple
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.adaptation_agent import Agent, Order
-from penstock.policy.allocation.adaptation_change import SLACK, THRESHOLD
-from penstock.policy.allocation.adaptation_curve import Branch, Curve
-from penstock.policy.allocation.flow import active
-from penstock.policy.allocation.network import Network, NetworkError
+from penstock.policy.allocation.network import Network, NetworkError, active
+
+SLACK: Final = 0.02
+THRESHOLD: Final = 0.02
+
+
+@dataclass(slots=True, kw_only=True)
+class Watch:
+    """Of one rate."""
+
+    rate: float
+    """As it was announced last."""
+    slack: float = SLACK
+    """Deviation that is never a change, however long it lasts: a share, nearly."""
+    threshold: float = THRESHOLD
+    """Sum of deviations beyond the slack that is one."""
+    _risen: float = 0.0
+    _fallen: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a test that cannot be."""
+        for name in ("slack", "threshold"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise SettingError(f"{name} must be in [0, 1), got {getattr(self, name):g}")
+
+    def sees(self, measured: float) -> bool:
+        """Whether this measurement shows a change."""
+        deviation = log(measured / self.rate)
+        self._risen = max(0.0, self._risen + deviation - self.slack)
+        self._fallen = max(0.0, self._fallen - deviation - self.slack)
+        if max(self._risen, self._fallen) <= self.threshold:
+            return False
+        self.rate, self._risen, self._fallen = measured, 0.0, 0.0
+        return True
+
+
+class Piece(NamedTuple):
+    """Some resource that is best spent together."""
+
+    resource: float
+    worth: float
+    """What a unit of it brings."""
+    hops: int
+    """To the furthest module that gets some."""
+
+
+Curve = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A child, as its parent sees it."""
+
+    flow: float
+    """That a unit of the parent's resource sends there."""
+    pieces: Curve
+    """That a unit of flow allows."""
+
+
+def curve(worth: float, branches: Iterable[Branch]) -> Curve:
+    """What a unit of a module's resource brings at its own sinks, and more below.
+
+    The first piece holds the module itself with all that is worth more than the piece without it.
+    """
+    below = sorted(
+        (
+            Piece(branch.flow * piece.resource, piece.worth, piece.hops + 1)
+            for branch in branches
+            for piece in branch.pieces
+        ),
+        key=lambda piece: -piece.worth,
+    )
+    resource, value, hops, taken = 1.0, worth, 0, 0
+    for piece in below:
+        if piece.worth * resource <= value:
+            break
+        resource += piece.resource
+        value += piece.worth * piece.resource
+        hops = max(hops, piece.hops)
+        taken += 1
+    return (Piece(resource, value / resource, hops), *below[taken:])
+
+
+def fed(pieces: Curve, consumes: float) -> Curve:
+    """The same for a unit of flow, of a module that consumes so much."""
+    return tuple(piece._replace(resource=piece.resource / consumes) for piece in pieces)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """What a module knows of itself and has heard of those below."""
+
+    consumes: float
+    """Flow from its parent that a unit of its resource takes."""
+    worth: float
+    """What a unit of its resource brings at its own sinks."""
+    produces: Mapping[str, float]
+    """Flow for each child."""
+    heard: Mapping[str, Curve]
+    """What each child makes of a unit of flow."""
+
+    @cached_property
+    def own(self) -> Curve:
+        """What comes of a unit of its resource."""
+        branches = (Branch(flow=self.produces[child], pieces=c) for child, c in self.heard.items())
+        return curve(self.worth, branches)
+
+    @property
+    def report(self) -> Curve:
+        """What comes of a unit of flow from its parent."""
+        return fed(self.own, self.consumes)
+
+    def resource(self, flow: float, price: float) -> float:
+        """What it takes of a flow where resource has a price: all that it can, or nothing."""
+        return flow / self.consumes if self.own[0].worth >= price else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A part of a plan, on its way down."""
+
+    made: int
+    """When."""
+    hops: int
+    """From the top to whom it is for."""
+    price: float
+    """What a unit of resource has to bring in this plan."""
+    flow: float
+    """That the parent will send."""
+    due: int
+    """When it takes effect."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Agent:
+    """A module."""
+
+    watches: dict[str, Watch]
+    """By the rate: `consumes`, `worth`, or the name of the child that is fed."""
+    memory: deque[tuple[float, Knowledge]]
+    """What it knew since when: a plan rests on what was known when it was reported."""
+    waiting: list[tuple[Order, float]] = field(default_factory=list)
+    """Orders that take effect later, with what it then gets,"""
+    assigned: float = 0.0
+    """what it has been given,"""
+    resource: float = 0.0
+    """and what it has: a moving average."""
+
+    @classmethod
+    def of(
+        cls, branches: Mapping[str, Branch], *, consumes: float, worth: float, **test: float
+    ) -> "Agent":
+        """One that knows all about itself and its children."""
+        produces = {child: branch.flow for child, branch in branches.items()}
+        rates = {"consumes": consumes, "worth": worth, **{f">{c}": f for c, f in produces.items()}}
+        knowledge = Knowledge(
+            consumes=consumes,
+            worth=worth,
+            produces=produces,
+            heard={child: branch.pieces for child, branch in branches.items()},
+        )
+        # Modules without a sink of their own bring nothing, which no measurement changes.
+        watches = {name: Watch(rate=rate, **test) for name, rate in rates.items() if rate > 0}
+        return cls(watches=watches, memory=deque([(-1, knowledge)]))
+
+    @property
+    def knows(self) -> Knowledge:
+        """What it knows now."""
+        return self.memory[-1][1]
+
+    def learn(self, rates: Mapping[str, float], reports: Mapping[str, Curve], *, now: int) -> bool:
+        """Measure its own rates and hear its children; whether there is something to report."""
+        changed = [name for name, watch in self.watches.items() if watch.sees(rates[name])]
+        if not changed and not reports:
+            return False
+        rate = {name: watch.rate for name, watch in self.watches.items()}
+        known = self.knows
+        learned = replace(
+            known,
+            consumes=rate["consumes"],
+            worth=rate.get("worth", 0.0),
+            produces={child: rate[f">{child}"] for child in known.produces},
+            heard={**known.heard, **reports},
+        )
+        self.memory.append((now, learned))
+        return True
+
+    def obey(self, order: Order) -> dict[str, Order]:
+        """Note what it will get, and tell its children their part."""
+        known = self._knew(order.made - order.hops)
+        resource = known.resource(order.flow, order.price)
+        self.waiting.append((order, resource))
+        hops = order.hops + 1
+        return {
+            child: replace(
+                order, hops=hops, flow=resource * flow, due=max(order.due, order.made + hops)
+            )
+            for child, flow in known.produces.items()
+        }
+
+    def act(self, *, now: int, smoothing: float) -> float:
+        """Move towards the latest order that is due."""
+        due = [(order.made, given) for order, given in self.waiting if order.due <= now]
+        if due:
+            latest, self.assigned = max(due)
+            self.waiting = [pair for pair in self.waiting if pair[0].made > latest]
+        self.resource = smoothing * self.resource + (1.0 - smoothing) * self.assigned
+        return self.resource
+
+    def _knew(self, at: int) -> Knowledge:
+        """What it knew then; all before that is forgotten, since later orders rest on later."""
+        while len(self.memory) > 1 and self.memory[1][0] <= at:
+            self.memory.popleft()
+        return self.memory[0][1]
+
 
 SMOOTHING: Final = 0.5
 """Share of what a module had in what it has next: the paper's gamma."""

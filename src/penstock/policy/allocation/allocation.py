@@ -1,8 +1,13 @@
 """How a budget is divided: what each module gets, what that is worth, and what it took to agree."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from typing import Any, Final
+
+from penstock.core.errors import SettingError
+from penstock.policy.allocation.messages import Post
+from penstock.policy.allocation.network import Network, value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +40,70 @@ class Allocation:
             "messages": self.messages,
             "passes": self.passes,
         }
+
+
+# What was agreed on, looked at once more before anyone acts on it.
+
+
+ROUNDING: Final = 1e-9
+"""Share of the promised value that rounding may cost."""
+TINIEST: Final = 1e-250
+"""Smaller numbers are near where arithmetic loses digits, and then everything."""
+
+
+def settled(
+    network: Network,
+    resource: Mapping[str, float],
+    *,
+    policy: str,
+    promised: float,
+    post: Post | None = None,
+) -> Allocation:
+    """The allocation, if it brings what was promised; rates too far apart for that are refused.
+
+    >>> from penstock.policy.allocation.network import Network, Outflow
+    >>> network = Network(
+    ...     budget=2.0, modules=("a",), outflows=(Outflow(name="o", origin="a", produces=3.0),)
+    ... )
+    >>> settled(network, {"a": 2.0}, policy="lp", promised=6.0).value
+    6.0
+    """
+    brought = value(network, resource)
+    if not (isfinite(brought) and brought >= promised * (1.0 - ROUNDING)):
+        raise too_far_apart(f"{promised:g} was promised and {brought:g} would come")
+    return Allocation(
+        policy=policy,
+        resource=dict(resource),
+        value=brought,
+        messages=post.messages if post else 0,
+        passes=post.passes if post else 0,
+    )
+
+
+def too_far_apart(symptom: str) -> SettingError:
+    """The refusal of a network whose numbers leave what arithmetic can hold."""
+    return SettingError(
+        f"the rates of this network lie too far apart to compute with: {symptom}; "
+        "leave out the streams that hardly flow"
+    )
+
+
+def within_reach(network: Network, flows: Mapping[str, float]) -> dict[str, float]:
+    """Sinks whose most flow is worth something beside the others; none at all is refused.
+
+    A sink that takes more than can be written down gets nothing, where others are worth anything.
+    """
+    worth = {
+        outflow.name: outflow.weight * flows.get(outflow.name, 0.0) for outflow in network.outflows
+    }
+    best = max(worth.values(), default=0.0)
+    if network.outflows and not TINIEST < best < 1.0 / TINIEST:
+        raise SettingError(
+            f"the sinks {_listed(worth)} are worth at most {best:g}, which is too little or too "
+            "much to compute with; give rates and weights in other units"
+        )
+    return {sink: flows[sink] for sink, most in worth.items() if most > TINIEST * best}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -28,17 +28,171 @@ trees that fan out from unlimited sources the answer is the optimum.
 >>> made = solve(network)
 >>> dict(made.resource), made.value, made.passes
 ({'a': 1.0, 'b': 1.0, 'c': 1.0}, 2.0, 9)
+
+A round of Heuristic A: what is worth it told up, flow offered down, what nobody uses trimmed.
+
+The agents keep what they learn: what each uses, and which of its parents have to work for it. The
+final sink hears what a round brings and takes, and names the price of resource in the next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation
-from penstock.policy.allocation.network import Link, Network
-from penstock.policy.allocation.post import Post, Stream
-from penstock.policy.allocation.settle import settled
-from penstock.policy.allocation.tree_rounds import Outcome, Rounds
+from penstock.policy.allocation.allocation import Allocation, settled
+from penstock.policy.allocation.messages import Post, Stream
+from penstock.policy.allocation.network import Link, Network, Outflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A module with all below that it finds worth it, for a unit of the module's own resource."""
+
+    cost: float
+    worth: float
+    share: float
+    """Part of it that the parent who is told may count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What some modules use, how many times that their sources can give, and who asked for it."""
+
+    total: float
+    times: float
+    pays: bool
+    """Whether the one who is told made its parent work this much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the final sink heard of a round."""
+
+    resource: Mapping[str, float]
+    total: float
+    times: float
+    """That all of it fits the sources and the budget."""
+    value: float
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The agents of a network, who begin by taking it for a tree."""
+
+    network: Network
+    post: Post
+    resource: dict[str, float] = field(default_factory=dict)
+    asked: dict[str, Mapping[Stream, float]] = field(default_factory=dict)
+    """Flow that each has to give, by stream."""
+    payers: dict[str, Collection[Link]] = field(default_factory=dict)
+    """Links from the parents that work for a module; not known of one that got nothing so far."""
+
+    def play(self, price: float) -> Outcome:
+        """A round at a price of resource."""
+        flows = self._offer(self._tell(price))
+        self._ask(flows)
+        tallies = self._count()
+        total = sum(tally.total for tally in tallies)
+        times = min((tally.times for tally in tallies), default=0.0)
+        return Outcome(
+            resource=dict(self.resource),
+            total=total,
+            times=min(self.network.budget / total, times) if total > 0 else 0.0,
+            value=sum(o.weight * flows.get(o.name, 0.0) for o in self.network.outflows),
+        )
+
+    def _tell(self, price: float) -> dict[str, Collection[Stream]]:
+        """Up: each what it is worth. Returns the streams that each finds worth feeding."""
+        fed: dict[str, Collection[Stream]] = {}
+
+        def speak(module: str, heard: Mapping[Stream, Bundle]) -> dict[Link, Bundle]:
+            fed[module] = [one for one, bundle in heard.items() if _worth_it(one, bundle, price)]
+            cost, worth = _together({stream: heard[stream] for stream in fed[module]})
+            links = self.network.inputs(module)
+            if not links and worth <= price * cost:
+                fed[module] = ()
+            told = self.payers.get(module, links) if heard else ()
+            return {
+                link: Bundle(cost=cost, worth=worth, share=(link in told) / len(told))
+                for link in (links if told else ())
+            }
+
+        free = Bundle(cost=0.0, worth=0.0, share=1.0)
+        self.post.up({outflow.name: free for outflow in self.network.outflows}, speak)
+        return fed
+
+    def _offer(self, fed: Mapping[str, Iterable[Stream]]) -> dict[str, float]:
+        """Down: flow to those worth it. Returns what comes out at each sink."""
+
+        def speak(module: str, heard: Mapping[Link, float]) -> dict[Stream, float]:
+            most = self._most(module, heard)
+            return {one: one.produces * most for one in fed[module]} if most > 0 else {}
+
+        return self.post.down(speak)
+
+    def _most(self, module: str, heard: Mapping[Link, float]) -> float:
+        most = self.network.budget if not self.network.inputs(module) else inf
+        for inflow in self.network.inflows_of(module):
+            most = min(most, inflow.rate / inflow.consumes)
+        for link in self.network.inputs(module):
+            most = min(most, heard.get(link, 0.0) / link.consumes)
+        return most
+
+    def _ask(self, flows: Mapping[str, float]) -> None:
+        """Up: each for what is used of it (Algorithm 1)."""
+
+        def speak(module: str, heard: Mapping[Stream, float]) -> dict[Link, float]:
+            used = max((flow / stream.produces for stream, flow in heard.items()), default=0.0)
+            self.resource[module], self.asked[module] = used, heard
+            links = self.network.inputs(module) if used > 0 else ()
+            return {link: link.consumes * used for link in links}
+
+        self.post.up(flows, speak)
+
+    def _count(self) -> list[Tally]:
+        """Down: who pays, and sums of all that is used. Returns what the final sink is told."""
+
+        def speak(module: str, heard: Mapping[Link, Tally]) -> dict[Stream, Tally]:
+            used, asked = self.resource[module], self.asked[module]
+            if paying := [link for link, tally in heard.items() if tally.pays]:
+                self.payers[module] = paying
+            # Sums go one way only, lest what has several ways to the end is counted on each.
+            total, times = used + sum(t.total for t in heard.values()), self._times(module, heard)
+            return {
+                stream: Tally(
+                    total=0.0 if i else total, times=times, pays=flow / stream.produces >= used
+                )
+                for i, (stream, flow) in enumerate(asked.items())
+            }
+
+        return list(self.post.down(speak).values())
+
+    def _times(self, module: str, heard: Mapping[Link, Tally]) -> float:
+        used = self.resource[module]
+        times = min((tally.times for tally in heard.values()), default=inf)
+        for inflow in self.network.inflows_of(module):
+            if used > 0:
+                times = min(times, inflow.rate / (inflow.consumes * used))
+        return times
+
+
+def _worth_it(stream: Stream, bundle: Bundle, price: float) -> bool:
+    return isinstance(stream, Outflow) or bundle.worth > price * bundle.cost
+
+
+def _together(bundles: Mapping[Stream, Bundle]) -> tuple[float, float]:
+    """Cost and worth of a unit of a module's resource, with what it feeds."""
+    cost, worth = 1.0, 0.0
+    for stream, bundle in bundles.items():
+        if isinstance(stream, Outflow):
+            worth += stream.weight * stream.produces
+        else:
+            reach = bundle.share * stream.produces / stream.consumes
+            cost, worth = cost + reach * bundle.cost, worth + reach * bundle.worth
+    return cost, worth
+
 
 ABOVE: Final = 1.0 + 1e-12
 """Times what resource brought that a child must bring in the next round.

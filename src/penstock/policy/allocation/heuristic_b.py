@@ -17,10 +17,9 @@ from math import exp, isfinite
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation
-from penstock.policy.allocation.gradient import Answer, Enquiry
+from penstock.policy.allocation.allocation import Allocation, settled
+from penstock.policy.allocation.messages import Answer, Enquiry
 from penstock.policy.allocation.network import Network
-from penstock.policy.allocation.settle import settled
 
 FIRST_STEP: Final = 3.0
 LONGEST_STEP: Final = 50.0

@@ -2,25 +2,417 @@
 
 At every step the processing network is brought up to date with what was measured, its best whole
 division is found, and asked for where it brings enough more than the one in force.
+
+What pipelines that run have to do, as a processing network.
+
+A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
+share of the rows that come (alpha), and it makes `selectivity * probability` rows of each for every
+stream that leaves (beta). Joint inputs are the paper's: a module is taken to need its inputs in the
+proportion in which they come, as it does under back-pressure.
+
+Rows that wait are offered again. Those before a source add to its rate. Those before a later module
+need no more work upstream, so they are taken to come along with the rows that reach it: its inputs
+produce that much more for it. Where next to none reach it, they are a source of their own.
+
+>>> from penstock.core.graph import Module, Stream
+>>> offer = Offer(
+...     graph=FlowGraph(
+...         source="scan",
+...         modules=(Module(name="scan"), Module(name="match")),
+...         streams=(Stream(origin="scan", target="match"),),
+...     ),
+...     rates={"scan": 50.0},
+...     waiting={"match": 30.0},
+...     times={"scan": 0.01, "match": 0.02},
+...     selectivities={("scan", "match"): 0.4},
+... )
+>>> offer.rows, offer.loads
+({'scan': 50.0, 'match': 50.0}, {'scan': 0.5, 'match': 1.0})
+>>> offer.network(cores=2, worth={"match": 1.0}).links[0].produces  # and not 0.4 / 0.01
+100.0
+
+Whose module is whose, and what a row is worth, where pipelines share a cluster.
+
+>>> from penstock.core.graph import FlowGraph, Module, Stream
+>>> graph = FlowGraph(
+...     source="fraud.read",
+...     also=("reports.read",),
+...     modules=tuple(Module(name=n) for n in ("fraud.read", "fraud.match", "reports.read")),
+...     streams=(Stream(origin="fraud.read", target="fraud.match"),),
+... )
+>>> owners(graph)
+{'fraud.read': 'fraud', 'fraud.match': 'fraud', 'reports.read': 'reports'}
+>>> worth(graph, {"fraud": 5.0})
+{'fraud.match': 5.0, 'reports.read': 1.0}
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import ClassVar, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import near, seconds
-from penstock.core.signals import Configuration, Decision, Observation
-from penstock.policy.allocation import wording
-from penstock.policy.allocation.bounds import EXACTLY, Bounds
-from penstock.policy.allocation.flow import active, value
-from penstock.policy.allocation.measured import Measured
-from penstock.policy.allocation.network import Network
-from penstock.policy.allocation.offer import Offer, example
-from penstock.policy.allocation.pipelines import check_weights, owners, worth
-from penstock.policy.allocation.rounding import even, fill, whole
-from penstock.policy.degrees import in_force
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.forecast import Ewma
+from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active, value
+from penstock.policy.allocation.rounding import EXACTLY, Bounds, even, fill, whole, whole_up
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import Selectivities, declared, is_known
+
+
+def owners(graph: FlowGraph) -> dict[str, str]:
+    """The pipeline of each module, in the order of the graph: that of the source which feeds it.
+
+    A pipeline is called by what stands before the dot in the name of its source, or by the whole
+    name where there is none.
+    """
+    found = {source: source.partition(".")[0] for source in graph.sources}
+    for name in graph.order():
+        for stream in graph.outputs(name):
+            found.setdefault(stream.target, found[name])
+    return {name: found[name] for name in graph.names()}
+
+
+def worth(graph: FlowGraph, weights: Mapping[str, float]) -> dict[str, float]:
+    """What a row that comes to each sink is worth: its own weight, or its pipeline's, or 1."""
+    owner = owners(graph)
+    return {sink: weights.get(sink, weights.get(owner[sink], 1.0)) for sink in graph.sinks()}
+
+
+def check_weights(graph: FlowGraph, weights: Mapping[str, float]) -> None:
+    """Refuse weights of what is neither a pipeline nor a sink, and weights that weigh nothing.
+
+    >>> from penstock.core.graph import Module
+    >>> check_weights(FlowGraph(source="scan", modules=(Module(name="scan"),)), {"scn": 2.0})
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: weights of policy allocation name 'scn', \
+which is neither a pipeline nor a module that feeds no other; did you mean 'scan'?
+    """
+    known = {*owners(graph).values(), *graph.sinks()}
+    for name, weight in weights.items():
+        if name not in known:
+            raise SettingError(
+                f"weights of policy allocation name {name!r}, which is neither a pipeline nor a "
+                f"module that feeds no other{near(name, known)}"
+            )
+        if not 0 < weight < inf:
+            raise SettingError(
+                f"weight of {name} in policy allocation must be above 0 and finite, got {weight:g}"
+            )
+
+
+_ALONE: Final = 1e6
+"""Times as many rows wait as come: then those that come no longer count."""
+_IDLE: Final = 1e-9
+"""Cores up to which all modules of a pipeline together have as good as nothing to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Rows that come and wait, and what each takes. Rates are rows a second."""
+
+    graph: FlowGraph
+    rates: Mapping[str, float]
+    """That come to each source."""
+    waiting: Mapping[str, float]
+    """Of rows that wait before each module and are offered again."""
+    times: Mapping[str, float]
+    """Seconds of a core that a row takes."""
+    selectivities: Mapping[tuple[str, str], float]
+    """Rows to each target for each that the origin takes in."""
+    rows: Mapping[str, float] = field(init=False)
+    """That each module has to do if none before it falls behind."""
+    _coming: Mapping[str, Mapping[str, float]] = field(init=False, repr=False, compare=False)
+    """To each module that is no source, by the module from which they come."""
+
+    def __post_init__(self) -> None:
+        """Follow the rows through the graph."""
+        coming: dict[str, dict[str, float]] = {name: {} for name in self.graph.names()}
+        rows: dict[str, float] = {}
+        for name in self.graph.order():
+            own = self.rates.get(name, 0.0) + self.waiting.get(name, 0.0)
+            rows[name] = own + sum(coming[name].values())
+            for stream in self.graph.outputs(name):
+                coming[stream.target][name] = rows[name] * self.selectivities[name, stream.target]
+        object.__setattr__(self, "_coming", coming)
+        object.__setattr__(self, "rows", {name: rows[name] for name in self.graph.names()})
+
+    @property
+    def loads(self) -> dict[str, float]:
+        """Cores that each module would need to keep up with all of it."""
+        return {name: rows * self.times[name] for name, rows in self.rows.items()}
+
+    def network(self, *, cores: int, worth: Mapping[str, float]) -> Network | None:
+        """What there is to divide cores among, by the worth of a row at each sink.
+
+        Modules that have nothing to do are left out; None where no module has anything.
+        """
+        busy = self._busy()
+        links = {name: self._links(name) for name in busy}
+        if not busy:
+            return None
+        return Network(
+            budget=float(cores),
+            modules=busy,
+            inflows=tuple(self._inflow(name) for name in busy if not links[name]),
+            links=tuple(link for name in busy for link in links[name]),
+            outflows=tuple(
+                Outflow(name=name, origin=name, produces=1 / self.times[name], weight=worth[name])
+                for name in busy
+                if name in worth
+            ),
+        )
+
+    def _busy(self) -> tuple[str, ...]:
+        """Modules with something to do, of pipelines that have more to do than next to nothing."""
+        owner, loads = owners(self.graph), self.loads
+        total = dict.fromkeys(owner.values(), 0.0)
+        for name, load in loads.items():
+            total[owner[name]] += load
+        return tuple(name for name in loads if loads[name] > 0 and total[owner[name]] > _IDLE)
+
+    def _inflow(self, name: str) -> Inflow:
+        return Inflow(name=name, target=name, consumes=1 / self.times[name], rate=self.rows[name])
+
+    def _links(self, name: str) -> tuple[Link, ...]:
+        """Where a module's rows come from; nowhere, of a source and of one with rows of its own."""
+        coming = {origin: rows for origin, rows in self._coming[name].items() if rows > 0}
+        total = sum(coming.values())
+        if self.rows[name] > _ALONE * total:
+            return ()
+        return tuple(
+            Link(
+                origin=origin,
+                target=name,
+                produces=self.rows[name] / total * rows / self.rows[origin] / self.times[origin],
+                consumes=rows / total / self.times[name],
+            )
+            for origin, rows in coming.items()
+        )
+
+
+def example(graph: FlowGraph) -> Offer:
+    """A row a second at every source, as the file has it: for finding out what suits a graph."""
+    return Offer(
+        graph=graph,
+        rates=dict.fromkeys(graph.sources, 1.0),
+        waiting={},
+        times={module.name: module.service_time or 1.0 for module in graph.modules},
+        selectivities={(way.origin, way.target): declared(way) for way in graph.streams},
+    )
+
+
+# What a running pipeline tells of its modules, averaged, for dividing cores by.
+
+
+_LONGER: Final = 3.0
+"""Times as long are selectivities averaged: they are what the data are, and each step tells little,
+because rows leave a module and come to the next in batches."""
+
+
+@dataclass
+class Measured:
+    """Averages that forget, of arrivals, service times and selectivities; the file's until then.
+
+    >>> from penstock.core.graph import Module
+    >>> from penstock.testing import seen
+    >>> known = Measured(FlowGraph(source="scan", modules=(Module(name="scan"),)))
+    >>> known.take_in(seen(scan={"arrival_rate": 40.0, "service_time": 0.02, "backlog": 600.0}))
+    >>> known.offer().loads
+    {'scan': 1.2}
+    """
+
+    graph: FlowGraph
+    smoothing: float = 0.3
+    """Weight of the newest reading."""
+    catch_up: float | None = 30.0
+    """Seconds over which rows that wait are offered again; None or 0 leaves them aside."""
+    _rates: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    """Rows a second that come to each source."""
+    _times: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    """Seconds of a core that a row takes."""
+    _waiting: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    """Rows, as last measured."""
+    _selectivities: Selectivities = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Begin with the file's selectivities."""
+        self._selectivities = Selectivities(self.graph, self.smoothing / _LONGER)
+
+    def take_in(self, seen: Observation) -> None:
+        """Learn from a reading; what is unknown, or no number, teaches nothing."""
+        for name in self.graph.names():
+            self._read(name, seen.modules.get(name, ModuleReading()))
+        self._selectivities.take_in(seen)
+
+    def unknown(self, seen: Observation) -> str | None:
+        """What is missing to divide cores by, in words; None where nothing is."""
+        for name in self.graph.names():
+            if name not in seen.modules:
+                return f"module {name} was not seen"
+        for name in self.graph.sources:
+            if not is_known(seen.modules[name].arrival_rate):
+                return f"the arrival rate of {name} is unknown"
+        for name in self.graph.names():
+            if not self._service_time(name):
+                return f"the service time of {name} is unknown"
+        return None
+
+    def offer(self) -> Offer:
+        """What there is to do, once nothing is unknown."""
+        again = self.catch_up or float("inf")
+        return Offer(
+            graph=self.graph,
+            rates={name: average.level for name, average in self._rates.items()},
+            waiting={name: rows / again for name, rows in self._waiting.items()},
+            times={name: self._service_time(name) for name in self.graph.names()},
+            selectivities={
+                (stream.origin, stream.target): self._selectivities.of(stream)
+                for stream in self.graph.streams
+            },
+        )
+
+    def _read(self, name: str, reading: ModuleReading) -> None:
+        if name in self.graph.sources:
+            self._learn(self._rates, name, reading.arrival_rate)
+        if reading.service_time:
+            self._learn(self._times, name, reading.service_time)
+        if reading.backlog is not None and is_known(reading.backlog):
+            self._waiting[name] = reading.backlog
+
+    def _service_time(self, name: str) -> float:
+        measured = self._times.get(name)
+        return self.graph[name].service_time if measured is None else measured.level
+
+    def _learn(self, averages: dict[str, Ewma], name: str, value: float | None) -> None:
+        if value is not None and is_known(value):
+            averages.setdefault(name, Ewma(self.smoothing)).update(value)
+
+
+# Why cores are divided as they are, in one sentence that a tired operator can read.
+
+
+_MOST_NAMED: Final = 4
+_NOTABLE: Final = 0.005
+"""Share of the weighted output under which a difference is not told."""
+
+_NEXT_TO_NOTHING: Final = 1e-4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one pipeline gets.
+
+    >>> Share(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2).told
+    'gets the 4 cores it needs'
+    >>> Share(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).told
+    'gets 4 of the 9 cores it needs'
+    >>> Share(pipeline="fraud", weight=5.0, cores=6, needs=6, load=5.1, short=("look", 2, 4)).told
+    'gets 6 cores, and look has 2 of the 4 it needs'
+    """
+
+    pipeline: str
+    weight: float
+    """The most that a row at one of its sinks is worth."""
+    cores: int
+    needs: int
+    """Whole cores with which none of its modules would fall behind."""
+    load: float
+    """Cores' worth of work."""
+    short: tuple[str, int, int] | None = None
+    """A module that has fewer than it needs, what it has and what it needs."""
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        if self.cores < self.needs:
+            return f"gets {self.cores} of the {_cores(self.needs)} it needs"
+        if not self.load:
+            return f"has no rows and keeps {_cores(self.cores)}"
+        if self.short is not None:
+            module, has, needs = self.short
+            return f"gets {_cores(self.cores)}, and {module} has {has} of the {needs} it needs"
+        if self.cores == self.needs:
+            return f"gets the {_cores(self.needs)} it needs"
+        return f"gets {_cores(self.cores)} and needs {self.needs}"
+
+
+def shares(
+    owner: Mapping[str, str],
+    worth: Mapping[str, float],
+    division: Mapping[str, int],
+    loads: Mapping[str, float],
+    low: Mapping[str, int],
+) -> tuple[Share, ...]:
+    """What each pipeline gets, those that are worth most first."""
+    made = []
+    for pipeline in dict.fromkeys(owner.values()):
+        modules = [name for name, other in owner.items() if other == pipeline]
+        needs = {name: max(whole_up(loads[name]), low[name]) for name in modules}
+        short = [(name, division[name], n) for name, n in needs.items() if division[name] < n]
+        made.append(
+            Share(
+                pipeline=pipeline,
+                weight=max(worth[name] for name in modules if name in worth),
+                cores=sum(division[name] for name in modules),
+                needs=sum(needs.values()),
+                load=sum(loads[name] for name in modules),
+                short=max(short, key=lambda one: one[2] - one[1], default=None),
+            )
+        )
+    return tuple(sorted(made, key=lambda share: -share.weight))
+
+
+def divided(made: tuple[Share, ...], *, more: float) -> str:
+    """Who gets what, and how much more that brings than an even division.
+
+    >>> fraud = Share(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2)
+    >>> reports = Share(pipeline="reports", weight=1.0, cores=4, needs=9, load=8.5)
+    >>> divided((fraud, reports), more=0.62)
+    'fraud, worth 5 a row, gets the 4 cores it needs; reports, worth 1, gets 4 of the 9 cores it \
+needs; about 62 % more weighted output than an even division'
+    """
+    clauses = [_clause(share, made, first=i == 0) for i, share in enumerate(made[:_MOST_NAMED])]
+    if len(made) > _MOST_NAMED:
+        left = len(made) - _MOST_NAMED
+        clauses.append(f"and {left} more pipeline{'s' * (left != 1)}")
+    if more >= _NOTABLE:
+        clauses.append(f"about {_percent(more)} more weighted output than an even division")
+    return "; ".join(clauses)
+
+
+def kept(*, more: float, gain: float) -> str:
+    """Why a division is left as it is.
+
+    >>> kept(more=0.012, gain=0.02)
+    'held, another division would bring 1.2 % more weighted output and a move must bring 2 %'
+    >>> kept(more=0.0, gain=0.02)
+    'held, no other division would bring more weighted output'
+    """
+    if more < _NEXT_TO_NOTHING:
+        return "held, no other division would bring more weighted output"
+    would = f"another division would bring {_percent(more)} more weighted output"
+    return f"held, {would} and a move must bring {_percent(gain)}"
+
+
+def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
+    if len(made) == 1:
+        return f"the pipeline {share.told}"
+    if len({other.weight for other in made}) == 1:
+        return f"{share.pipeline} {share.told}"
+    return f"{share.pipeline}, worth {share.weight:g}{' a row' * first}, {share.told}"
+
+
+def _cores(number: int) -> str:
+    return f"{number} core{'s' * (number != 1)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
+
 
 _PATIENCE: Final = 3
 """Steps in a row in which fewer cores must do before some are given back."""
@@ -110,11 +502,11 @@ needs; about 23 % more weighted output than an even division'
         division = self._division(network, bounds)
         if fits and (why := self._no_reason_to_move(network, known, division)) is not None:
             return _held(in_use, why, expects=_expected(network, known))
-        made = wording.shares(owners(self.graph), value_of, division, offer.loads, bounds.low)
+        made = shares(owners(self.graph), value_of, division, offer.loads, bounds.low)
         more = _more(network, division, even(bounds))
         return Decision(
             configuration=Configuration(degrees={**in_use, **division}),
-            why=wording.divided(made, more=more),
+            why=divided(made, more=more),
             expects=_expected(network, division),
         )
 
@@ -137,7 +529,7 @@ needs; about 23 % more weighted output than an even division'
         if grows or worthwhile or self._needless >= _PATIENCE:
             self._needless = 0
             return None
-        return wording.kept(more=more, gain=self.gain)
+        return kept(more=more, gain=self.gain)
 
     def _check_numbers(self) -> None:
         fewest = sum(module.min_replicas for module in self.graph.modules)

@@ -6,23 +6,141 @@ had that at once. No coefficient is then above 1. What it answers is made exactl
 (Algorithm 1 for the outputs that it found, scaled to what can be afforded), which also takes the
 least resource of all optima; and it is held against the bound that its dual prices give, so that an
 answer is either right or refused.
+
+A bound on what any allocation is worth, from how each module splits its price among its streams.
+
+A unit of resource costs 1, and a module's price is passed on to those that it feeds, in any split:
+it makes for all of them at once, so whoever they are, they pay for no more than it takes. A sink
+then costs so much a unit, and what the budget can buy at these prices is worth no less than what it
+can bring in truth (weak duality). The prices of the linear program make it equal.
+
+>>> from penstock.policy.allocation.network import Link, Network, Outflow
+>>> x = Outflow(name="x", origin="a", produces=1.0, weight=3.0)
+>>> y = Outflow(name="y", origin="a", produces=1.0, weight=1.0)
+>>> network = Network(budget=1.0, modules=("a",), outflows=(x, y))
+>>> bound(network, {"x": 1.0, "y": 1.0}, {x: 1.0, y: 1.0}), bound(
+...     network, {"x": 1.0, "y": 1.0}, {x: 3.0, y: 1.0}
+... )
+(4.0, 4.0)
+
+The solver of linear programs, asked for the most that rows of limits allow.
+
+>>> entries = Entries(values=[0.5, 1.0], rows=[0, 0], columns=[0, 1])
+>>> found = maximise([1.0, 0.4], entries, limits=[1.0], most=[1.0, inf])
+>>> found.value, found.shares, found.prices
+(1.2, [1.0, 0.5], [0.4])
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from penstock.core.errors import PenstockError
-from penstock.policy.allocation.allocation import Allocation
-from penstock.policy.allocation.alone import alone
-from penstock.policy.allocation.dual import bound
-from penstock.policy.allocation.flow import affordable, needs
-from penstock.policy.allocation.highs import Entries, maximise
-from penstock.policy.allocation.network import Link, Network
-from penstock.policy.allocation.post import Post, Stream
-from penstock.policy.allocation.settle import settled, too_far_apart, within_reach
+from penstock.policy.allocation.allocation import Allocation, settled, too_far_apart, within_reach
+from penstock.policy.allocation.messages import Post, Stream
+from penstock.policy.allocation.network import Link, Network, Outflow, affordable, needs
+from penstock.policy.allocation.single_output import alone
+
+
+def bound(network: Network, most: Mapping[str, float], split: Mapping[Stream, float]) -> float:
+    """No allocation is worth more, whatever the split.
+
+    `most` is the flow that each sink could have alone, of those that count; the split has every
+    stream that leads to one of them.
+    """
+    costs = sink_costs(network, split)
+    weights = {outflow.name: outflow.weight for outflow in network.outflows}
+    value, budget = 0.0, network.budget
+    for sink in sorted(most, key=lambda sink: costs[sink] / weights[sink]):
+        flow = most[sink] if costs[sink] * most[sink] <= budget else budget / costs[sink]
+        value += weights[sink] * flow
+        budget = max(budget - costs[sink] * flow, 0.0)
+    return value
+
+
+def sink_costs(network: Network, split: Mapping[Stream, float]) -> dict[str, float]:
+    """What a unit of flow at each sink costs."""
+    prices = dict.fromkeys(network.modules, 1.0)
+    costs: dict[str, float] = {}
+    for module in network.order():
+        for stream, part in _parts(network, module, split).items():
+            price = prices[module] * part / stream.produces
+            if isinstance(stream, Outflow):
+                costs[stream.name] = price
+            else:
+                prices[stream.target] += price * stream.consumes
+    return costs
+
+
+def _parts(network: Network, module: str, split: Mapping[Stream, float]) -> dict[Stream, float]:
+    """Shares of a module's streams, 1 in all; even where nothing is known."""
+    leaving: list[Stream] = [*network.outflows_of(module), *network.outputs(module)]
+    known = {stream: max(split[stream], 0.0) for stream in leaving if stream in split}
+    total = sum(known.values())
+    if total > 0:
+        return {stream: part / total for stream, part in known.items()}
+    return dict.fromkeys(known, 1.0 / max(len(known), 1))
+
+
+class Entries(NamedTuple):
+    """A sparse matrix, by coordinates."""
+
+    values: Sequence[float]
+    rows: Sequence[int]
+    columns: Sequence[int]
+
+
+class Found(NamedTuple):
+    """An optimum."""
+
+    value: float
+    shares: list[float]
+    prices: list[float]
+    """What one more of each limit would bring."""
+
+
+def maximise(
+    worth: Sequence[float], entries: Entries, *, limits: Sequence[float], most: Sequence[float]
+) -> Found:
+    """The best numbers, each from 0 to its most, of which no row takes more than its limit.
+
+    All numbers should be around 1: entries below 1e-9 are taken for nothing.
+    """
+    # Presolve can take a thousand times as long as all the rest, and fail; rarely it is of help.
+    for presolve in (False, True):
+        found = _linprog(worth, entries, limits, most, presolve)
+        if found.success:
+            prices = (-found.ineqlin.marginals).tolist()
+            return Found(-float(found.fun), found.x.tolist(), prices)
+    raise PenstockError(f"HiGHS found no optimum of the linear program: {found.message}")
+
+
+def _linprog(
+    worth: Sequence[float],
+    entries: Entries,
+    limits: Sequence[float],
+    most: Sequence[float],
+    presolve: bool,
+) -> Any:
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    place = (entries.rows, entries.columns)
+    matrix = coo_array((entries.values, place), shape=(len(limits), len(worth)))
+    return linprog(
+        [-each for each in worth],
+        A_ub=matrix.tocsr(),
+        b_ub=limits,
+        bounds=[(0.0, None if highest == inf else highest) for highest in most],
+        options={
+            "presolve": presolve,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
+    )
+
 
 GAP: Final = 1e-7
 """Share of the bound by which an answer may fall short of it."""

@@ -29,22 +29,166 @@ trees that share a budget.
 
 One question takes time linear in the modules; a module behind which several sources are limited
 takes time for each of those. Ten or so prices are enough.
+
+What a module is worth having, by how much of it: a concave curve of straight pieces.
+
+At a price of resource, a module of a tree tells its neighbour what it and all behind it gain from
+each further unit of the neighbour's resource, up to where a source behind it is used up.
+
+>>> rising = [(2.0, 3.0), (inf, 0.0)]
+>>> falling = [(5.0, -1.0)]
+>>> total([rising, falling], own=0.5, limit=4.0)
+[(2.0, 2.5), (4.0, -0.5)]
+>>> best(total([rising, falling], own=0.5, limit=4.0))
+2.0
+
+A network that is a tree, or several, seen from one module of each: its hub.
+
+Direction does not matter for being a tree: two chains that a module joins are one. Each other
+module has one neighbour towards the hub, and talks to the hub through it.
+
+>>> from penstock.policy.allocation.network import Link, Network
+>>> join = Network(
+...     budget=1.0,
+...     modules=("a", "b", "c"),
+...     links=(
+...         Link(origin="a", target="c", produces=2.0, consumes=1.0),
+...         Link(origin="b", target="c", produces=4.0, consumes=1.0),
+...     ),
+... )
+>>> for limb in limbs(join):
+...     print(limb)
+Limb(module='a', hubward=None, link=None)
+Limb(module='c', hubward='a', link=Link(origin='a', target='c', produces=2.0, consumes=1.0))
+Limb(module='b', hubward='c', link=Link(origin='b', target='c', produces=4.0, consumes=1.0))
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf, isfinite, sqrt
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation import flow
-from penstock.policy.allocation.allocation import Allocation
-from penstock.policy.allocation.gain import Curve, best, fed, feeding, total
-from penstock.policy.allocation.network import Network
-from penstock.policy.allocation.post import Post
-from penstock.policy.allocation.settle import settled
-from penstock.policy.allocation.trees import Limb, limbs
+from penstock.policy.allocation import network as flow
+from penstock.policy.allocation.allocation import Allocation, settled
+from penstock.policy.allocation.messages import Post
+from penstock.policy.allocation.network import Link, Network
+
+Curve = list[tuple[float, float]]
+"""Where each piece ends, and its slope; slopes fall, and the last end is the most there can be."""
+
+
+def total(curves: Sequence[Curve], *, own: float, limit: float) -> Curve:
+    """The sum of curves and of a straight line of slope `own`, up to a limit.
+
+    Slopes are summed piece by piece and never subtracted again: what is small beside what has
+    ended keeps its digits.
+    """
+    if all(curve[0][0] >= limit for curve in curves):
+        return [(limit, own + sum(curve[0][1] for curve in curves))]
+    parts = [[(limit, own)], *curves]
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        odd = parts[-1:] if len(parts) % 2 else []
+        parts = [_sum(one, other) for one, other in pairs] + odd
+    return parts[0]
+
+
+def _sum(one: Curve, other: Curve) -> Curve:
+    made: Curve = []
+    i = j = 0
+    while i < len(one) and j < len(other):
+        end, slope = min(one[i][0], other[j][0]), one[i][1] + other[j][1]
+        made.append((end, slope))
+        i += one[i][0] == end
+        j += other[j][0] == end
+    return made
+
+
+def best(curve: Curve) -> float:
+    """How much to take: as long as it gains."""
+    most = 0.0
+    for end, slope in curve:
+        if slope <= 0:
+            break
+        most = end
+    return most
+
+
+def fed(curve: Curve, ratio: float) -> Curve:
+    """The same for a neighbour that feeds the module `ratio` of its resource for each unit.
+
+    The module takes less than it is fed where less is best.
+    """
+    gaining = [(end / ratio, slope * ratio) for end, slope in curve if slope > 0]
+    if gaining and gaining[-1][0] == inf:
+        return gaining
+    return [*gaining, (inf, 0.0)]
+
+
+def feeding(curve: Curve, ratio: float) -> Curve:
+    """The same for a neighbour that needs `ratio` of the module's resource for each unit.
+
+    The module does more than is needed where more is best, and that comes free to the neighbour.
+    """
+    return [(end / ratio, min(slope, 0.0) * ratio) for end, slope in curve]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limb:
+    """A module and how it is tied to the tree."""
+
+    module: str
+    hubward: str | None
+    """The neighbour towards the hub; None of the hub itself."""
+    link: Link | None
+    """Between the two."""
+
+
+def limbs(network: Network) -> list[Limb]:
+    """Every module, each after its neighbour towards the hub; an error of what is no tree."""
+    seen: dict[str, Limb] = {}
+    for hub in network.order():
+        if hub not in seen:
+            _grow(network, hub, seen)
+    return list(seen.values())
+
+
+def _grow(network: Network, hub: str, seen: dict[str, Limb]) -> None:
+    seen[hub] = Limb(module=hub, hubward=None, link=None)
+    reached = [hub]
+    for module in reached:
+        for link in chain(network.outputs(module), network.inputs(module)):
+            if link is seen[module].link:
+                continue
+            other = link.target if link.origin == module else link.origin
+            if other in seen:
+                raise _no_tree(seen, module, other)
+            seen[other] = Limb(module=other, hubward=module, link=link)
+            reached.append(other)
+
+
+def _no_tree(seen: Mapping[str, Limb], one: str, other: str) -> SettingError:
+    first, second = _to_hub(seen, one), _to_hub(seen, other)
+    while len(first) > 1 and len(second) > 1 and first[-2] == second[-2]:
+        first.pop()
+        second.pop()
+    round_trip = [*reversed(first), *second[:-1]] if len(second) > 1 else [*reversed(first)]
+    shown = ", ".join(round_trip if len(round_trip) <= 8 else [*round_trip[:7], "..."])
+    return SettingError(
+        f"shrink plans trees only, and the streams between {shown} form a ring; "
+        "plan with lp, cutting-plane or heuristic-a"
+    )
+
+
+def _to_hub(seen: Mapping[str, Limb], module: str) -> list[str]:
+    path = [module]
+    while (hubward := seen[path[-1]].hubward) is not None:
+        path.append(hubward)
+    return path
+
 
 NEAR: Final = 1e-12
 """Share by which prices differ that are told apart.

@@ -12,8 +12,6 @@
 """
 
 from penstock.policy.fuzzy.policy import Fuzzy
-from penstock.policy.fuzzy.rules import RULES, Rule, factors
-from penstock.policy.fuzzy.step import next_degrees
-from penstock.policy.fuzzy.terms import Terms
+from penstock.policy.fuzzy.step import RULES, Rule, Terms, factors, next_degrees
 
 __all__ = ["RULES", "Fuzzy", "Rule", "Terms", "factors", "next_degrees"]

@@ -1,21 +1,210 @@
 """The controller of two stages as a policy of a running pipeline: ppq, Section 4.2."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import isfinite
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import isfinite, isnan, nan
 from sys import maxsize
 from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.settings import seconds
-from penstock.core.signals import Configuration, Decision, Observation
-from penstock.policy.degrees import in_force
-from penstock.policy.fuzzy.plan import plans
-from penstock.policy.fuzzy.stage import Stage, stage_of
-from penstock.policy.fuzzy.step import Bounds, next_degrees
-from penstock.policy.fuzzy.terms import PAPERS, Points, Terms
-from penstock.policy.splitting import SplittingControl
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.policy.common.degrees import in_force
+from penstock.policy.fuzzy.splitting import SplittingControl
+from penstock.policy.fuzzy.step import PAPERS, Bounds, Points, Terms, next_degrees
+
+# One of the two stages, as the controller sees it: how loaded it is, on how many executors.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A module whose executors are known."""
+
+    name: str
+    load: float
+    """On the executors that run; NaN where it is in doubt."""
+    degree: int
+    """Executors in force: those asked for."""
+    running: int
+    parts: float | None = None
+    """Parts that a pane was split into, where that was measured."""
+    doubt: str = ""
+    """Why it cannot be judged."""
+    behind: float = 0.0
+    """Steps that its executors would take for the rows that wait, where that is known."""
+
+    def keeps(self, after: int) -> bool:
+        """Whether it keeps executors that are still to come rather than take a lower degree.
+
+        >>> Stage(name="plq", load=0.6, degree=2, running=1, behind=1.5).keeps(1)
+        True
+        """
+        return after < self.degree and self.degree > self.running and self.behind > 1
+
+    @property
+    def reckoned(self) -> float:
+        """The load as it would be on the executors that were asked for.
+
+        Those still to come were asked for on account of the load: as many again would be twice the
+        answer, and none at all would let a stage that is far behind wait for each in turn.
+
+        >>> Stage(name="plq", load=3.0, degree=6, running=4).reckoned
+        2.0
+        """
+        return self.load * self.running / self.degree
+
+    def told(self, terms: Terms) -> str:
+        """How fast the stage is, in words.
+
+        >>> Stage(name="plq", load=1.31, degree=4, running=4).told(Terms())
+        'plq 31 % too slow (load 1.31)'
+        """
+        if self.doubt:
+            return self.doubt
+        grades = terms.of_load(self.load)
+        speed = max(grades, key=lambda term: grades[term])
+        over = f"{100 * (self.load - 1):.0f} % " if 1.005 <= self.load < 2 else ""
+        over = "far " if self.load >= 2 else over
+        words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
+        panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
+        waits = ", more than a step of work waiting" if self.behind > 1 else ""
+        return f"{self.name} {words} (load {self.load:.3g}){panes}{self._coming()}{waits}"
+
+    def _coming(self) -> str:
+        missing = self.degree - self.running
+        if not missing:
+            return ""
+        executors = f"{abs(missing)} executor{'s' * (abs(missing) > 1)}"
+        return f", {executors} still to {'come' if missing > 0 else 'leave'}"
+
+
+def stage_of(
+    name: str, reading: ModuleReading | None, degree: int | None, step: float
+) -> Stage | str:
+    """A module as a stage, or in words why it is none.
+
+    >>> stage_of("plq", ModuleReading(load=1.2), degree=None, step=2.5)
+    'executors of plq unknown'
+    """
+    if reading is None:
+        return f"{name} was not seen"
+    if degree is None or reading.running is None:
+        return f"executors of {name} unknown"
+    doubt = _doubt(name, reading)
+    return Stage(
+        name=name,
+        load=nan if doubt else load_of(reading) or 0.0,
+        degree=degree,
+        running=reading.running,
+        parts=None if doubt else reading.splitting,
+        doubt=doubt,
+        behind=_behind(reading, step),
+    )
+
+
+def _behind(reading: ModuleReading, step: float) -> float:
+    if reading.backlog is None or reading.service_time is None or not reading.running:
+        return 0.0
+    return reading.backlog * reading.service_time / (reading.running * step)
+
+
+def _doubt(name: str, reading: ModuleReading) -> str:
+    load = load_of(reading)
+    if reading.running == 0:
+        return f"no executor of {name} runs yet"
+    if load is None:
+        return f"load of {name} unknown"
+    for what, value in (("load", load), ("splitting", reading.splitting)):
+        if value is not None and (isnan(value) or value < 0):
+            return f"{what} of {name} is {value:g}, as where no pane was completed"
+    return ""
+
+
+def load_of(reading: ModuleReading) -> float | None:
+    """The load of a module: measured, or from its rows and their time.
+
+    How busy it is says nothing here: executors without work are idle while panes fill up.
+
+    >>> load_of(ModuleReading(load=1.2, utilisation=1.0))
+    1.2
+    >>> load_of(ModuleReading(arrival_rate=300.0, service_time=0.01, running=2, utilisation=1.0))
+    1.5
+    >>> load_of(ModuleReading(utilisation=0.7)) is None
+    True
+    """
+    if reading.load is not None:
+        return reading.load
+    if reading.arrival_rate is not None and reading.service_time is not None and reading.running:
+        return reading.arrival_rate * reading.service_time / reading.running
+    return None
+
+
+def _parts(count: float) -> str:
+    return "one part" if count == 1 else f"{count:.2g} parts"
+
+
+# What is asked for of each stage now: what the rules want, where the stage can be judged.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The degree that a stage is to have.
+
+    >>> stage = Stage(name="plq", load=1.5, degree=4, running=4)
+    >>> growth = Plan(stage=stage, after=6)
+    >>> growth.told, growth.expects
+    ('plq 4 -> 6', 1.0)
+    """
+
+    stage: Stage
+    after: int
+
+    @property
+    def grows(self) -> bool:
+        """Whether it asks for more executors."""
+        return self.after > self.stage.degree
+
+    @property
+    def changes(self) -> bool:
+        """Whether it asks for another number of executors."""
+        return self.after != self.stage.degree
+
+    @property
+    def told(self) -> str:
+        """The plan in words."""
+        if self.changes:
+            return f"{self.stage.name} {self.stage.degree} -> {self.after}"
+        return f"{self.stage.name} holds at {self.after}"
+
+    @property
+    def expects(self) -> float:
+        """The load once the plan has come true, if as much work comes."""
+        return self.stage.load * self.stage.running / self.after
+
+
+def plans(stages: Iterable[Stage], wanted: Iterable[int], pool: int) -> tuple[Plan, ...]:
+    """What each stage is to have, none beyond what the other leaves of the pool.
+
+    The rules share the pool between the degrees that they want. A stage in doubt keeps its own, and
+    the other cannot have them.
+
+    >>> unknown = Stage(name="plq", load=0.9, degree=10, running=10, doubt="load of plq unknown")
+    >>> slow = Stage(name="wlq", load=1.4, degree=45, running=45)
+    >>> [plan.told for plan in plans([unknown, slow], [5, 54], pool=59)]
+    ['plq holds at 10', 'wlq 45 -> 49']
+    """
+    both = zip(stages, wanted, strict=True)
+    made = tuple(
+        Plan(stage=s, after=s.degree if s.doubt or s.keeps(after) else after) for s, after in both
+    )
+    over = sum(plan.after for plan in made) - pool
+    return tuple(_less(plan, over) if over > 0 and plan.grows else plan for plan in made)
+
+
+def _less(plan: Plan, over: int) -> Plan:
+    return replace(plan, after=max(plan.after - over, plan.stage.degree))
+
 
 _SHORTEST: Final = 0.001
 """Seconds of a sampling period; below, looking would be all the work."""

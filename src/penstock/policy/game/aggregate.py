@@ -6,13 +6,72 @@ and there are as many messages each way as there are agents but the root.
 By gossip (local push-sum): in each iteration every agent gives equal shares of its sum and of its
 weight to its neighbours and to itself. Sum by weight comes closer and closer to the mean over all,
 at a pace that depends on the graph, and all agents do the same; maxima travel along.
+
+How agents speak: they leave messages in each other's mailboxes, and share nothing else.
+
+>>> box = Mailbox()
+>>> box.post(Message(sender="denoiser", receiver="recognizer", content=(0.62,)))
+>>> [message.content for message in box.take()], box.take()
+([(0.62,)], ())
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from penstock.policy.game.mailbox import Mailbox, Message
-from penstock.policy.game.network import Network
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A few numbers from one agent to a neighbour."""
+
+    sender: str
+    receiver: str
+    content: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class Mailbox:
+    """Messages that an agent has not read yet."""
+
+    _waiting: list[Message] = field(default_factory=list)
+
+    def post(self, message: Message) -> None:
+        """Leave a message."""
+        self._waiting.append(message)
+
+    def take(self) -> tuple[Message, ...]:
+        """Every message in the order it came; the box is empty then."""
+        taken = tuple(self._waiting)
+        self._waiting.clear()
+        return taken
+
+
+# The post between agents: delivers what they send, and counts it.
+
+
+@dataclass(slots=True)
+class Network:
+    """Delivers messages in synchronous iterations: all is sent before anything is read.
+
+    >>> network = Network({"a": Mailbox(), "b": Mailbox()})
+    >>> network.deliver([Message(sender="a", receiver="b", content=(1.0,))])
+    >>> network.messages, network.iterations
+    (1, 1)
+    """
+
+    mailboxes: Mapping[str, Mailbox]
+    messages: int = 0
+    """Sent so far."""
+    iterations: int = 0
+    """Passed so far: how long it takes, where a message takes one iteration."""
+
+    def deliver(self, sent: Iterable[Message]) -> None:
+        """Carry out one iteration."""
+        batch = list(sent)
+        for message in batch:
+            self.mailboxes[message.receiver].post(message)
+        self.messages += len(batch)
+        self.iterations += 1
+
 
 Numbers = tuple[float, ...]
 

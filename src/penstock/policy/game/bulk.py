@@ -16,18 +16,178 @@ maximum. Messages and iterations are counted as the agents would have needed the
 >>> bulk.find_pne()
 >>> bulk.replicas(), bulk.bottleneck(), bulk.messages
 ({'scan': 0.5, 'match': 10.0}, ('match',), 2)
+
+Sums over thousands of agents as each of them comes to know them.
+
+What a step costs at a pace is `delay * pace + work / pace + standing`, and the price of the curved
+modules' replicas. The first three are added up once: gossip is linear, so every agent's estimate
+of the whole is made of its estimates of the parts.
 """
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
-from penstock.model import FlowModel
+from penstock.model import FlowModel, Measured, Minimum
+from penstock.model.flow_graph import ModuleModel
 from penstock.policy.game.exchange import Aggregation, Floats, Votes
-from penstock.policy.game.fitting import Fitting
-from penstock.policy.game.stake import SAME, Survey, fastest, wish
+from penstock.policy.game.stake import SAME, Survey, fastest, fit, is_curved, most, wish
 from penstock.policy.game.topology import Topology
-from penstock.policy.game.views import Views
+
+# The replicas that fit a pace, for thousands of modules at once.
+#
+# Does for all what `stake.fit` does for one; the two are held together by a test.
+
+
+Fit = Callable[[Floats], Floats]
+"""From the share of the running time that may pass between two results to the replicas."""
+
+
+class Fitting:
+    """What each module of a list needs at a pace of the source.
+
+    >>> from penstock.model import Ideal
+    >>> module = ModuleModel(
+    ...     name="edges", reach=0.5, running_time=8.0, price=0.02, delay_cost=0.5,
+    ...     max_replicas=32.0, scalability=Ideal(),
+    ... )
+    >>> Fitting([module]).replicas(0.5)
+    array([8.])
+    """
+
+    def __init__(self, modules: Sequence[ModuleModel]) -> None:
+        self.most = np.array([most(module) for module in modules])
+        self.share = np.array([1.0 / (m.reach * m.running_time) for m in modules])
+        """Of its running time that passes between two results at a pace of one second."""
+        self._groups = [(np.array(of), by) for of, by in _groups(modules) if of]
+
+    def replicas(self, source_pace: float) -> Floats:
+        """Of every module at this pace."""
+        needed = self.most.copy()
+        for of, by in self._groups:
+            needed[of] = by(source_pace * self.share[of])
+        within: Floats = np.minimum(needed, self.most)
+        return within
+
+
+def _groups(modules: Sequence[ModuleModel]) -> list[tuple[list[int], Fit]]:
+    """Modules that are computed alike, and how; those with one degree only are in none."""
+    free = [i for i, module in enumerate(modules) if not module.fixed]
+    elastic = [i for i in free if not is_curved(modules[i])]
+    lowest = [i for i in free if isinstance(modules[i].scalability, Minimum)]
+    measured = [i for i in free if isinstance(modules[i].scalability, Measured)]
+    rest = sorted({*free} - {*elastic} - {*lowest} - {*measured})
+    curved = ((lowest, _with_minimum), (measured, _on_lines), (rest, _one_by_one))
+    return [
+        (elastic, lambda share: 1.0 / share),
+        *((of, fitting([modules[i] for i in of])) for of, fitting in curved if of),
+    ]
+
+
+def _with_minimum(modules: Sequence[ModuleModel]) -> Fit:
+    """As `Minimum.replicas`."""
+    best = np.array([module.scalability.best for module in modules])
+    scale = 1.0 / (1.0 + 1.0 / best**2)
+
+    def fits(share: Floats) -> Floats:
+        half = share / (2.0 * scale)
+        root: Floats = np.sqrt(np.maximum(half**2 - 1.0 / best**2, 0.0))
+        return 1.0 / (half + root)
+
+    return fits
+
+
+def _on_lines(modules: Sequence[ModuleModel]) -> Fit:
+    """As `Measured.replicas`: under one replica as ideal, then on the first line that is reached.
+
+    Tables end at the best degree and are filled up with shares that every line is below.
+    """
+    speeds = [module.scalability.speedup for module in modules]  # type: ignore[attr-defined]
+    best = [int(module.scalability.best) for module in modules]
+    table = np.full((len(modules), max(best, default=1) + 1), -1.0)
+    for row, speed, length in zip(table, speeds, best, strict=True):
+        row[:length] = 1.0 / np.array(speed[:length])
+    every, last = np.arange(len(modules)), np.array(best, dtype=np.int64)
+
+    def fits(share: Floats) -> Floats:
+        reached = np.minimum((table > share[:, None]).sum(axis=1), last)
+        before, after = (
+            table[every, np.maximum(reached - 1, 0)],
+            table[every, np.maximum(reached, 1)],
+        )
+        on_line = reached + (before - share) / (before - after)
+        needed: Floats = np.where(reached == last, last, on_line)
+        return np.where(share >= 1.0, 1.0 / share, needed)
+
+    return fits
+
+
+def _one_by_one(modules: Sequence[ModuleModel]) -> Fit:
+    """Whatever has no formula."""
+    times = [module.running_time for module in modules]
+    return lambda share: np.array(
+        [fit(m, s * t) for m, s, t in zip(modules, share.tolist(), times, strict=True)]
+    )
+
+
+class Views:
+    """One view of each sum by the tree, and one for each agent by gossip."""
+
+    def __init__(
+        self, modules: Sequence[ModuleModel], topology: Topology, aggregation: Aggregation
+    ) -> None:
+        self._topology, self._aggregation = topology, aggregation
+        numbers = [Survey.of(module).numbers() for module in modules]
+        self._sums = np.array([sums for sums, _ in numbers])
+        self.maxima = tuple(np.array([maxima for _, maxima in numbers]).max(axis=0).tolist())
+        self.is_curved: Votes = np.array([is_curved(module) for module in modules])
+        self._curved = Fitting([module for module in modules if is_curved(module)])
+        self._prices = np.array([module.price for module in modules if is_curved(module)])
+        self._known: dict[int, Floats] = {}
+
+    def sums(self, iterations: int) -> Floats:
+        """Of the survey, a row per view, after so many iterations of gossip."""
+        if iterations not in self._known:
+            self._known[iterations] = self._seen(self._sums, iterations)
+        return self._known[iterations]
+
+    def curved_prices(self, paces: Floats) -> Floats:
+        """What the replicas of all curved modules cost at each pace, a row per view."""
+        size = len(self.is_curved)
+        if not len(self._prices):
+            return np.zeros((size if self._aggregation.by_gossip else 1, len(paces)))
+        own = np.zeros((size, len(paces)))
+        own[self.is_curved] = np.transpose([self._at(pace) for pace in paces.tolist()])
+        return self._seen(own, self._aggregation.iterations)
+
+    def cost(self, pace: float) -> Floats:
+        """Of all modules at a pace, in each view."""
+        delay, work, standing, _ = self.sums(self._aggregation.iterations).T
+        cost: Floats = delay * pace + work / pace + standing
+        return cost + self.curved_prices(np.array([pace]))[:, 0] if len(self._prices) else cost
+
+    def _at(self, pace: float) -> Floats:
+        prices: Floats = self._prices * self._curved.replicas(pace)
+        return prices
+
+    def _seen(self, own: Floats, iterations: int) -> Floats:
+        if self._aggregation.by_gossip:
+            return push_sum(own, self._topology, iterations)
+        total: Floats = own.sum(axis=0).reshape(1, -1)
+        return total
+
+
+def push_sum(own: Floats, topology: Topology, iterations: int) -> Floats:
+    """Each agent's estimate of the sum of every column after so many iterations of gossip."""
+    held = np.column_stack([np.ones(topology.size), own])
+    shares = 1.0 / (topology.degrees + 1.0)
+    for _ in range(iterations):
+        held = held * shares[:, None]
+        if topology.links:
+            held = held + np.add.reduceat(held[topology.near], topology.starts[:-1], axis=0)
+    estimates: Floats = topology.size * held[:, 1:] / held[:, :1]
+    return estimates
 
 
 class Bulk:

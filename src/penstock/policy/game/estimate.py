@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from typing import Final
 
 from penstock.core.graph import FlowGraph
@@ -11,6 +10,7 @@ from penstock.forecast import Ewma
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel
 from penstock.model.scalability import slowdown
+from penstock.policy.common.estimates import is_known
 from penstock.policy.game.topology import Topology
 
 ROUTINGS: Final = ("declared", "measured")
@@ -105,11 +105,6 @@ class Estimates:
         for name, module in modules.items():
             if name != self.graph.source and is_known(module.arrival_rate) and module.arrival_rate:
                 self._learn(self._reach, name, module.arrival_rate / finished)
-
-
-def is_known(value: float | None) -> bool:
-    """Whether a reading can be used: measured, finite and not negative."""
-    return value is not None and isfinite(value) and value >= 0.0
 
 
 def _slowdown(module: ModuleModel, running: int | None) -> float:

@@ -6,9 +6,9 @@ import numpy as np
 
 from penstock.core.errors import SettingError
 from penstock.model import FlowModel
+from penstock.policy.game.agents import AGENTS_UP_TO, seat
 from penstock.policy.game.exchange import Aggregation, Exchange
 from penstock.policy.game.plan import Plan, plan_of
-from penstock.policy.game.seating import AGENTS_UP_TO, seat
 from penstock.policy.game.stake import SAME
 from penstock.policy.game.topology import Topology
 

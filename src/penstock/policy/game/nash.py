@@ -1,8 +1,8 @@
 """Each module for itself: the Pareto-optimal Nash equilibrium (game, Alg. 1)."""
 
 from penstock.model import FlowModel
+from penstock.policy.game.agents import AGENTS_UP_TO, seat
 from penstock.policy.game.plan import Plan, plan_of
-from penstock.policy.game.seating import AGENTS_UP_TO, seat
 from penstock.policy.game.topology import Topology
 
 

@@ -1,7 +1,7 @@
 """Managers that grant or refuse what others propose: the hierarchy of the **e2df** paper.
 
 Below, a manager for each module and each region proposes (`penstock.policy` and
-`penstock.policy.regions`); above, one for the application and one for the infrastructure answer, by
+`penstock.policy.nodes`); above, one for the application and one for the infrastructure answer, by
 one of these rules:
 
 | kind | settings | grants |
@@ -16,12 +16,8 @@ one of these rules:
 
 from typing import Final
 
-from penstock.policy.hierarchy.accept import Accept
-from penstock.policy.hierarchy.application import ApplicationManager
-from penstock.policy.hierarchy.conflicts import Conflicts
-from penstock.policy.hierarchy.infrastructure import InfrastructureManager
-from penstock.policy.hierarchy.rule import Answer, Proposal, Rule
-from penstock.policy.hierarchy.token_bucket import TokenBucket
+from penstock.policy.hierarchy.managers import ApplicationManager, InfrastructureManager
+from penstock.policy.hierarchy.rules import Accept, Answer, Conflicts, Proposal, Rule, TokenBucket
 from penstock.policy.hierarchy.two_levels import TwoLevels
 
 MANAGERS: Final[dict[str, type[Rule]]] = {

@@ -16,7 +16,7 @@ class TwoLevels:
     >>> from penstock.core.regions import Infrastructure, Region
     >>> from penstock.core.signals import ModuleReading, RegionReading
     >>> from penstock.policy import Threshold
-    >>> from penstock.policy.regions import SimpleNodes
+    >>> from penstock.policy.nodes import SimpleNodes
     >>> policy = TwoLevels(Threshold(), SimpleNodes(Infrastructure(regions=(Region(name="dc1"),))))
     >>> now = Observation(
     ...     at=1, step=1,

@@ -1,24 +1,160 @@
-"""Keep the promised latency with the fewest executors."""
+"""Keep the promised latency with the fewest executors.
+
+How long executors are kept after they were needed: learned from having missed them.
+
+Giving one back saves its cost and risks that rows come before another has started. Where executors
+were given back and rows were late soon after, they are kept twice as long from then on; every time
+they are given back, a little less.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import ceil, inf, isfinite
+from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.core.units import format_duration
-from penstock.model.kingman import Correction
-from penstock.policy.degrees import in_force, sentence
-from penstock.policy.latency.choose import at_most, fewest, slowest
-from penstock.policy.latency.estimate import Estimate
-from penstock.policy.latency.keep import Keep
-from penstock.policy.latency.reach import Reach
-from penstock.policy.latency.stage import Stage
+from penstock.model.queueing import Correction
+from penstock.policy.common.degrees import in_force, sentence
+from penstock.policy.common.estimates import RescaleTimes
+from penstock.policy.common.sentences import foreseen
+from penstock.policy.latency.estimate import Estimate, Reach
+from penstock.policy.latency.stage import Sojourn, Stage
 from penstock.policy.mpc.policy import build_forecaster
-from penstock.policy.mpc.sentence import foreseen
-from penstock.policy.rescale_time import RescaleTimes
+
+_FEWEST: Final = 1.0
+_MOST: Final = 20.0
+"""Starts of an executor for which it is kept."""
+_SOON: Final = 30.0
+"""Starts of an executor within which one that was given back counts as missed."""
+_LESS: Final = 0.95
+_SHORTEST: Final = 10.0
+"""Seconds that the start of an executor is taken to last at the least."""
+
+
+@dataclass
+class Keep:
+    """Of one module: what was needed lately, and how far back that counts.
+
+    >>> keep = Keep()
+    >>> [keep.degree(n, at=10.0 * i, now=5, start_up=10.0) for i, n in enumerate((5, 2, 2))]
+    [5, 5, 2]
+    >>> keep.missed(at=40.0, start_up=10.0)
+    >>> keep.starts
+    2.0
+    """
+
+    fixed: float | None = None
+    """Seconds that are not learned but given."""
+    starts: float = field(default=_FEWEST, init=False)
+    """Starts of an executor for which it is kept."""
+    _needed: list[tuple[float, int]] = field(default_factory=list, init=False, repr=False)
+    """When, and how many."""
+    _gave_back: float | None = field(default=None, init=False, repr=False)
+
+    def degree(self, needed: int, *, at: float, now: int | None, start_up: float) -> int:
+        """Executors to have: those needed, or as many as were needed within the time."""
+        since = at - self.seconds(start_up)
+        self._needed = [(t, n) for t, n in self._needed if t >= since - 1e-9] + [(at, needed)]
+        if now is None or needed >= now:
+            return needed
+        kept = min(max(n for _, n in self._needed), now)
+        if kept < now:
+            self._gave_back = at
+            self.starts = max(self.starts * _LESS, _FEWEST)
+        return kept
+
+    def missed(self, *, at: float, start_up: float) -> None:
+        """Rows will be late: had executors been given back just before?"""
+        if self._gave_back is None:
+            return
+        if at - self._gave_back <= _SOON * max(start_up, _SHORTEST):
+            self.starts = min(2.0 * self.starts, _MOST)
+        self._gave_back = None
+
+    def seconds(self, start_up: float) -> float:
+        """For how long executors are kept."""
+        return self.starts * max(start_up, _SHORTEST) if self.fixed is None else self.fixed
+
+
+# The fewest executors of all modules with which rows keep a promise on their whole way.
+
+
+def fewest(
+    graph: FlowGraph, stages: Mapping[str, Stage], limit: float, *, relaxed: float = 0.7
+) -> dict[str, int]:
+    """Executors by module: as few as keep up, then one more wherever it helps most.
+
+    Where no number within the bounds keeps the promise, more would be wasted on it: every module is
+    then kept from being busier than `relaxed`.
+
+    >>> from penstock.core.graph import Module
+    >>> graph = FlowGraph(source="count", modules=(Module(name="count"),))
+    >>> count = Stage(rate=300.0, service_time=0.01, overhead=0.5, trigger=1.0, batches=True)
+    >>> fewest(graph, {"count": count}, 10.0), fewest(graph, {"count": count}, 3.0)
+    ({'count': 4}, {'count': 5})
+    """
+    chosen = {name: _keeps_up(stage) for name, stage in stages.items()}
+    while (path := slowest(graph, stages, chosen))[0] > limit:
+        better = _most_helpful(path[1], stages, chosen)
+        if better is None:
+            return {name: at_most(stage, relaxed) for name, stage in stages.items()}
+        chosen[better] += 1
+    return chosen
+
+
+def at_most(stage: Stage, utilisation: float) -> int:
+    """The fewest executors that keep up and are no busier than that, within the bounds.
+
+    >>> at_most(Stage(rate=300.0, service_time=0.01), 0.7)
+    5
+    """
+    enough = ceil(stage.rate * stage.service_time / utilisation * (1.0 - 1e-9))
+    return min(max(enough, _keeps_up(stage)), stage.most)
+
+
+def slowest(
+    graph: FlowGraph, stages: Mapping[str, Stage], chosen: Mapping[str, int]
+) -> tuple[float, tuple[str, ...]]:
+    """The 95th percentile on the way that takes longest, and the modules on that way."""
+    ways: dict[str, tuple[Sojourn, tuple[str, ...]]] = {}
+    worst: tuple[float, tuple[str, ...]] = (0.0, ())
+    for name in graph.order():
+        before, path = ways.get(name, (Sojourn(), ()))
+        if name in stages:
+            before, path = before + stages[name].sojourn(chosen[name]), (*path, name)
+        worst = max(worst, (before.p95, path))
+        for stream in graph.outputs(name):
+            known = ways.get(stream.target)
+            if known is None or before.p95 > known[0].p95:
+                ways[stream.target] = (before, path)
+    return worst
+
+
+def _keeps_up(stage: Stage) -> int:
+    """The fewest executors that rows do not pile up with, within the bounds."""
+    busy = ceil(stage.rate * stage.service_time * (1.0 + 1e-9))
+    first = max(busy, stage.needs, stage.least)
+    while first < stage.most and stage.sojourn(first).mean == inf:
+        first += 1
+    return min(first, stage.most)
+
+
+def _most_helpful(
+    path: tuple[str, ...], stages: Mapping[str, Stage], chosen: Mapping[str, int]
+) -> str | None:
+    """The module on a way that one executor more shortens most; None where none would."""
+    gains = {
+        name: stages[name].sojourn(chosen[name]).p95 - stages[name].sojourn(chosen[name] + 1).p95
+        for name in path
+        if chosen[name] < stages[name].most
+    }
+    best = max(gains, key=lambda name: (gains[name] == inf, gains[name]), default=None)
+    return best if best is not None and gains[best] > 1e-6 else None
+
 
 _LEAST_OFF, _MOST_OFF = 1.0, 4.0
 """Between which a measured latency corrects the reckoned ones: it makes nobody bolder."""

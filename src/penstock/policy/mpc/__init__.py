@@ -14,12 +14,10 @@
 | `policy` | the same as a policy of a running pipeline |
 """
 
-from penstock.policy.mpc.branch_and_bound import branch_and_bound
-from penstock.policy.mpc.costs import STRATEGIES, Outlook, Prices
-from penstock.policy.mpc.horizon import Problem, Trajectory, solve
-from penstock.policy.mpc.options import Options
+from penstock.policy.common.rebalance import Rebalancer, lpt
+from penstock.policy.mpc.costs import STRATEGIES, Options, Outlook, Prices
+from penstock.policy.mpc.horizon import Problem, Trajectory, branch_and_bound, solve
 from penstock.policy.mpc.policy import Mpc
-from penstock.policy.mpc.rebalance import Rebalancer, lpt
 
 __all__ = [
     "STRATEGIES",

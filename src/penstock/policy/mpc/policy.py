@@ -1,28 +1,190 @@
 """Model predictive control as a policy of a running pipeline: the **mpc** paper."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, isfinite
 from types import MappingProxyType
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph
+from penstock.core.graph import FlowGraph, Module
 from penstock.core.roles import Forecaster
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.forecast import Trusted, make
-from penstock.model.kingman import HEADROOM
 from penstock.model.power import VOLTAGES, VoltageTable
-from penstock.policy.mpc.branch_and_bound import branch_and_bound
+from penstock.model.queueing import HEADROOM
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.rebalance import Rebalancer
+from penstock.policy.common.sentences import OVERLOAD, change, effect, foreseen, hot_key
+from penstock.policy.common.verdict import Verdict, conclude, held, judged
 from penstock.policy.mpc.costs import Prices
-from penstock.policy.mpc.fleet import Fleet, check_clocks
-from penstock.policy.mpc.horizon import Trajectory, solve
-from penstock.policy.mpc.limits import check_effort, check_horizon
-from penstock.policy.mpc.pilot import Course, Optimiser, Pilot
-from penstock.policy.mpc.rebalance import Rebalancer
-from penstock.policy.mpc.sentence import OVERLOAD, change, effect, foreseen, hot_key
-from penstock.policy.mpc.verdict import Verdict, conclude, held, judged
+from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
+from penstock.policy.mpc.pilot import Course, Optimiser, Pilot, is_legible
+
+# The controllers of all modules, and the clock on which they agree.
+
+
+Heaviest = Callable[[str], float]
+"""The share of a module's work that its heaviest key brings."""
+
+
+@dataclass
+class Fleet:
+    """Steers modules that share one clock: the fastest that any of them asks for.
+
+    Each module first chooses replicas and clock as if it were alone; those that would have had a
+    slower clock then choose their replicas again. While a module cannot choose, the clock does not
+    fall.
+    """
+
+    pilots: Mapping[str, Pilot]
+    clocks: tuple[float, ...]
+    """GHz to choose from, the slowest first."""
+    sets_clock: bool = True
+    """Whether the clock is theirs to choose; otherwise it is taken as it is."""
+    warm_up: int = 2
+    """Steps in which nothing is decided."""
+    _steps: int = field(default=0, init=False)
+    _clock: float | None = field(default=None, init=False)
+    """GHz in the newest step."""
+
+    def take_in(self, seen: Observation) -> None:
+        """Learn from a step."""
+        self._steps += 1
+        self._clock = seen.frequency
+        for pilot in self.pilots.values():
+            pilot.take_in(seen)
+
+    def reason(self, name: str) -> str | None:
+        """Why a module is not steered in this step, in words; None where it is."""
+        if name not in self.pilots:
+            return "it is not steered"
+        if self._steps <= self.warm_up:
+            return f"step {self._steps} of {self.warm_up} in which it only watches"
+        if not is_legible(self._clock):
+            return f"the clock cannot be {self._clock:g} GHz"
+        return self.pilots[name].lacks()
+
+    def courses(
+        self, seen: Observation, heaviest: Heaviest
+    ) -> tuple[dict[str, Course], float | None]:
+        """The course of each module that can be steered, and the clock where that is decided."""
+        degrees = {n: degree for n, degree in in_force(seen).items() if self.reason(n) is None}
+
+        def course(name: str, clocks: Iterable[float]) -> Course:
+            return self.pilots[name].course(
+                degree=degrees[name],
+                clock=seen.frequency,
+                clocks=clocks,
+                heaviest=heaviest(name),
+            )
+
+        alone = {name: course(name, self._free(seen.frequency)) for name in degrees}
+        if not alone or seen.frequency is None or not self.sets_clock:
+            return alone, None
+        waiting = any(name in self.pilots and name not in degrees for name in seen.modules)
+        clock = self._agreed(alone.values(), seen.frequency, waiting=waiting)
+        return {n: c if c.clock == clock else course(n, (clock,)) for n, c in alone.items()}, clock
+
+    def _free(self, now: float | None) -> tuple[float, ...]:
+        """The clocks that a module may choose from."""
+        if now is None:
+            return self.clocks[-1:]
+        return self.clocks if self.sets_clock else (now,)
+
+    def _agreed(self, courses: Iterable[Course], now: float, *, waiting: bool) -> float:
+        wanted = max(course.clock for course in courses)
+        if not waiting:
+            return wanted
+        as_fast = [clock for clock in self.clocks if clock >= now]
+        return max(wanted, as_fast[0] if as_fast else self.clocks[-1])
+
+
+def check_clocks(frequencies: Iterable[float], voltages: VoltageTable) -> tuple[float, ...]:
+    """The clocks to choose from, the slowest first; all of the table where none is named.
+
+    >>> check_clocks((), VoltageTable({2.0: 1.05, 1.2: 0.85}))
+    (1.2, 2.0)
+    >>> check_clocks((3.0,), VoltageTable({1.2: 0.85}))
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: frequencies of policy mpc: the voltage table has nothing \
+for 3 GHz; add it, or use one of 1.2
+    """
+    chosen = tuple(sorted(set(frequencies)))
+    for frequency in chosen:
+        try:
+            voltages.at(frequency)
+        except SettingError as error:
+            raise SettingError(f"frequencies of policy mpc: {error}") from None
+    return chosen or voltages.frequencies
+
+
+# How much a controller may have to weigh at each step: what would never end is refused at once.
+
+
+LONGEST: Final = 1000
+"""Steps of a horizon: up to here the optimum is exact, and nothing can be foreseen further."""
+_MOST_OPTIONS: Final = 3000
+"""Configurations of a module up to which the table of switching costs fits into memory."""
+_MOST_PAIRS: Final = 50_000_000
+"""Pairs of consecutive configurations: about a second of dynamic programming."""
+_MOST_COURSES: Final = 5_000_000
+"""Leaves of the tree that branch and bound may have to visit if it can pass over none."""
+_DEEPEST: Final = 100
+"""Levels of that tree, as many as its search has calls within calls."""
+
+
+def check_horizon(horizon: int) -> None:
+    """Refuse a horizon that is none, or beyond all that can be foreseen.
+
+    >>> check_horizon(100_000)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: horizon of policy mpc must be 1 to 1,000 steps, got 100,000
+    """
+    if not 1 <= horizon <= LONGEST:
+        raise SettingError(
+            f"horizon of policy mpc must be 1 to {LONGEST:,} steps, got {_count(horizon)}"
+        )
+
+
+def check_effort(module: Module, *, clocks: int, horizon: int, tree: bool) -> None:
+    """Refuse what would take too long at every step; `tree` is for branch and bound.
+
+    >>> count = Module(name="count", max_replicas=12)
+    >>> check_effort(count, clocks=9, horizon=1000, tree=False)
+    >>> check_effort(count, clocks=9, horizon=3, tree=True)
+    """
+    size = (module.max_replicas - module.min_replicas + 1) * clocks
+    if size > _MOST_OPTIONS:
+        raise SettingError(
+            f"policy mpc would weigh {size:,} configurations of module {module.name}, at most "
+            f"{_MOST_OPTIONS:,} are possible; lower its max_replicas or name fewer frequencies"
+        )
+    if tree:
+        _check_tree(module, size, horizon)
+    elif horizon * size**2 > _MOST_PAIRS:
+        raise SettingError(
+            f"horizon of policy mpc can be at most {_MOST_PAIRS // size**2:,} steps with the "
+            f"{size:,} configurations of module {module.name}, got {horizon:,}; shorten it, lower "
+            "max_replicas or name fewer frequencies"
+        )
+
+
+def _check_tree(module: Module, size: int, horizon: int) -> None:
+    if size**horizon > _MOST_COURSES or horizon > _DEEPEST:
+        raise SettingError(
+            f"optimiser branch-and-bound of policy mpc cannot search the {size:,}^{horizon} "
+            f"courses of module {module.name}, at most {_MOST_COURSES:,} of {_DEEPEST} steps; "
+            "use dynamic-programming, which finds the same, or a shorter horizon"
+        )
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if abs(number) < 1e9 else f"{number:.2g}"
+
 
 OPTIMISERS: Final[Mapping[str, Optimiser]] = MappingProxyType(
     {"dynamic-programming": solve, "branch-and-bound": branch_and_bound}

@@ -18,7 +18,6 @@ from penstock.policy.peers.dhalion import Dhalion
 from penstock.policy.peers.ds2 import Ds2
 from penstock.policy.peers.dstream import DStream
 from penstock.policy.peers.flink import Flink
-from penstock.policy.peers.hpa import Hpa
-from penstock.policy.peers.keda_lag import KedaLag
+from penstock.policy.peers.kubernetes import Hpa, KedaLag
 
 __all__ = ["Amadeus", "DStream", "Dhalion", "Ds2", "Flink", "Hpa", "KedaLag"]

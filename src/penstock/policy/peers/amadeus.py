@@ -6,10 +6,19 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.mpc.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.batches import check_interval, interval_of, missing, ratio_of, took
-from penstock.policy.peers.deciding import check, decision, percent, whole
-from penstock.policy.peers.timing import EXACT
+from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.common import (
+    EXACT,
+    check,
+    check_interval,
+    decision,
+    interval_of,
+    missing,
+    percent,
+    ratio_of,
+    took,
+    whole,
+)
 
 
 @dataclass

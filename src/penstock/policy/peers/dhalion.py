@@ -6,11 +6,22 @@ from math import floor
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.degrees import in_force
-from penstock.policy.mpc.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.batches import interval_of
-from penstock.policy.peers.deciding import all_hold, check, decision, known, number, percent, whole
-from penstock.policy.peers.timing import Beat, Rest, Window, not_yet
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.common import (
+    Beat,
+    Rest,
+    Window,
+    all_hold,
+    check,
+    decision,
+    interval_of,
+    known,
+    not_yet,
+    number,
+    percent,
+    whole,
+)
 
 _MOST = 0.9
 """Back-pressure that is counted at most: a module grows to ten times itself, and no further."""

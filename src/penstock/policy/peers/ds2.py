@@ -6,11 +6,21 @@ from math import isfinite
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.degrees import in_force
-from penstock.policy.mpc.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.deciding import all_hold, check, decision, known, number, whole
-from penstock.policy.peers.flow import Flow
-from penstock.policy.peers.timing import Beat, Rest, Window, not_yet
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.common import (
+    Beat,
+    Flow,
+    Rest,
+    Window,
+    all_hold,
+    check,
+    decision,
+    known,
+    not_yet,
+    number,
+    whole,
+)
 
 
 @dataclass

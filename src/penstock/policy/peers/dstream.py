@@ -8,10 +8,19 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.mpc.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.batches import Ratio, check_interval, interval_of, ratio_of, took
-from penstock.policy.peers.deciding import all_hold, check, decision, percent
-from penstock.policy.peers.timing import Beat
+from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.common import (
+    Beat,
+    Ratio,
+    all_hold,
+    check,
+    check_interval,
+    decision,
+    interval_of,
+    percent,
+    ratio_of,
+    took,
+)
 
 
 @dataclass

@@ -1,19 +1,255 @@
 """Flink's autoscaler, rule by rule as its source has them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import ceil, inf, isfinite
 
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.degrees import in_force
-from penstock.policy.mpc.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.deciding import all_hold, check, decision, number, percent, whole
-from penstock.policy.peers.flink_delay import DelayedScaleDown
-from penstock.policy.peers.flink_history import Change, History, scalability
-from penstock.policy.peers.flink_metrics import Evaluated, Metrics
-from penstock.policy.peers.timing import EXACT
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.common import (
+    EXACT,
+    Flow,
+    Window,
+    all_hold,
+    check,
+    decision,
+    known,
+    number,
+    percent,
+    whole,
+)
+
+# Flink's delayed scale-down: not at once, and no lower than the window's highest.
+
+
+@dataclass
+class DelayedScaleDown:
+    """The scale-downs that were recommended of one module without a break.
+
+    >>> delayed = DelayedScaleDown(interval=60.0)
+    >>> [delayed.recommend(at, wanted, True) for at, wanted in ((0.0, 2), (30.0, 3), (60.0, 1))]
+    [None, None, (3, True)]
+    >>> delayed.recommend(100.0, 2, False)
+    (2, False)
+    """
+
+    interval: float
+    first: float | None = field(default=None, init=False)
+    """When the first of them was recommended."""
+    _recommended: list[tuple[float, int, bool]] = field(
+        default_factory=list, init=False, repr=False
+    )
+
+    def clear(self) -> None:
+        """Forget them: the module is to grow, to stay, or anything was rescaled."""
+        self.first, self._recommended = None, []
+
+    def recommend(self, at: float, wanted: int, outside: bool) -> tuple[int, bool] | None:
+        """What the module may go down to now, and whether it was outside its band when that was
+        recommended, the latest counting; None while it has to wait."""
+        if self.first is None:
+            self.first = at
+        start = at - self.interval
+        self._recommended = [one for one in self._recommended if one[0] >= start - EXACT]
+        self._recommended.append((at, wanted, outside))
+        if start < self.first - EXACT:
+            return None
+        _, degree, was_outside = max(reversed(self._recommended), key=lambda one: one[1])
+        return degree, was_outside
+
+    def left(self, at: float) -> float:
+        """Seconds until a scale-down is possible."""
+        return 0.0 if self.first is None else max(self.first + self.interval - at, 0.0)
+
+
+# What came of earlier changes, for Flink's two ways to learn from them.
+
+
+_MOST = 3
+"""Changes that are remembered of each module (`history.max.count`)."""
+_AGE = 86400.0
+"""Seconds after which they are forgotten (`history.max.age`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A module's change of degree, and what was known when it was decided."""
+
+    at: float
+    before: int
+    after: int
+    rate: float
+    """Rows a second that it could take in before."""
+    expected: float
+    """Rows a second that it was expected to take in after."""
+
+
+@dataclass
+class History:
+    """The changes of one module that were seen to take effect."""
+
+    changes: list[Change] = field(default_factory=list)
+    pending: Change | None = None
+
+    def notice(self, at: float, degree: int) -> None:
+        """See the degree in force: what was decided last took effect, or a guard refused it."""
+        if self.pending is not None and self.pending.after == degree and self.pending.rate < inf:
+            self.changes.append(self.pending)
+        self.pending = None
+        self.changes = [one for one in self.changes if at - one.at <= _AGE][-_MOST:]
+
+    def failed(self, degree: int, rate: float, threshold: float) -> str | None:
+        """Why the last scale-up did not help, in words; None where it did or there was none."""
+        last = self.changes[-1] if self.changes else None
+        if last is None or last.after != degree or last.after <= last.before:
+            return None
+        hoped, got = last.expected - last.rate, rate - last.rate
+        if not hoped > 0 or got / hoped >= threshold:
+            return None
+        return (
+            f"from {last.before} to {last.after} brought {got:.3g} rows/s "
+            f"where {hoped:.3g} were expected"
+        )
+
+
+def scalability(changes: Sequence[Change], fewest: int, low: float) -> float:
+    """What an executor brings beside the first, by least squares: `sum(P R) / (beta sum(P^2))`.
+
+    `beta` is what one executor did at the smallest degree seen, the latest such. At most 1, at
+    least `low`, rounded up to two places; 1 with fewer than so many changes.
+
+    >>> seen = [Change(at=0.0, before=p, after=p, rate=r, expected=r)
+    ...         for p, r in ((1, 100.0), (2, 160.0), (4, 280.0))]
+    >>> scalability(seen, fewest=3, low=0.5)
+    0.74
+    """
+    if not changes or len(changes) < fewest:
+        return 1.0
+    least = min(reversed(changes), key=lambda change: change.before)
+    beta = least.rate / least.before
+    above = sum(change.before * change.rate for change in changes)
+    below = beta * sum(change.before**2 for change in changes)
+    alpha = above / below if below else 1.0
+    return ceil(round(max(low, min(1.0, alpha)) * 100, 9)) / 100
+
+
+# What Flink's autoscaler evaluates over its metric window, from what queries on Spark tell.
+
+
+_LAGS = 30.0
+"""Seconds of rows waiting from which what a module gets through is all that it can."""
+_TOO_HIGH = 1.15
+"""How far the rate by busy time may be above the rate seen while catching up."""
+_FEWEST = 2
+"""Readings from which the rate seen while catching up is believed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """The metrics of one module. Rates are rows a second."""
+
+    rate: float
+    """Rows that will come (TARGET_DATA_RATE)."""
+    catch_up: float
+    """Rows on top of these until the backlog is gone (CATCH_UP_DATA_RATE)."""
+    true_rate: float
+    """Rows that its executors could take in (TRUE_PROCESSING_RATE); endless where none came."""
+
+
+@dataclass
+class Metrics:
+    """Readings since the last change, at most a window of them."""
+
+    graph: FlowGraph | None
+    window: float
+    catch_up: float
+    """Seconds in which a backlog is to be worked off; 0 leaves it to itself."""
+    _since: float | None = field(default=None, init=False, repr=False)
+    _flow: Flow = field(init=False, repr=False)
+    _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _catching: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Nothing has been measured yet."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: what was measured was of another configuration."""
+        self._since, self._flow = None, Flow(self.graph, self.window)
+        self._busy, self._catching = {}, {}
+
+    def left(self, at: float) -> float:
+        """Seconds until the window is full."""
+        return 0.0 if self._since is None else max(self._since + self.window - at, 0.0)
+
+    def take_in(self, seen: Observation) -> None:
+        """Learn from an observation; what is unknown teaches nothing."""
+        if self._since is None:
+            self._since = seen.at - seen.step
+        self._flow.take_in(seen)
+        for name, reading in seen.modules.items():
+            busy, rate = known(reading.utilisation), known(reading.processed_rate)
+            if busy is not None:
+                self._busy.setdefault(name, Window(self.window)).add(seen.at, busy)
+            if rate and (known(reading.backlog) or 0.0) > _LAGS * rate + EXACT:
+                self._catching.setdefault(name, Window(self.window)).add(seen.at, rate)
+
+    def evaluate(self, seen: Observation) -> dict[str, Evaluated | str]:
+        """By module: its metrics, or what is missing of them."""
+        inflow = self._flow.inflow()
+        behind = self._flow.spread({n: self._behind(m) for n, m in seen.modules.items()})
+        found: dict[str, Evaluated | str] = {}
+        for name, reading in seen.modules.items():
+            found[name] = self._one(name, reading, inflow[name], behind[name])
+        return found
+
+    def lagging(self, seen: Observation, threshold: float) -> bool:
+        """Whether a source has rows waiting for longer than the threshold."""
+        sources = self.graph.sources if self.graph is not None else tuple(seen.modules)
+        return any(self._lags(seen.modules, name, threshold) for name in sources)
+
+    def _lags(self, modules: Mapping[str, ModuleReading], name: str, threshold: float) -> bool:
+        waiting = known(modules.get(name, ModuleReading()).backlog)
+        through = self._flow.through.get(name)
+        if not waiting or through is None:
+            return False
+        return waiting > threshold * through.mean()
+
+    def _one(
+        self, name: str, reading: ModuleReading, rate: float, behind: float
+    ) -> Evaluated | str:
+        if not isfinite(rate):
+            return "rows that come to its source are unknown"
+        if known(reading.utilisation) is None:
+            return "utilisation unknown"
+        if not isfinite(behind):
+            return "its backlog, or that of a module before it, is unknown"
+        if name not in self._flow.through:
+            return "rows that it gets through are unknown"
+        return Evaluated(rate=rate, catch_up=behind, true_rate=self._true_rate(name))
+
+    def _true_rate(self, name: str) -> float:
+        """Rows by busy time, or those seen while catching up where these are far fewer."""
+        through, busy = self._flow.through[name].mean(), self._busy[name].mean()
+        by_time = through / busy if through and busy else inf
+        seen = self._catching.get(name, ())
+        if (
+            not isinstance(seen, Window)
+            or len(seen) < _FEWEST
+            or by_time <= _TOO_HIGH * seen.mean()
+        ):
+            return by_time
+        return seen.mean()
+
+    def _behind(self, reading: ModuleReading) -> float:
+        if not self.catch_up:
+            return 0.0
+        waiting = known(reading.backlog)
+        return float("nan") if waiting is None else waiting / self.catch_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,110 @@
-"""How narrowly a point escapes being dominated: the dominance factors of top-delta queries."""
+"""How narrowly a point escapes being dominated: the dominance factors of top-delta queries.
+
+The machine code of dominance factors: comparing every point of a skyline with every other.
+
+Among the points of one skyline, counting is enough. If one is nowhere above another they are equal,
+and equals do not count. Otherwise it is below it somewhere: if all that it is not above were
+ties, the other would dominate it.
+"""
+
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from penstock.query.kernels import counting
+from penstock.model.compiling import compiled, entry, inlined
 from penstock.query.kernels.given import Floats, Longs, as_points, as_starts
 from penstock.query.kernels.skyline import kept
+
+FEW: Final = 192
+"""Points that are not worth ranking."""
+LANES: Final = 4
+"""Dimensions that are compared at a time."""
+STRETCH: Final = 512
+"""Points that are compared at a time: their counts stay in the nearest cache."""
+
+Ranks = NDArray[np.uint16] | NDArray[np.uint32]
+
+
+@entry
+def count_few(points: Floats, starts: Longs, factors: Longs) -> None:
+    """Set the factors in those skylines that have few points."""
+    for group in range(len(starts) - 1):
+        begin, end = starts[group], starts[group + 1]
+        if end - begin <= FEW:
+            for row in range(begin, end):
+                factors[row] = _most(points, row, begin, end)
+
+
+@inlined
+def _most(points: Floats, row: int, begin: int, end: int) -> int:
+    dimensions, most = points.shape[1], 0
+    for other in range(begin, end):
+        count = 0
+        for j in range(dimensions):
+            count += points[other, j] <= points[row, j]
+        if count < dimensions:
+            most = max(most, count)
+    return most
+
+
+@entry
+def count_many(ranks: Ranks, dimensions: int, counts: Ranks, factors: Longs) -> None:
+    """Set the factors in one skyline.
+
+    `ranks` has a row for each dimension, further ones of zeros up to a multiple of LANES, and a
+    column for each point; equal points are best next to each other, strong ones in front.
+    """
+    idle = len(ranks) - dimensions
+    for point in range(ranks.shape[1]):
+        if point > 0 and _equal(ranks, point - 1, point):
+            factors[point] = factors[point - 1]
+        else:
+            factors[point] = _most_by_rank(ranks, point, idle, counts) - idle
+
+
+@inlined
+def _equal(ranks: Ranks, one: int, other: int) -> bool:
+    for j in range(len(ranks)):  # noqa: SIM110 - compiled code has no generators
+        if ranks[j, one] != ranks[j, other]:
+            return False
+    return True
+
+
+@compiled
+def _most_by_rank(ranks: Ranks, point: int, idle: int, counts: Ranks) -> int:
+    """The highest count of a different point; there is no need to go on if all but one count."""
+    lanes, most, limit = len(ranks), idle, 1 << (8 * counts.itemsize)
+    for begin in range(0, ranks.shape[1], STRETCH):
+        size = min(STRETCH, ranks.shape[1] - begin)
+        # So far below zero that the count of an equal point wraps to 0, where it is the lowest.
+        counts[:] = -lanes
+        for j in range(0, lanes, LANES):
+            _count(ranks, j, point, begin, size, counts)
+        highest = _highest(counts, size)
+        if highest != 0:
+            most = max(most, lanes - (limit - highest))
+        if most == lanes - 1:
+            break
+    return most
+
+
+@inlined
+def _count(ranks: Ranks, j: int, point: int, begin: int, size: int, counts: Ranks) -> None:
+    a, b, c, d = ranks[j, point], ranks[j + 1, point], ranks[j + 2, point], ranks[j + 3, point]
+    first, second = ranks[j][begin:], ranks[j + 1][begin:]
+    third, fourth = ranks[j + 2][begin:], ranks[j + 3][begin:]
+    for i in range(size):
+        counts[i] += (first[i] <= a) + (second[i] <= b) + (third[i] <= c) + (fourth[i] <= d)
+
+
+@inlined
+def _highest(counts: Ranks, size: int) -> int:
+    highest: int = counts[0]
+    for i in range(1, size):
+        if counts[i] > highest:
+            highest = counts[i]
+    return highest
 
 
 def dominance_factors(points: ArrayLike) -> Longs:
@@ -46,8 +145,8 @@ def _factors(points: Floats, starts: Longs) -> Longs:
 
 def _within_skylines(points: Floats, starts: Longs) -> Longs:
     factors = np.empty(len(points), np.int64)
-    counting.count_few(points, starts, factors)
-    for group in np.flatnonzero(np.diff(starts) > counting.FEW):
+    count_few(points, starts, factors)
+    for group in np.flatnonzero(np.diff(starts) > FEW):
         rows = slice(starts[group], starts[group + 1])
         factors[rows] = _within_skyline(points[rows])
     return factors
@@ -57,9 +156,9 @@ def _within_skyline(points: Floats) -> Longs:
     ranks = _ranks(points)
     order = _strong_first(ranks)
     ordered = np.empty(len(points), np.int64)
-    counts = np.empty(counting.STRETCH, ranks.dtype)
+    counts = np.empty(STRETCH, ranks.dtype)
     # `take` and not an index, which would lay points side by side instead of dimensions.
-    counting.count_many(ranks.take(order, axis=1), points.shape[1], counts, ordered)
+    count_many(ranks.take(order, axis=1), points.shape[1], counts, ordered)
     factors = np.empty_like(ordered)
     factors[order] = ordered
     return factors
@@ -73,7 +172,7 @@ def _ranks(points: Floats) -> NDArray[np.unsignedinteger]:
     ascending = np.take_along_axis(columns, order, axis=1)
     dense = np.zeros((dimensions, size), np.int64)
     np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=dense[:, 1:])
-    lanes = -(-dimensions // counting.LANES) * counting.LANES
+    lanes = -(-dimensions // LANES) * LANES
     ranks = np.zeros((lanes, size), np.uint16 if size <= 2**16 else np.uint32)
     np.put_along_axis(ranks[:dimensions], order, dense.astype(ranks.dtype), axis=1)
     return ranks

@@ -4,26 +4,183 @@ Keys whose state is at hand go first. The state of others is fetched meanwhile. 
 of the mpc paper (`mp`) a key that has just been given to this replica, and whose state has not come
 soon after the rest is done, is left for the next step: its rows are kept beside its state, in
 order, and nobody waits for it. Under `r-blk` a replica works on nothing before it has all state.
+
+The recent rows of keys, at hand in this process where it has seen them before.
+
+A replica's task may run in any executor of the module. What a process has of a key is brought up
+to date with the pieces that were written since, and read from the start only where it has none.
 """
 
+import json
+import threading
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.core.routing import Routing
-from penstock.plant.spark.serve import spend
-from penstock.query.keyed.acquire import Acquisition
 from penstock.query.keyed.backing import LONGEST_CHAIN, Backing, Entry, Piece
-from penstock.query.keyed.history import HERE
 from penstock.query.keyed.splitter import ARRIVAL, named, partition
-from penstock.query.keyed.told import Told
 from penstock.query.keyed.work import Groups, KeyedWork, Rows, joined, recent, structured
+from penstock.spark.serve import spend
+
+MOST_BYTES: Final = 256 * 2**20
+"""Memory for rows of keys in one process; those not used for longest go first."""
+
+
+class Histories:
+    """Rows of keys, with the count of accepted rows at which they stand."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._known: OrderedDict[tuple[str, str], tuple[int, Rows]] = OrderedDict()
+        self._bytes, self._most = 0, most_bytes
+        self._lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget everything, as a new process would."""
+        with self._lock:
+            self._known.clear()
+            self._bytes = 0
+
+    def get(self, store: str, key: str, entry: Entry) -> Rows | None:
+        """The rows of a key if they are at hand and up to date."""
+        count, rows = self._known.get((store, key), (-1, None))
+        return rows if count == entry.count else None
+
+    def acquire(
+        self, store: str, backing: Backing, key: str, entry: Entry, work: KeyedWork
+    ) -> Rows:
+        """The rows of a key, from this process and from the store."""
+        keep, dtype = work.keep, work.dtype
+        count, known = self._known.get((store, key), (0, np.empty(0, dtype)))
+        if not 0 <= count <= entry.count:  # a batch that failed had gone further
+            count, known = 0, np.empty(0, dtype)
+        missing = min(entry.count - count, keep)
+        newer = backing.read(tail(entry.pieces, missing), dtype)
+        rows = recent(joined([known, newer], dtype), keep)
+        self.put(store, key, entry.count, rows)
+        return rows
+
+    def put(self, store: str, key: str, count: int, rows: Rows) -> None:
+        """Remember the rows of a key."""
+        with self._lock:
+            before = self._known.pop((store, key), None)
+            self._bytes += rows.nbytes - (before[1].nbytes if before else 0)
+            self._known[store, key] = (count, rows)
+            while self._bytes > self._most and len(self._known) > 1:
+                _, (_, dropped) = self._known.popitem(last=False)
+                self._bytes -= dropped.nbytes
+
+
+def tail(pieces: tuple[Piece, ...], rows: int) -> tuple[Piece, ...]:
+    """The last rows of some pieces.
+
+    >>> tail((Piece("a", 0, 10), Piece("b", 5, 8)), 5)
+    (Piece(file='a', begin=8, end=10), Piece(file='b', begin=5, end=8))
+    """
+    found: list[Piece] = []
+    for piece in reversed(pieces):
+        if rows <= 0:
+            break
+        taken = piece._replace(begin=max(piece.begin, piece.end - rows))
+        found.append(taken)
+        rows -= taken.rows
+    return tuple(reversed(found))
+
+
+HERE: Final = Histories()
+"""Of this process."""
+
+
+# Fetching the state of keys in the background, while the replica works on keys that it has.
+
+
+@dataclass(slots=True)
+class Acquisition:
+    """The rows of keys, as they come."""
+
+    store: str
+    """Its name, by which this process knows what it has of it."""
+    backing: Backing
+    work: KeyedWork
+    wanted: Mapping[str, Entry]
+    moved: Collection[str] = ()
+    """Those that have just changed hands."""
+    delay: float = 0.0
+    """Further seconds that each of these takes, as from far away."""
+    _arrived: dict[str, Rows] = field(default_factory=dict)
+    _failure: BaseException | None = None
+    _news: threading.Condition = field(default_factory=threading.Condition, repr=False)
+
+    def begin(self) -> "Acquisition":
+        """Start fetching, in the order in which the keys were given."""
+        if self.wanted:
+            threading.Thread(target=self._fetch, daemon=True).start()
+        return self
+
+    def after(self, needed: Collection[str], *, grace: float = 0.0) -> dict[str, Rows]:
+        """What has come when these keys have, and at most so many seconds later."""
+        with self._news:
+            self._news.wait_for(lambda: self._failure or self._arrived.keys() >= set(needed))
+            self._news.wait_for(
+                lambda: self._failure or len(self._arrived) == len(self.wanted), grace
+            )
+            if self._failure is not None:
+                raise self._failure
+            return dict(self._arrived)
+
+    def _fetch(self) -> None:
+        try:
+            for key, entry in self.wanted.items():
+                if self.delay and key in self.moved:
+                    time.sleep(self.delay)
+                self._tell(key, self._read(key, entry))
+        except BaseException as error:  # for the one who waits; a thread has nobody to tell
+            with self._news:
+                self._failure = error
+                self._news.notify()
+
+    def _read(self, key: str, entry: Entry) -> Rows:
+        return HERE.acquire(self.store, self.backing, key, entry, self.work)
+
+    def _tell(self, key: str, rows: Rows) -> None:
+        with self._news:
+            self._arrived[key] = rows
+            self._news.notify()
+
+
+# What a replica tells the driver of a step.
+
+
+@dataclass(slots=True)
+class Told:
+    """What a task tells the driver."""
+
+    replica: int
+    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By key: how many rows were accepted, the piece that holds them, whether it is the whole
+    state; with -1 for accepted the piece holds rows that wait."""
+    files: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    """By key, rows worked on, refused ones included."""
+    service: float = 0.0
+    """Seconds that work took."""
+    took: float = 0.0
+    """Seconds of the whole task, from the first row on."""
+    waited: float = 0.0
+    """Seconds that all rows waited, from their moment of creation until work on them began."""
+    refused: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """As a text, to be read by `Told(**json.loads(text))`."""
+        return json.dumps({f.name: getattr(self, f.name) for f in fields(self)})
+
 
 PROTOCOLS: Final = ("mp", "r-blk", "s-blk")
 """How the state of keys changes hands."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.panes import Panes
-from penstock.query.preference.arrivals import Arrivals
-from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
+from penstock.query.preference.punctuation import AdaptiveKSlack, Arrivals, KSlack
 
 Slack = KSlack | AdaptiveKSlack
 

@@ -14,11 +14,11 @@ from pyspark.sql import functions as sql
 
 from penstock.core.panes import Panes
 from penstock.query.preference import splitting
-from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.criterion import Criterion
 from penstock.query.preference.part import Columns, encode, reduce
-from penstock.query.preference.place import where
+from penstock.query.preference.punctuation import Arrivals
 from penstock.query.preference.tuples import Groups, Ints, in_utc, times, usable
+from penstock.query.preference.work import where
 
 SCHEMA: Final = (
     "ts timestamp, batch long, task int, pane long, rows long, best long, payload binary, "

@@ -2,16 +2,68 @@
 
 A punctuation is a time before which no row will be taken any more. It follows the newest row at
 the distance K, the slack. Times and slacks are microseconds.
+
+What K-slack must know of rows that came together, in three numbers however many they are.
+
+Spark takes in rows by batches, in tasks that run side by side: in which order the rows of one batch
+came cannot be told. So a row is late only against rows of batches before, and what is known of a
+batch does not depend on how it was cut into tasks.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
 from math import exp
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.core.errors import SettingError
-from penstock.policy.pid import Pid, PidMemory
-from penstock.query.preference.arrivals import Arrivals
+from penstock.policy.common.pid import Pid, PidMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Rows that came together; times are microseconds since 1970.
+
+    >>> Arrivals.of(np.array([30, 10])).also(Arrivals.of(np.array([20])))
+    Arrivals(count=3, oldest=10, newest=30)
+    """
+
+    count: int = 0
+    oldest: int = 0
+    newest: int = 0
+
+    @classmethod
+    def of(cls, times: NDArray[np.int64]) -> "Arrivals":
+        """Rows with these times."""
+        if times.size == 0:
+            return cls()
+        return cls(times.size, int(times.min()), int(times.max()))
+
+    def also(self, others: "Arrivals") -> "Arrivals":
+        """These rows and others."""
+        if not (self.count and others.count):
+            return others if others.count else self
+        return Arrivals(
+            self.count + others.count,
+            min(self.oldest, others.oldest),
+            max(self.newest, others.newest),
+        )
+
+    def plain(self) -> tuple[int, ...]:
+        """Whole numbers that say it all."""
+        return astuple(self)
+
+    @classmethod
+    def from_plain(cls, values: Sequence[int]) -> "Arrivals":
+        """The rows that told these numbers.
+
+        >>> Arrivals.from_plain(Arrivals(1, 7, 7).plain())
+        Arrivals(count=1, oldest=7, newest=7)
+        """
+        return cls(*(int(value) for value in values))
+
 
 SAMPLE: Final = 100_000
 """Stream time between two corrections of the adaptive K-slack."""

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.panes import Panes
-from penstock.query.preference.arrivals import Arrivals
 from penstock.query.preference.part import Columns
-from penstock.query.preference.place import where
+from penstock.query.preference.punctuation import Arrivals
 from penstock.query.preference.tuples import Ints, times, usable
+from penstock.query.preference.work import where
 
 WORKER: Final = "pane_worker"
 TASK: Final = "pane_task"

@@ -20,7 +20,8 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from penstock.query.preference import emit, panestage, splitting, tasks, told
+from penstock.query.preference import emit, panestage, splitting, tasks
+from penstock.query.preference import measures as told
 from penstock.query.preference.emit import Emit
 from penstock.query.preference.emitter import Slack
 from penstock.query.preference.panestage import PaneStage

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from penstock.query.preference import told
-from penstock.query.preference.told import telling
+from penstock.query.preference import measures as told
+from penstock.query.preference.measures import telling
 from penstock.query.preference.work import Work
 
 Batches = Iterator[pa.RecordBatch]

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from penstock.core.panes import Panes
 from penstock.query.preference.criterion import Criterion
@@ -59,3 +60,25 @@ class Work:
 
 def _decoded(payloads: Sequence[bytes]) -> list[pa.Table]:
     return [decode(payload) for payload in payloads]
+
+
+# Where a task of a Spark query is.
+
+
+class Place(NamedTuple):
+    """The batch of a streaming query, and the partition that the task works on."""
+
+    batch: int
+    task: int
+
+
+def where() -> Place:
+    """The place of the task that asks.
+
+    >>> where()  # outside of Spark
+    Place(batch=0, task=0)
+    """
+    task = TaskContext.get()
+    if task is None:
+        return Place(0, 0)
+    return Place(int(task.getLocalProperty("streaming.sql.batchId") or 0), task.partitionId())

@@ -1,0 +1,1 @@
+"""The applications that come with Penstock, one folder each: rows, operators and pipeline files."""

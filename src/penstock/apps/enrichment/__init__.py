@@ -1,0 +1,1 @@
+"""Payments that are looked up in another system and scored."""

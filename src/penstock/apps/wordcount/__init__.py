@@ -1,0 +1,1 @@
+"""The word count of the e2df paper."""

@@ -1,0 +1,53 @@
+"""A policy that somebody wrote, and what it says held against what can be.
+
+It is checked before any guard sees it: a guard would make sense of nonsense, and an application
+would shrink to its fewest executors because -3 were asked for.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Final
+
+from penstock.core.roles import Policy
+from penstock.core.signals import Configuration, Decision, Observation, check_degrees
+
+APPLICATION: Final = "application"
+"""The one module of an application that was attached to."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """Passes on decisions, and raises where one cannot be.
+
+    >>> from penstock.testing import seen
+    >>> Checked(lambda seen: 3)(seen(application={"running": 2}))
+    Traceback (most recent call last):
+    ...
+    TypeError: it must return a Decision, got 3
+    """
+
+    policy: Policy
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy says."""
+        return checked(self.policy(seen))
+
+
+def checked(decided: object) -> Decision:
+    """The decision, or an error where it is none on the executors of the application.
+
+    >>> checked(Decision(configuration=Configuration(degrees={"application": 2.5}), why="half"))
+    Traceback (most recent call last):
+    ...
+    TypeError: it must ask for a whole number of executors, got 2.5
+    """
+    if not isinstance(decided, Decision) or not isinstance(decided.configuration, Configuration):
+        raise TypeError(f"it must return a Decision, got {decided!r}")
+    if not isinstance(decided.why, str):
+        raise TypeError(f"it must say why in a sentence, got {decided.why!r}")
+    degrees = decided.configuration.degrees
+    for degree in degrees.values():
+        if isinstance(degree, bool) or not isinstance(degree, Integral):
+            raise TypeError(f"it must ask for a whole number of executors, got {degree!r}")
+    check_degrees(degrees, [APPLICATION])
+    return decided

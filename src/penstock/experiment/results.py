@@ -1,0 +1,237 @@
+"""What the reproduction of a paper comes to: figures beside the printed ones, tables and curves.
+
+Everything here is plain values. Whoever shows them, a terminal, a page or a script, computes
+nothing any more.
+
+>>> from penstock.experiment.interval import interval
+>>> entry = Entry(
+...     where={"table": "V", "workload": "cyclic", "strategy": "nash", "quantity": "cost"},
+...     ours=interval([1850.0, 1860.0]), paper=1792.0, tolerance=0.05,
+... )
+>>> entry.differs
+False
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.experiment.interval import Interval
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One figure of a table."""
+
+    where: Mapping[str, str]
+    """Table, workload, strategy, quantity and so on, by which to find it."""
+    ours: Interval
+    paper: float | None
+    """As printed; None where the paper has no such figure."""
+    tolerance: float
+    """Share of the paper's figure by which ours may be off before it needs a reason."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is off by more than that."""
+        if self.paper is None:
+            return False
+        return abs(self.ours.mean - self.paper) > self.tolerance * abs(self.paper)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            **self.where,
+            "ours": self.ours.to_json(),
+            "paper": self.paper,
+            "tolerance": self.tolerance,
+            "differs": self.differs,
+        }
+
+
+def find(entries: Iterable[Entry], **where: str) -> Entry | None:
+    """The entry of a place; None where there is none."""
+    return next((e for e in entries if where.items() <= e.where.items()), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table as it is shown, and what is to be said under it."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One curve of a chart."""
+
+    name: str
+    x: Floats
+    y: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Curves over a common axis; or a bar for each value, where `x` counts names."""
+
+    title: str
+    x: str
+    """What is counted to the right: step, iteration..."""
+    y: str
+    """Unit of the values; `%` for shares of one."""
+    lines: tuple[Line, ...]
+    stepped: bool = False
+    """Whether a value holds until the next one."""
+    wide: str = ""
+    """Axes on which each tenfold takes the same room: `x`, `y` or `xy`."""
+    names: tuple[str, ...] = ()
+    """Of the places along x, where these are no numbers: then there are bars, not curves."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "title": self.title,
+            "x": self.x,
+            "y": self.y,
+            "lines": [
+                {"name": line.name, "x": _axis(self, line), "y": rounded(line.y)}
+                for line in self.lines
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure of the paper, with the data of ours."""
+
+    number: str
+    title: str
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "title": self.title,
+            "charts": [chart.to_json() for chart in self.charts],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Something that the paper found, and whether it was found again."""
+
+    text: str
+    found: str
+    holds: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"claim": self.text, "found": self.found, "holds": self.holds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """All of it."""
+
+    paper: str
+    title: str
+    settings: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    remarks: tuple[str, ...]
+    """How it was done, where that may be asked."""
+
+    def to_json(self) -> dict[str, Any]:
+        """One object with everything, for machines."""
+        return {
+            "paper": self.paper,
+            "title": self.title,
+            "settings": dict(self.settings),
+            "remarks": list(self.remarks),
+            "claims": [claim.to_json() for claim in self.claims],
+            "tables": [entry.to_json() for entry in self.entries],
+            "notes": {table.title: list(table.notes) for table in self.tables},
+            "figures": {figure.number: figure.to_json() for figure in self.figures},
+        }
+
+
+def rounded(values: Sequence[float] | Floats) -> list[float | None]:
+    """Numbers with as many digits as a plot can show; None where there is none.
+
+    >>> rounded([0.123456789, float("nan"), 3.0])
+    [0.12346, None, 3]
+    """
+    return [_short(float(value)) for value in values]
+
+
+def _short(value: float) -> float | None:
+    if not isfinite(value):
+        return None
+    short = float(f"{value:.5g}")
+    return int(short) if short.is_integer() else short
+
+
+def _axis(chart: Chart, line: Line) -> list[Any]:
+    return [chart.names[int(at)] for at in line.x] if chart.names else rounded(line.x)
+
+
+# A figure as it stands in a table: our mean, half of its interval, and the paper's in brackets.
+
+
+Words = Callable[[float], str]
+"""How a figure is written."""
+
+
+def small(half: float) -> str:
+    """One digit of what is small, and no fraction of what is not.
+
+    >>> small(0.00042), small(0.31), small(1.94), small(63.5), small(0.0)
+    ('0.0004', '0.3', '2', '64', '0')
+    """
+    return f"{half:,.0f}" if half >= 1 else f"{float(f'{half:.1g}'):f}".rstrip("0").rstrip(".")
+
+
+def cell(entry: Entry | None, words: Words, *, half: Words = small) -> str:
+    """A figure, half of its interval, and the paper's; nothing where there is no figure.
+
+    >>> from penstock.experiment.interval import interval
+    >>> entry = Entry(where={}, ours=interval([850.0, 860.0]), paper=792.0, tolerance=0.05)
+    >>> cell(entry, lambda value: f"{value:.1f}")
+    '855.0 ±64 (792)*'
+
+    Words that change the unit write half of the interval, too:
+
+    >>> def percent(share):
+    ...     return f"{100 * share:.2f}"
+    >>> entry = Entry(where={}, ours=interval([0.014, 0.012]), paper=0.02, tolerance=0.1)
+    >>> cell(entry, percent, half=percent)
+    '1.30 ±1.27 (2)*'
+    """
+    if entry is None:
+        return ""
+    shown = words(entry.ours.mean)
+    shown += "" if entry.ours.half_width is None else f" ±{half(entry.ours.half_width)}"
+    shown += "" if entry.paper is None else f" ({_short_number(words(entry.paper))})"
+    return shown + "*" * entry.differs
+
+
+def _short_number(words: str) -> str:
+    """Without noughts that say nothing.
+
+    >>> _short("0.870"), _short("418.0"), _short("1,790")
+    ('0.87', '418', '1,790')
+    """
+    return words.rstrip("0").rstrip(".") if "." in words else words

@@ -1,0 +1,280 @@
+"""A level and a trend."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import islice
+from math import isfinite, nan
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import near
+from penstock.forecast.averages import check_count, check_weight, coming, mean
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a series stands and by how much it changes a step."""
+
+    level: float
+    trend: float = 0.0
+
+    @property
+    def next_level(self) -> float:
+        """Where it will stand after one step more."""
+        return self.level + self.trend
+
+    def drawn_to(self, value: float, *, a: float, b: float) -> "Line":
+        """The line one step on, its level drawn to a value and its trend to the level's change.
+
+        Where that leads beyond all numbers it begins anew at the value.
+        """
+        level = self.next_level + a * (value - self.next_level)
+        drawn = Line(level, self.trend + b * (level - self.next_level))
+        return drawn if isfinite(drawn.next_level) else Line(value)
+
+    def ahead(self, steps: int) -> NDArray[np.float64]:
+        """Its levels in the steps to come."""
+        with np.errstate(over="ignore"):  # beyond all numbers is endless
+            return self.level + self.trend * coming(steps)
+
+
+@dataclass
+class Holt:
+    """Foresees a straight line: sees a ramp coming, where averages lag behind it.
+
+    It starts at the first value, without a trend. A line that falls goes on below zero: `Trusted`
+    never does.
+
+    >>> foresight = Holt(a=1.0, b=0.5)
+    >>> for rate in (100.0, 140.0):
+    ...     foresight.update(rate)
+    >>> foresight.forecast(3).tolist()
+    [160.0, 180.0, 200.0]
+
+    A rate that wanders at random is best followed with `Holt(a=1.0, b=0.015)`.
+    """
+
+    a: float = 0.67
+    """Weight of the newest value in the level, above 0 and up to 1."""
+    b: float = 0.26
+    """Weight of the newest change in the trend, 0 to 1; 0 sees no trend, as `ewma`."""
+    _line: Line | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse weights that would not average."""
+        check_weight(self.a, "a of forecaster holt")
+        check_weight(self.b, "b of forecaster holt", zero=True)
+
+    @property
+    def level(self) -> float:
+        """Where the series stands; NaN before the first update."""
+        return self._line.level if self._line else nan
+
+    @property
+    def trend(self) -> float:
+        """By how much it changes a step; NaN before the first update."""
+        return self._line.trend if self._line else nan
+
+    def update(self, value: float, /) -> None:
+        """Take in the newest measurement; one that is not a number teaches nothing."""
+        if isfinite(value):
+            line = self._line or Line(value)
+            self._line = line.drawn_to(value, a=self.a, b=self.b)
+
+    def forecast(self, steps: int, /) -> NDArray[np.float64]:
+        """The next values; NaN before the first update."""
+        return (self._line or Line(nan)).ahead(steps)
+
+
+# What repeats: an amount more or less at each place of a period, or a factor.
+
+
+Floats = NDArray[np.float64]
+
+_LEAST_FACTOR: Final = 0.1
+"""At a place with a smaller factor a value says little of the level: its noise, divided by the
+factor, would be most of what is learnt."""
+
+
+class Season(Protocol):
+    """How the level and the term of a place make a value."""
+
+    neutral: float
+    """The term of a place that is like the level."""
+
+    def join(self, levels: Floats, terms: Floats, /) -> Floats:
+        """The values of levels at places with these terms."""
+        ...
+
+    def level(self, value: float, term: float, expected: float, /) -> float:
+        """The level that a value at a place of this term speaks for; if of none, the expected."""
+        ...
+
+    def term(self, value: float, level: float, known: float, period: int, /) -> float:
+        """The term that a value speaks for where the level was due; if of none, the known."""
+        ...
+
+
+class Additive:
+    """So much more or less at each place, however high the level.
+
+    >>> Additive().join(np.array([300.0, 600.0]), np.array([50.0, 50.0])).tolist()
+    [350.0, 650.0]
+    """
+
+    neutral = 0.0
+
+    def join(self, levels: Floats, terms: Floats, /) -> Floats:
+        """The sums."""
+        return levels + terms
+
+    def level(self, value: float, term: float, _expected: float, /) -> float:
+        """What a value is without the term."""
+        return value - term
+
+    def term(self, value: float, level: float, _known: float, _period: int, /) -> float:
+        """What a value has more than the level."""
+        return value - level
+
+
+class Multiplicative:
+    """So many times the level at each place: the swing grows with the level.
+
+    >>> Multiplicative().join(np.array([300.0, 600.0]), np.array([1.5, 1.5])).tolist()
+    [450.0, 900.0]
+    """
+
+    neutral = 1.0
+
+    def join(self, levels: Floats, terms: Floats, /) -> Floats:
+        """The products."""
+        return levels * terms
+
+    def level(self, value: float, term: float, expected: float, /) -> float:
+        """What a value is of its factor; a place that is always near zero tells nothing."""
+        return value / term if term >= _LEAST_FACTOR else expected
+
+    def term(self, value: float, level: float, known: float, period: int, /) -> float:
+        """How many times the level a value is.
+
+        The factors of a period average one and none is negative, so none exceeds the period.
+        """
+        return min(max(value / level, 0.0), float(period)) if level > 0 else known
+
+
+SEASONS: Final[dict[str, Season]] = {"additive": Additive(), "multiplicative": Multiplicative()}
+
+
+# A level, a trend and what repeats.
+
+
+@dataclass
+class HoltWinters:
+    """Foresees a line and, on it, what repeats every `period` steps: the days of a daily load.
+
+    Without a period it is `Holt`. With one it is `Holt` until a whole period has come; then the
+    level starts at that period's mean, the trend at zero, and the season at how each value
+    differed from the mean. Call `update` once a step, with NaN where nothing was measured: the
+    season goes on, and nothing else changes.
+
+    >>> foresight = HoltWinters(period=3)
+    >>> for rate in (100.0, 200.0, 600.0) * 2:
+    ...     foresight.update(rate)
+    >>> foresight.forecast(4).tolist()
+    [100.0, 200.0, 600.0, 100.0]
+
+    A line that falls goes on below zero: `Trusted` never does.
+    """
+
+    a: float = 0.67
+    """Weight of the newest value in the level, above 0 and up to 1."""
+    b: float = 0.26
+    """Weight of the newest change in the trend, 0 to 1; 0 sees no trend."""
+    c: float = 0.5
+    """Weight of the newest value in the season, 0 to 1, of the part that the level left.
+
+    That is a share of 1 - a: what is often called gamma is c * (1 - a).
+    """
+    period: int | None = None
+    """Steps after which the load repeats, 2 or more; none if not given."""
+    season: str = "additive"
+    """`additive`: so many rows more or less; `multiplicative`: so many times the level."""
+    _line: Line | None = field(default=None, init=False, repr=False)
+    _first: list[float] = field(default_factory=list, init=False, repr=False)
+    """The first period, as far as it has come."""
+    _terms: deque[float] = field(default_factory=deque, init=False, repr=False)
+    """The season, from the next step on; empty before the first period is complete."""
+
+    def __post_init__(self) -> None:
+        """Refuse weights that would not average, and what cannot repeat."""
+        check_weight(self.a, "a of forecaster holt-winters")
+        check_weight(self.b, "b of forecaster holt-winters", zero=True)
+        check_weight(self.c, "c of forecaster holt-winters", zero=True)
+        if self.period is not None:
+            check_count(self.period, "period of forecaster holt-winters", least=2)
+        if self.season not in SEASONS:
+            hint = near(str(self.season), SEASONS)
+            raise SettingError(f"forecaster holt-winters has no season {self.season!r}{hint}")
+
+    @property
+    def level(self) -> float:
+        """Where the series stands, the season left out; NaN before the first update."""
+        return self._line.level if self._line else nan
+
+    @property
+    def trend(self) -> float:
+        """By how much the level changes a step; NaN before the first update."""
+        return self._line.trend if self._line else nan
+
+    @property
+    def terms(self) -> tuple[float, ...]:
+        """The season from the next step on; empty before a whole period has come."""
+        return tuple(self._terms)
+
+    def update(self, value: float, /) -> None:
+        """Take in the newest measurement; one that is not a number lets the season go on."""
+        if isfinite(value):
+            self._learn(value)
+        self._terms.rotate(-1)
+        if self.period and self._line and not self._terms:
+            self._begin(value, self.period)
+
+    def forecast(self, steps: int, /) -> NDArray[np.float64]:
+        """The next values; NaN before the first update."""
+        levels = (self._line or Line(nan)).ahead(steps)
+        if not self._terms:
+            return levels
+        terms = np.array(list(islice(self._terms, steps)))
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond all numbers is none
+            return self._kind.join(levels, np.resize(terms, steps))
+
+    @property
+    def _kind(self) -> Season:
+        return SEASONS[self.season]
+
+    def _learn(self, value: float) -> None:
+        line = self._line or Line(value)
+        if self._terms:
+            due, known = line.next_level, self._terms[0]
+            told = self._kind.term(value, due, known, len(self._terms))
+            self._terms[0] = known + self.c * (1 - self.a) * (told - known)
+            value = self._kind.level(value, known, due)
+        self._line = line.drawn_to(value, a=self.a, b=self.b)
+
+    def _begin(self, value: float, period: int) -> None:
+        """Collect the first period; when it is complete, start from it."""
+        self._first.append(value if isfinite(value) else nan)  # one NaN, equal to itself
+        if len(self._first) < period:
+            return
+        known = [value for value in self._first if isfinite(value)]
+        middle = mean(known)
+        self._line = Line(middle)
+        self._terms.extend(self._first_term(value, middle, period) for value in self._first)
+        self._first.clear()
+
+    def _first_term(self, value: float, mean: float, period: int) -> float:
+        neutral = self._kind.neutral
+        return self._kind.term(value, mean, neutral, period) if isfinite(value) else neutral

@@ -1,0 +1,124 @@
+"""How a guard changes a decision: the outcome, the proposal and the reason stay together.
+
+What the executors of a module can do, as far as its readings tell.
+
+>>> pace(ModuleReading(service_time=0.01))
+100.0
+>>> pace(ModuleReading(processed_rate=300.0, running=4, utilisation=0.75))
+100.0
+>>> pace(ModuleReading(backlog=1e6)) is None
+True
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from penstock.core.signals import Decision, ModuleReading, Observation, Request
+from penstock.policy.common.degrees import with_degrees
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a guard has to say about one module."""
+
+    degree: int | None
+    """The degree that it allows; None asks nothing of the module."""
+    why: str
+
+
+def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Decision:
+    """The decision under a rule for each module and its degree, where None lets it pass.
+
+    Nodes stay as decided, and requests too, but for those that the rule overrules: their answer
+    says so.
+
+    >>> from penstock.core.signals import Configuration
+    >>> plan = Decision(configuration=Configuration(degrees={"counter": 9}), why="load doubled")
+    >>> ruled = revise(plan, lambda name, degree: Ruling(8, f"{name} limited to 8"))
+    >>> ruled.configuration.degrees, ruled.why
+    ({'counter': 8}, 'load doubled; counter limited to 8')
+    >>> ruled.proposed.degrees
+    {'counter': 9}
+    """
+    before = decided.configuration.degrees
+    found = {name: rule(name, degree) for name, degree in before.items()}
+    rulings = {name: ruling for name, ruling in found.items() if ruling is not None}
+    told = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
+    requests = tuple(r for made in decided.requests for r in _overruled(made, before, rulings))
+    allowed = {
+        name: before[name] if ruling is None else ruling.degree for name, ruling in found.items()
+    }
+    degrees = {name: degree for name, degree in allowed.items() if degree is not None}
+    return with_degrees(replace(decided, why=told, requests=requests), degrees)
+
+
+def _overruled(
+    request: Request, before: Mapping[str, int], rulings: Mapping[str, Ruling]
+) -> Iterator[Request]:
+    """The request with what a guard made of it, so that none passes for carried out that is not.
+
+    What the guard leaves stays granted, and the rest is a refusal of its own.
+    """
+    ruling, decided = rulings.get(request.manager), before.get(request.manager)
+    granted = request.granted and request.level == "application"
+    if ruling is None or decided is None or ruling.degree == decided or not granted:
+        yield request
+        return
+    began = decided - request.change
+    left = 0 if ruling.degree is None else ruling.degree - began
+    if left * request.change <= 0:
+        yield _held_back(request, ruling)
+    elif abs(left) < abs(request.change):
+        yield replace(request, change=left)
+        yield replace(_held_back(request, ruling), change=request.change - left)
+    else:
+        yield replace(request, change=left, answer=f"a guard made it more: {ruling.why}")
+
+
+def _held_back(request: Request, ruling: Ruling) -> Request:
+    answer = f"its manager granted it, and a guard held it back: {ruling.why}"
+    return replace(request, granted=False, answer=answer)
+
+
+def pace(module: ModuleReading) -> float | None:
+    """Rows a second that one busy executor works off; None where that cannot be told."""
+    if known(module.service_time) and module.service_time:
+        return 1.0 / module.service_time
+    if not known(module.processed_rate, module.utilisation, module.running):
+        return None
+    busy = (module.running or 0) * (module.utilisation or 0.0)
+    rate = (module.processed_rate or 0.0) / busy if busy > 0 else 0.0
+    return rate if rate > 0 and isfinite(rate) else None
+
+
+def known(*values: float | None) -> bool:
+    """Whether all of these were measured.
+
+    >>> known(0.0, 3), known(0.0, None), known(float("nan"))
+    (True, False, False)
+    """
+    return all(value is not None and isfinite(value) for value in values)
+
+
+def rows(count: float) -> str:
+    """So many rows, for a reader.
+
+    >>> rows(12000.4), rows(1)
+    ('12,000 rows', '1 row')
+    """
+    return f"{count:,.0f} row{'s' * (round(count) != 1)}"
+
+
+def percent(share: float) -> str:
+    """A share, for a reader.
+
+    >>> percent(0.8512)
+    '85.1 %'
+    """
+    return f"{100 * share:.3g} %"
+
+
+def reading(seen: Observation, name: str) -> ModuleReading:
+    """What was measured of a module: nothing, where it was not seen."""
+    return seen.modules.get(name, ModuleReading())

@@ -1,0 +1,1 @@
+"""The e2df paper: operators and nodes in regions, with policies that learn."""

@@ -1,0 +1,1 @@
+"""The mpc paper: predictive control of a keyed operator and its clock."""

@@ -1,0 +1,1 @@
+"""The ppq paper: two levels of control of a preference query."""

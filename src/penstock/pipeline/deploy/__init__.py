@@ -1,0 +1,1 @@
+"""From a pipeline file to queries that run on Spark."""

@@ -1,0 +1,321 @@
+"""Start the queries of one or several applications on a Spark session, and stop them again.
+
+Every module is a streaming query with executors of its own. The module that shuffles runs under
+Spark's default profile, where all of its stages stay together; each of the others carries a
+profile that pins its single stage. Where several pipelines share executors, all modules run under
+the default profile, each in a scheduler pool with a share that is decided; or each pipeline in one,
+where Spark's own scheduler is to divide.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from pyspark.resource import ResourceProfile
+from pyspark.sql import SparkSession
+
+from penstock.core.errors import ClusterError
+from penstock.model.power import VOLTAGES, VoltageTable
+from penstock.pipeline.application import Application
+from penstock.pipeline.deploy.deployment import Deployment, make_feed
+from penstock.pipeline.deploy.inner import split_panes
+from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
+from penstock.pipeline.deploy.layout import Stage, assign_profiles, make_lane, state_partitions
+from penstock.pipeline.deploy.query import columns_of, warm_up
+from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.sharing import by_spark, pooled
+from penstock.spark import source
+from penstock.spark import streams as stream
+from penstock.spark.actuator import PARTS, Actuator, Lane, Pool
+from penstock.spark.backend import Backend
+from penstock.spark.clock import Clock, find_processors
+from penstock.spark.machine import Processors
+from penstock.spark.plant import SparkPlant, Watched
+from penstock.spark.regions import Regions
+from penstock.spark.warmup import Welcome
+
+# Wait for what a run needs before it begins and after it ends, never for ever.
+
+
+_ARRIVAL_PATIENCE: Final = 120.0
+"""Seconds for the first executors to come, and for the first rows to get through."""
+_DRAIN_PATIENCE: Final = 60.0
+"""Seconds for the last rows to get through after the workload has ended."""
+
+
+def await_executors(actuator: Actuator | Pool) -> None:
+    """Wait until every module has the executors that it begins with."""
+    give_up = time.monotonic() + _ARRIVAL_PATIENCE
+    while True:
+        running = actuator.running(actuator.backend.executors())
+        short = [m for m, n in actuator.expected().items() if len(running[m]) < n]
+        if not short:
+            return
+        if time.monotonic() > give_up:
+            raise ClusterError(
+                f"no executor came for {', '.join(short)} in {_ARRIVAL_PATIENCE:.0f} s; "
+                "see whether the cluster has a free core and enough memory"
+            )
+        time.sleep(0.05)
+
+
+def await_first_rows(plant: SparkPlant, modules: Collection[str]) -> None:
+    """Wait until the first rows have been through these queries, and every process is awake."""
+    give_up = time.monotonic() + _ARRIVAL_PATIENCE
+    while not plant.drained(modules):
+        if time.monotonic() > give_up:
+            raise ClusterError(
+                f"the first rows are not through after {_ARRIVAL_PATIENCE:.0f} s; "
+                "see whether the executors can read and write the run folder"
+            )
+        time.sleep(0.05)
+    plant.collect_progress()
+
+
+def drain(plant: SparkPlant) -> None:
+    """Wait until every row that came has been through, within bounds.
+
+    One module after the other: from a topic more rows may come for ever, and only those that came
+    while the run lasted are waited for.
+    """
+    give_up = time.monotonic() + _DRAIN_PATIENCE
+    for name, watched in plant.queries.items():
+        came = (watched.arrived() if watched.arrived else None) or 0
+        while not plant.through(name, came) and time.monotonic() < give_up:
+            time.sleep(0.05)
+    plant.collect_progress()
+
+
+_SCHEDULER_POOL: Final = "spark.scheduler.pool"
+_NO_POOL: Final = "default"
+"""What Spark calls the pool of jobs that name none."""
+
+Profiles = dict[str, ResourceProfile | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A Spark session, and how to see whether the cluster beneath it still stands."""
+
+    spark: SparkSession
+    check_cluster: Callable[[], None] = lambda: None
+    """Raises where it does not; a cluster that is not ours is not ours to watch."""
+    regions: Regions | None = None
+    """Whose nodes host the executors, where they are ours to decide about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A pipeline to be deployed, alone or beside others."""
+
+    file: PipelineFile
+    application: Application
+    stages: dict[str, Stage]
+    results: Path
+    """The folder where it publishes."""
+
+
+@contextmanager
+def deploy(
+    session: Session,
+    file: PipelineFile,
+    pieces: Mapping[str, Piece],
+    *,
+    workspace: Path,
+    duration: float,
+    on_progress: Callable[[str], None],
+) -> Iterator[SparkPlant]:
+    """The pipelines running on the session, as a plant; drained and stopped at the end.
+
+    `file` says what all of them share; a single one goes by the name of "".
+    """
+    spark = session.spark
+    for piece in pieces.values():
+        piece.results.mkdir(parents=True, exist_ok=True)
+        piece.application.prepare()
+    stages = {name: stage for piece in pieces.values() for name, stage in piece.stages.items()}
+    profiles = _profiles(session, file, stages)
+    lanes = {
+        name: make_lane(name, stage, profiles[name], workspace, spark)
+        for name, stage in stages.items()
+    }
+    actuator = _actuator(spark, file, lanes)
+    welcome = Welcome(actuator, lambda name, tasks: warm_up(spark, profiles.get(name), tasks))
+    actuator.on_growth = welcome.expect
+    _staff(actuator, stages)
+    spark.conf.set("spark.sql.shuffle.partitions", state_partitions(stages))
+    spark.dataSource.register(source.WorkloadSource)
+    spark.dataSource.register(stream.StreamSource)
+    parts = PARTS if isinstance(actuator, Pool) else 1
+    deployments = {
+        name: Deployment(
+            spark=spark,
+            file=piece.file,
+            workspace=workspace,
+            profiles=profiles,
+            stages=piece.stages,
+            feed=make_feed(spark, piece.file, piece.application, workspace, duration, parts=parts),
+            actuator=actuator,
+            consumer=piece.application.consumer(piece.results),
+            parts=parts,
+            topic=_topic(spark, piece),
+        )
+        for name, piece in pieces.items()
+    }
+    queries = _start(spark, deployments, by_module=pooled(file) and not by_spark(file))
+    processors = _processors(file)
+    plant = SparkPlant(
+        queries=queries,
+        actuator=actuator,
+        step=file.step,
+        duration=duration,
+        finals=file.graph.sinks(),
+        on_progress=on_progress,
+        check_cluster=session.check_cluster,
+        regions=session.regions,
+        reroute={
+            name: module.operator.reroute
+            for deployment in deployments.values()
+            for name, module in deployment.keyed.items()
+        },
+        clock=_clock(processors, deployments),
+    )
+    with processors or nullcontext():  # which leave the clock as they found it
+        try:
+            await_executors(actuator)
+            await_first_rows(plant, _woken(deployments))
+            _open(deployments)
+            with _inner_levels(pieces, queries, workspace):
+                yield plant
+                _close(deployments)
+                drain(plant)
+            for deployment in deployments.values():
+                deployment.settle()
+        finally:
+            welcome.close()
+            plant.results.update(_results(deployments, plant))
+            for watched in queries.values():
+                watched.query.stop()
+            for deployment in deployments.values():
+                deployment.close()
+
+
+def _profiles(session: Session, file: PipelineFile, stages: dict[str, Stage]) -> Profiles:
+    if pooled(file):
+        return dict.fromkeys(stages)
+    spark = session.spark
+    memory = spark.sparkContext.getConf().get("spark.executor.memory")
+    places = session.regions.resources() if session.regions else {}
+    return assign_profiles(Backend(spark), stages, memory or file.cluster.executor_memory, places)
+
+
+def _actuator(
+    spark: SparkSession, file: PipelineFile, lanes: Mapping[str, Lane]
+) -> Actuator | Pool:
+    if pooled(file):
+        return Pool(Backend(spark), lanes, file.cores or len(lanes), divided=not by_spark(file))
+    return Actuator(Backend(spark), lanes)
+
+
+def _staff(actuator: Actuator | Pool, stages: Mapping[str, Stage]) -> None:
+    """Ask for the executors that the run begins with."""
+    if isinstance(actuator, Pool):
+        actuator.open()
+    actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
+
+
+def _start(
+    spark: SparkSession, deployments: Mapping[str, Deployment], *, by_module: bool
+) -> dict[str, Watched]:
+    """Start every query, each in the scheduler pool of its module or of its pipeline.
+
+    A query keeps the pool of the thread that started it.
+    """
+    queries: dict[str, Watched] = {}
+    for pipeline, deployment in deployments.items():
+        for module in deployment.file.graph.order():
+            pool = module if by_module else pipeline or _NO_POOL
+            spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, pool)
+            queries[module] = deployment.start(module)
+    spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, _NO_POOL)
+    return queries
+
+
+def _topic(spark: SparkSession, piece: Piece) -> TopicWriter | None:
+    """What writes results to the file's topic, which must be there and have a key of theirs."""
+    sink = piece.file.sink
+    if sink is None:
+        return None
+    run = f"{piece.results.name}-{uuid4().hex[:8]}"  # a folder's name may come again
+    writer = TopicWriter(spark=spark, sink=sink, run=run)
+    last = piece.stages[piece.file.graph.sinks()[0]]
+    writer.check(columns_of(last.schema).fieldNames())
+    offsets = offsets_of(spark, sink, "kafka of sink")
+    offsets.latest()
+    offsets.close()
+    return writer
+
+
+def _woken(deployments: Mapping[str, Deployment]) -> set[str]:
+    """Modules that first rows of ours wake; those of a topic come when they come."""
+    fed = [d for d in deployments.values() if not isinstance(d.feed, KafkaFeed)]
+    return {name for deployment in fed for name in deployment.stages}
+
+
+def _open(deployments: Mapping[str, Deployment]) -> None:
+    """Let all workloads begin at the same moment."""
+    now = time.time()
+    for deployment in deployments.values():
+        deployment.feed.open(now)
+
+
+def _close(deployments: Mapping[str, Deployment]) -> None:
+    now = time.time()
+    for deployment in deployments.values():
+        deployment.feed.close(now)
+
+
+@contextmanager
+def _inner_levels(
+    pieces: Mapping[str, Piece], queries: Mapping[str, Watched], workspace: Path
+) -> Iterator[None]:
+    with ExitStack() as stack:
+        for piece in pieces.values():
+            first = queries[piece.file.graph.source]
+            stack.enter_context(split_panes(piece.application, first, piece.file, workspace))
+        yield
+
+
+def _results(deployments: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
+    """What came out of each pipeline, under its name where there are several."""
+    found = {name: deployment.results(plant) for name, deployment in deployments.items()}
+    if "" in found:
+        return found[""]
+    waiting = {name: rows for of in found.values() for name, rows in of.pop("rows_waiting").items()}
+    through = plant.finished()
+    out = {name: through.get(name, 0) for name in plant.finals}
+    return {"pipelines": found, "rows_waiting": waiting, "rows_out": out}
+
+
+def _clock(processors: Processors | None, deployments: Mapping[str, Deployment]) -> Clock | None:
+    if processors is None:
+        return None
+
+    def pace(share: float) -> None:
+        for deployment in deployments.values():
+            deployment.pace(share)
+
+    return Clock(processors=processors, on_pace=pace)
+
+
+def _processors(file: PipelineFile) -> Processors | None:
+    """The machine's, or modelled ones where the policy chooses a frequency, with its voltages."""
+    settings = file.policy.settings
+    decides = str(settings.get("strategy", "")).endswith("-power")
+    given = settings.get("voltages")
+    voltages = VOLTAGES if given is None else VoltageTable.parse(given)
+    return find_processors(decides=decides, voltages=voltages)

@@ -1,0 +1,151 @@
+"""The inner level of the ppq paper on Spark: after every batch, how panes are split in the next.
+
+Executors are left alone. What a batch told of its panes moves the threshold; how many executors run
+says how many workers share the rows. Both go to a file that the emitter reads.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from penstock.core.errors import PenstockError
+from penstock.core.signals import ModuleReading
+from penstock.pipeline.application import Application
+from penstock.pipeline.deploy.layout import hint_path
+from penstock.pipeline.deploy.loads import LoadMeter, pane_seconds, panes_of
+from penstock.pipeline.settings import PipelineFile
+from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory
+from penstock.query.preference.splitting import Split, Splitting
+from penstock.spark.plant import Watched
+from penstock.spark.progress import Batch
+from penstock.spark.source import Emitter, parallelism
+
+_PERIOD: Final = 0.25
+"""Seconds between two looks where nothing is regulated."""
+
+
+def splitting_of(file: PipelineFile, workspace: Path) -> Splitting:
+    """Where it is said how the panes of a run are split."""
+    most = file.graph[file.graph.source].max_replicas
+    return Splitting(path=workspace / "splitting", workers=most)
+
+
+def emitter_of(
+    application: Application, file: PipelineFile, workspace: Path
+) -> Callable[[], Emitter] | None:
+    """What makes the emitter of each batch; None where rows are not shared out by their panes."""
+    if application.emission is None:
+        return None
+    splitting = splitting_of(file, workspace)
+    splitting.write(workers=file.graph[file.graph.source].initial_replicas)
+    return application.emission.emitter(splitting)
+
+
+def split_panes(
+    application: Application, watched: Watched, file: PipelineFile, workspace: Path
+) -> AbstractContextManager[None]:
+    """The inner level at work, where the application has one; `watched` is the pane stage."""
+    if application.emission is None:
+        return nullcontext()
+    module, hint = file.graph[watched.module], hint_path(workspace, watched.module)
+    ask = watched.arrived
+    return InnerLoop(
+        control=application.emission.control,
+        splitting=splitting_of(file, workspace),
+        load=LoadMeter.of(module, pane_seconds),
+        events=_News(replace(watched)),  # which reads on from a place of its own
+        arrived=lambda: (ask() if ask else None) or 0,
+        workers=lambda: parallelism(hint, otherwise=module.initial_replicas),
+    ).running()
+
+
+@dataclass(slots=True)
+class _News:
+    """Progress events that were not seen yet; asked often, so it looks first whether there are."""
+
+    watched: Watched
+    _newest: str | None = None
+
+    def __call__(self) -> list[Batch]:
+        before, self._newest = self._newest, self.watched.newest()
+        if self._newest == before:
+            return []
+        return [batch for batch, _ in self.watched.collect()]
+
+
+@dataclass(slots=True, kw_only=True)
+class InnerLoop:
+    """Splits panes so that the load of the pane stage meets its setpoint."""
+
+    control: SplittingControl | None
+    """None where panes stay whole, and only the workers are told."""
+    splitting: Splitting
+    load: LoadMeter
+    events: Callable[[], Sequence[Batch]]
+    """Progress events of the query since the last call."""
+    arrived: Callable[[], int]
+    """Rows that have come by now, since the very first."""
+    workers: Callable[[], int]
+    """Executors that run now."""
+    now: Callable[[], float] = time.time
+    _memory: SplittingMemory = field(default_factory=SplittingMemory)
+    _sizes: tuple[float, ...] = ()
+    _panes: int = 0
+    _in_force: Split | None = None
+
+    def look(self) -> None:
+        """One sampling period: take in the batches that have ended, and say how to go on."""
+        batches = [batch for batch in self.events() if not batch.idle]
+        if batches:
+            self._take(batches)
+        self._say()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Looks, period by period, until the block is left."""
+        self.events()  # batches before the workload tell nothing of it
+        stop = threading.Event()
+        thread = threading.Thread(target=self._run, args=(stop,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _run(self, stop: threading.Event) -> None:
+        while not stop.wait(_PERIOD if self.control is None else self.control.period):
+            # A look that fails changes nothing: panes are split as before until the next.
+            with suppress(Py4JError, PySparkException, PenstockError, OSError):
+                self.look()
+
+    def _take(self, batches: Sequence[Batch]) -> None:
+        waiting = max(self.arrived() - (batches[-1].read or 0), 0)
+        load = self.load(batches, ModuleReading(backlog=waiting), now=self.now())
+        if self.control is not None:
+            self._memory = self.control.step(self._memory, load)
+        told = panes_of(batches[-1])
+        if told is not None and told.part_sizes is not None:
+            mean, deviation = told.part_sizes
+            self._sizes = (mean - deviation, mean + deviation)  # which have that very deviation
+            self._panes += told.panes
+
+    def _threshold(self) -> int | None:
+        if self.control is None:
+            return None
+        rows = self.control.threshold(self._memory, self._sizes, self._panes)
+        return None if rows is None else max(round(rows), 1)
+
+    def _say(self) -> None:
+        workers = min(max(self.workers(), 1), self.splitting.workers)
+        split = Split(workers=workers, threshold=self._threshold())
+        if split != self._in_force:
+            self.splitting.write(threshold=split.threshold, workers=split.workers)
+            self._in_force = split

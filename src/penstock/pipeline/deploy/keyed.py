@@ -1,0 +1,131 @@
+"""A module whose rows are routed by key: its operator, what is measured of it, where results go."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.core.graph import Module
+from penstock.core.routing import Routing
+from penstock.core.signals import KeyLoads
+from penstock.pipeline.deploy.layout import Stage, hint_path
+from penstock.query.keyed import KeyedOperator, Setting
+from penstock.query.keyed.operator import Sink
+from penstock.query.keyed.task import Told
+from penstock.spark.source import parallelism
+from penstock.spark.streams import DurableStream
+
+
+@dataclass(slots=True)
+class KeyedMonitor:
+    """Adds up what replicas tell, until someone reads it."""
+
+    refused: Counter[str] = field(default_factory=Counter)
+    """Rows that were not worked on since the start, by reason."""
+    _rows: Counter[str] = field(default_factory=Counter)
+    _service: dict[str, float] = field(default_factory=dict)
+    _waited: float = 0.0
+    _since: float = field(default_factory=time.monotonic)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def hear(self, told: list[Told]) -> None:
+        """What the replicas did in one step."""
+        with self._lock:
+            for replica in told:
+                rows = sum(replica.rows.values())
+                self._rows.update(replica.rows)
+                for key, number in replica.rows.items():
+                    took = replica.service * number / rows
+                    self._service[key] = self._service.get(key, 0.0) + took
+                self._waited += replica.waited
+                self.refused.update(replica.refused)
+
+    def read(self, routing: Routing) -> dict[str, Any]:
+        """What was measured since the last reading, as fields of a module's reading."""
+        with self._lock:
+            rows, service, waited = self._rows, self._service, self._waited
+            seconds = max(time.monotonic() - self._since, 1e-9)
+            self._rows, self._service = Counter(), {}
+            self._waited, self._since = 0.0, time.monotonic()
+        total = rows.total()
+        if not total:
+            return {"routing": routing}
+        return {
+            "routing": routing,
+            "service_time": sum(service.values()) / total,
+            "waiting_time": max(waited / total, 0.0),
+            "keys": KeyLoads(
+                rates={key: n / seconds for key, n in rows.items()},
+                service_times={key: service[key] / n for key, n in rows.items()},
+            ),
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class KeyedModule:
+    """The operator of a keyed module, and its monitor."""
+
+    operator: KeyedOperator
+    monitor: KeyedMonitor
+    service_time: float
+    """Seconds that a row takes at full speed."""
+
+    def pace(self, share: float) -> None:
+        """Let rows that wait for their service time wait as much longer as the clock is slower."""
+        took = self.service_time / share
+        self.operator.setting = replace(self.operator.setting, service_time=took)
+
+    def measured(self) -> dict[str, Any]:
+        """Fields that only the replicas know."""
+        return self.monitor.read(self.operator.table)
+
+
+def make_keyed(name: str, stage: Stage, workspace: Path, sink: Sink) -> KeyedModule:
+    """The keyed operator of a stage, with its state in the workspace."""
+    assert stage.keyed is not None  # noqa: S101  # whoever calls this has looked
+    monitor, module = KeyedMonitor(), stage.module
+    operator = KeyedOperator(
+        work=stage.keyed,
+        store=str(workspace / "keyed" / name),
+        sink=sink,
+        table=Routing(replicas=module.initial_replicas),
+        setting=setting_of(module),
+        room=lambda: parallelism(hint_path(workspace, name)),
+        on_told=monitor.hear,
+    )
+    return KeyedModule(operator=operator, monitor=monitor, service_time=module.service_time)
+
+
+def setting_of(module: Module) -> Setting:
+    """How the replicas of a module work."""
+    return Setting(protocol=module.migration, service_time=module.service_time, spend=module.work)
+
+
+def appending(to: DurableStream) -> Sink:
+    """Writes the results of every step to a stream; steps without any are there too, because a
+    stream is followed number by number."""
+
+    def append(results: pa.Table, step: int) -> None:
+        for missed in range(max(step - 1, 0), step):
+            to.append(missed, [])
+        columns = pa.schema([column.with_nullable(True) for column in results.schema])
+        written = to.write_file(iter(results.to_batches()), columns)
+        if not to.append(step, [written]):
+            to.delete_files([written[0]])
+
+    return append
+
+
+def handing(take: Callable[[pa.Table, int], None], ended: Callable[[], None]) -> Sink:
+    """Hands results to a consumer, and tells when a step has ended."""
+
+    def hand(results: pa.Table, step: int) -> None:
+        take(results, step)
+        ended()
+
+    return hand

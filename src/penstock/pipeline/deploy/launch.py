@@ -1,0 +1,320 @@
+"""From a pipeline file to a running plant: a cluster, a session on it, and the queries.
+
+A file's regions on Spark: groups of workers on our own cluster, and nobody's elsewhere.
+
+>>> from penstock.pipeline.file import load
+>>> placed(load("wordcount-regions"))
+{'splitter': 'dc1', 'filter': 'dc2', 'counter': 'dc3'}
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Final, cast
+from uuid import uuid4
+
+import penstock
+from penstock.core.errors import FileError, SettingError
+from penstock.core.regions import Infrastructure
+from penstock.core.settings import near
+from penstock.pipeline.application import Application
+from penstock.pipeline.deploy.deploy import Piece, Session, deploy
+from penstock.pipeline.deploy.layout import Stage, default_module, lay_out
+from penstock.pipeline.format.kafka import Topic
+from penstock.pipeline.settings import APPLICATIONS as SHAPES
+from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.sharing import pooled
+from penstock.policy.static import SCHEDULERS
+from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster, check_port_free
+from penstock.spark.cluster.nodes import Cluster, Nodes
+from penstock.spark.daemon import PRELOAD
+from penstock.spark.java import find_java, usable_home
+from penstock.spark.kafka import check_reachable, connector
+from penstock.spark.mark import controlled
+from penstock.spark.plant import SparkPlant
+from penstock.spark.regions import Regions
+from penstock.spark.session import ELASTIC, EMBEDDED, check_master, compiled_home, open_session
+
+_OWNERS: Final = {
+    "yarn": "the cluster's own autoscaler",
+    "k8s": "the cluster's own autoscaler",
+    "spark": "whoever started them",
+}
+
+
+def places_of(file: PipelineFile) -> Infrastructure | None:
+    """The regions of a file, where it has any."""
+    return None if file.infrastructure is None else file.infrastructure.places
+
+
+def placed(file: PipelineFile) -> dict[str, str]:
+    """By module, the region that hosts it."""
+    return {m.name: m.region for m in file.graph.modules if m.region is not None}
+
+
+def elsewhere(file: PipelineFile, master: str | None) -> str | None:
+    """What becomes of a file's regions on a cluster that is not ours; None where nothing does.
+
+    >>> from penstock.pipeline.file import load
+    >>> elsewhere(load("wordcount-regions"), "yarn")
+    "nodes at master yarn belong to the cluster's own autoscaler, so regions are left aside and \
+only executors are controlled"
+    >>> elsewhere(load("wordcount-regions"), None), elsewhere(load("wordcount"), "yarn")
+    (None, None)
+    """
+    if master is None or file.infrastructure is None:
+        return None
+    owner = _OWNERS.get(master.partition("://")[0], "that cluster")
+    return (
+        f"nodes at master {master} belong to {owner}, so regions are left aside and only "
+        "executors are controlled"
+    )
+
+
+def open_regions(file: PipelineFile, cluster: Cluster) -> Regions | None:
+    """Start the nodes that a file's regions begin with; None where it has no regions.
+
+    Each node offers the memory that the file says of a worker, enough for all of its slots.
+    """
+    places = places_of(file)
+    if places is None:
+        return None
+    nodes = Nodes(cluster=cluster, infrastructure=places, memory=file.cluster.memory)
+    nodes.open()
+    return Regions(nodes=nodes, homes=placed(file))
+
+
+APPLICATIONS: Final[Mapping[str, str]] = {
+    "enrichment": "penstock.apps.enrichment.application:ENRICHMENT",
+    "preference": "penstock.apps.preference.application:preference",
+    "recognition": "penstock.apps.recognition.application:RECOGNITION",
+    "trading": "penstock.apps.trading.application:TRADING",
+    "wordcount": "penstock.apps.wordcount.application:WORDCOUNT",
+}
+
+
+def application_of(part: PipelineFile) -> Application:
+    """The application that a file names."""
+    module, _, name = APPLICATIONS[part.name].partition(":")
+    made = getattr(import_module(module), name)
+    return cast(Application, made if isinstance(made, Application) else made(part))
+
+
+@contextmanager
+def open_spark(
+    file: PipelineFile,
+    *,
+    master: str | None,
+    folder: Path,
+    duration: float,
+    on_progress: Callable[[str], None] = lambda text: None,  # noqa: ARG005
+) -> Iterator[SparkPlant]:
+    """The pipeline running on Spark: on a cluster of our own, or on the one at `master`."""
+    check_start(file, master)
+    folder = folder.absolute()  # executors have working directories of their own
+    scratch = folder / "spark"
+    scratch.mkdir(parents=True, exist_ok=True)
+    java_home = usable_home(find_java(), scratch)
+    with (
+        _tidied(scratch),
+        _workspace(file, scratch, folder.name) as workspace,
+        session_on(file, master, scratch, java_home) as session,
+        controlled(session.spark, f"penstock run {file.name}"),
+        deploy(
+            session,
+            file,
+            pieces_of(file, folder),
+            workspace=workspace,
+            duration=duration,
+            on_progress=on_progress,
+        ) as plant,
+    ):
+        yield plant
+
+
+def check_start(file: PipelineFile, master: str | None) -> None:
+    """Refuse what cannot start, before anything is started or written."""
+    for part in parts_of(file).values():
+        if part.name not in APPLICATIONS:
+            raise SettingError(f"there is no pipeline {part.name!r}{near(part.name, APPLICATIONS)}")
+        _lay_out(part)
+    find_java()
+    _check_topics(file)
+    if file.cluster.ui_port is not None:
+        check_port_free(file.cluster.ui_port, "cluster.ui_port")
+    if master is not None:
+        check_master(master)
+        return
+    if (lack := file.lack_of_room()) is not None:
+        raise SettingError(lack)
+    if file.cluster.port:
+        check_port_free(file.cluster.port, "cluster.port")
+
+
+def _check_topics(file: PipelineFile) -> None:
+    """Refuse brokers that do not answer."""
+    for topic, of in _topics(file):
+        check_reachable(topic.addresses(), of)
+
+
+def _topics(file: PipelineFile) -> list[tuple[Topic, str]]:
+    """The topics that a file speaks of, and what for."""
+    found = [
+        (topic, of)
+        for part in parts_of(file).values()
+        for topic, of in ((part.source.kafka, "kafka of source"), (part.sink, "kafka of sink"))
+    ]
+    return [(topic, of) for topic, of in found if topic is not None]
+
+
+def _kafka(file: PipelineFile, java_home: Path) -> dict[str, str]:
+    """Spark's Kafka connector, where a file has use for it."""
+    return connector(java_home, file.cluster.spark_conf()) if _topics(file) else {}
+
+
+def parts_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
+    """The pipelines of a file by name; the only one goes by the name of ""."""
+    return file.parts or {"": file}
+
+
+def _lay_out(part: PipelineFile) -> dict[str, Stage]:
+    return lay_out(part.graph, SHAPES[part.name], application_of(part))
+
+
+def pieces_of(file: PipelineFile, folder: Path) -> dict[str, Piece]:
+    """The pipelines with what they run, each publishing in a folder of its own if several."""
+    return {
+        name: Piece(
+            file=part,
+            application=application_of(part),
+            stages=_lay_out(part),
+            results=folder / name,
+        )
+        for name, part in parts_of(file).items()
+    }
+
+
+@contextmanager
+def _workspace(file: PipelineFile, scratch: Path, run: str) -> Iterator[Path]:
+    """A folder of this run alone, gone when it ends."""
+    if file.cluster.workspace is None:
+        yield scratch / "data"
+        return
+    folder = Path(file.cluster.workspace).absolute() / f"{run}-{uuid4().hex[:8]}"
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise FileError(
+            f"workspace {folder.parent} of cluster cannot be used ({error.strerror}); name another"
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _tidied(scratch: Path) -> Iterator[None]:
+    """Leave nothing behind but the logs: no secret, no checkpoints, no rows."""
+    try:
+        yield
+    finally:
+        for entry in scratch.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+
+
+@contextmanager
+def session_on(
+    file: PipelineFile, master: str | None, scratch: Path, java_home: Path
+) -> Iterator[Session]:
+    """A session on the cluster at `master`, or on one of our own that ends with it."""
+    name, log = f"penstock {file.name}", scratch / "driver.log"
+    environment = {"JAVA_HOME": str(java_home)}
+    if master is not None:
+        # Spark's own choice, the first python3 on the path, need not have what we need.
+        environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
+        conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
+        with open_session(name, master, conf, environment=environment, log=log) as spark:
+            spark.sparkContext.addPyFile(str(_pack(scratch)))
+            yield Session(spark=spark)
+        return
+    kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
+    with _embedded(file, scratch, java_home) as cluster:
+        environment |= {
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_HOME": str(cluster.spark_home),
+            "SPARK_CONF_DIR": str(cluster.conf_dir),
+            "SPARK_LOCAL_IP": LOOPBACK,
+        }
+        regions = open_regions(file, cluster)
+        memory = {"spark.executor.memory": file.cluster.executor_memory}
+        own = {
+            **_pages(file),
+            **_preload(file),
+            **memory,
+            **_placed(file, regions),
+            **_scheduling(file),
+            **kafka,
+        }
+        conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
+        with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
+            cluster.await_workers()
+            check = cluster.check if regions is None else regions.check
+            yield Session(spark=spark, check_cluster=check, regions=regions)
+
+
+def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedCluster:
+    settings, in_regions = file.cluster, places_of(file) is not None
+    return EmbeddedCluster(
+        folder=scratch,
+        java_home=java_home,
+        spark_home=compiled_home(scratch),
+        workers=0 if in_regions else settings.workers,  # each region has its own
+        packs=in_regions,
+        cores=settings.cores,
+        memory=settings.memory,
+        port=settings.port,
+    )
+
+
+def _placed(file: PipelineFile, regions: Regions | None) -> dict[str, str]:
+    """Where executors under Spark's own profile are placed: at home with the module that has it."""
+    if regions is None:
+        return {}
+    resource = regions.resources()[default_module(_lay_out(file))]
+    return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
+
+
+def _preload(file: PipelineFile) -> dict[str, str]:
+    """What Python processes of executors load before their first task."""
+    applications = [application_of(part) for part in parts_of(file).values()]
+    named = ",".join(dict.fromkeys(what for each in applications for what in each.preload))
+    return {f"spark.executorEnv.{PRELOAD}": named} if named else {}
+
+
+def _scheduling(file: PipelineFile) -> dict[str, str]:
+    """How Spark's scheduler shares executors, where it does."""
+    if not pooled(file):
+        return {}
+    rule = SCHEDULERS.get(file.policy.name)
+    return {"spark.scheduler.mode": "FAIR" if rule is None else rule.mode}
+
+
+def _pages(file: PipelineFile) -> dict[str, str]:
+    """Spark's own web pages, where a port was given for them."""
+    port = file.cluster.ui_port
+    if port is None:
+        return {"spark.ui.enabled": "false"}
+    return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
+
+
+def _pack(scratch: Path) -> Path:
+    """This package as an archive, for executors on machines that do not have it."""
+    root = Path(penstock.__file__).parent
+    return Path(shutil.make_archive(str(scratch / "penstock"), "zip", root.parent, root.name))

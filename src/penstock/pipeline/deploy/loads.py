@@ -1,0 +1,165 @@
+"""How loaded the stages of a preference query are, from the batches of their queries.
+
+The load is the work that came by the work that executors could have done. What came are the rows of
+the batches that have ended and those that wait now, times the seconds that a row takes. The time
+for it began when rows of the first of these batches began to come, and some share of it is left for
+rows. Of the pane stage it is the mean over workers weighted by their rows (ppq, Section 3.1): it
+falls where panes are split more evenly, whereas utilisation does not.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isinf
+from typing import Any, Final
+
+from penstock.core.graph import Module
+from penstock.core.signals import ModuleReading
+from penstock.query.preference.measures import PaneLoad, WindowLoad
+from penstock.spark.progress import Batch
+
+QUERY: Final = "preference"
+"""What the measures of the query are called."""
+_PANES: Final = f"{QUERY}_panes"
+_WINDOWS: Final = f"{QUERY}_windows"
+
+
+def panes_of(batch: Batch) -> PaneLoad | None:
+    """What the pane stage told of a batch, its rows' service time included; None if nothing."""
+    told = batch.observed.get(_PANES)
+    if not told:
+        return None
+    load = PaneLoad.of(told)
+    return replace(load, busy=load.busy + (batch.service or 0.0))
+
+
+def windows_of(batch: Batch) -> WindowLoad | None:
+    """What the window stage told of a batch, its parts' service time included; None if nothing."""
+    told = batch.observed.get(_WINDOWS)
+    if not told:
+        return None
+    load = WindowLoad.of(told)
+    return replace(load, busy=load.busy + (batch.service or 0.0))
+
+
+def pane_seconds(batch: Batch) -> float | None:
+    """Seconds of work of a worker of the pane stage, weighted by the rows that each had."""
+    load = panes_of(batch)
+    return None if load is None else load.utilisation(period=1.0)
+
+
+def window_seconds(batch: Batch) -> float | None:
+    """Seconds of work of the window stage, of all executors."""
+    load = windows_of(batch)
+    return None if load is None else load.busy
+
+
+@dataclass(slots=True, kw_only=True)
+class LoadMeter:
+    """The load of a stage in the batches since it was last asked."""
+
+    seconds: Callable[[Batch], float | None]
+    """The work of a batch."""
+    longest: float = inf
+    """Seconds of work that an executor takes on in a batch, at most."""
+    trigger: float = 0.0
+    """Seconds between batches."""
+    _since: float | None = None
+    """When the last batch before these began,"""
+    _ended: float = 0.0
+    """and when it ended."""
+    _overhead: float = inf
+    """Seconds that it took beyond its work."""
+
+    @classmethod
+    def of(cls, module: Module, seconds: Callable[[Batch], float | None]) -> "LoadMeter":
+        """Of a module."""
+        longest = module.rows_a_batch * (module.service_time or 1.0)
+        return cls(seconds=seconds, longest=longest, trigger=module.trigger)
+
+    def __call__(
+        self, events: Sequence[Batch], seen: ModuleReading, *, now: float, executors: int = 1
+    ) -> float | None:
+        """The load of so many executors that share the work; None where it cannot be told.
+
+        Of a reading, what counts is the backlog; and in the very first batch the rate at which rows
+        come, since it is not known for how long they did.
+        """
+        batches = [batch for batch in events if not batch.idle and batch.rows]
+        if not batches:
+            return None
+        since = self._came_since(batches[0])
+        self._since, self._ended = batches[-1].started, batches[-1].ended
+        taken = sum(batch.rows or 0 for batch in batches)
+        came = taken + (seen.backlog or 0.0)
+        period = now - since if since is not None else came / (seen.arrival_rate or inf)
+        work = [self.seconds(batch) for batch in batches]
+        known = [seconds / executors for seconds in work if seconds is not None]
+        if len(known) < len(work):
+            return None
+        room = period * self._share(batches, known)
+        return sum(known) * came / taken / room if room > 0 else None
+
+    def _came_since(self, batch: Batch) -> float | None:
+        """Since when the rows of a batch have come: since the one before it began, or after a pause
+        since a trigger ago, for rows that were there before would have been taken before."""
+        paused = 0 < 1.5 * self.trigger < batch.started - self._ended
+        return batch.started - self.trigger if self._since and paused else self._since
+
+    def _share(self, batches: Sequence[Batch], work: Sequence[float]) -> float:
+        """How much of an executor's time goes to rows, in the longest batches that there may be.
+
+        The least overhead of the newest batches counts, the last one before included: a single one
+        that waits for a newcomer says nothing of those to come.
+        """
+        beyond = [max(b.duration - took, 0.0) for b, took in zip(batches, work, strict=True)]
+        least, self._overhead = min([self._overhead, *beyond]), beyond[-1]
+        return 1.0 if isinf(self.longest) else self.longest / (self.longest + least)
+
+
+@dataclass(slots=True, kw_only=True)
+class PaneMeter:
+    """What is measured of the pane stage in a step, as fields of its reading."""
+
+    load: LoadMeter
+    now: Callable[[], float] = time.time
+
+    @classmethod
+    def of(cls, module: Module) -> "PaneMeter":
+        """Of a module that finds panes."""
+        return cls(load=LoadMeter.of(module, pane_seconds))
+
+    def __call__(self, reading: ModuleReading, events: Sequence[Batch]) -> dict[str, Any]:
+        """Load and splitting."""
+        told = [found for batch in events if (found := panes_of(batch)) is not None]
+        parts, panes = sum(one.parts for one in told), sum(one.panes for one in told)
+        split = max(parts / panes, 1.0) if panes else None  # panes are counted nearly exactly
+        return {"load": self.load(events, reading, now=self.now()), "splitting": split}
+
+
+@dataclass(slots=True, kw_only=True)
+class WindowMeter:
+    """What is measured of the window stage in a step, as fields of its reading."""
+
+    load: LoadMeter
+    now: Callable[[], float] = time.time
+    _ended: float | None = None
+    """When the last batch before these ended."""
+
+    @classmethod
+    def of(cls, module: Module) -> "WindowMeter":
+        """Of a module that answers windows."""
+        return cls(load=LoadMeter.of(module, window_seconds))
+
+    def __call__(self, reading: ModuleReading, events: Sequence[Batch]) -> dict[str, Any]:
+        """Load, and windows a second."""
+        running = max(reading.running or 0, 1)
+        load = self.load(events, reading, now=self.now(), executors=running)
+        return {"load": load, "results_rate": self._rate(events)}
+
+    def _rate(self, events: Sequence[Batch]) -> float | None:
+        if not events:
+            return None
+        before, self._ended = self._ended, events[-1].ended
+        done = sum(load.windows for batch in events if (load := windows_of(batch)) is not None)
+        return None if before is None or self._ended <= before else done / (self._ended - before)

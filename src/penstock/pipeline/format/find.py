@@ -1,0 +1,107 @@
+"""The text of a pipeline file, by its path or by the name of a built-in one."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePath
+from typing import Final
+
+from penstock.core.errors import FileError
+from penstock.core.settings import near
+
+LARGEST: Final = 20_000_000
+"""Bytes; a pipeline file has a few thousand, a graph of ten thousand modules two million."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A file as it was written."""
+
+    name: str
+    """How messages call it."""
+    origin: str
+    """The path, or the name of a built-in pipeline."""
+    content: str
+
+
+def find(name_or_path: str | PurePath) -> Text:
+    """The file at a path, or the built-in pipeline of a name without separator and suffix.
+
+    >>> find("wordcount").name
+    'wordcount.yaml'
+    """
+    if _is_name(name_or_path):
+        return _built_in(str(name_or_path))
+    path = Path(name_or_path)
+    shown = str(path) if str(path).isprintable() else repr(str(path))
+    return Text(name=shown, origin=str(path), content=_decode(_read(path, shown), shown))
+
+
+def built_in() -> tuple[str, ...]:
+    """The names of the pipelines that come with Penstock.
+
+    >>> built_in()[:4]
+    ('enrichment', 'preference', 'recognition', 'shared')
+    """
+    return tuple(sorted(_shipped()))
+
+
+def _shipped() -> dict[str, Traversable]:
+    """The files of the applications by the name of the pipeline."""
+    folders = (entry for entry in resources.files("penstock.apps").iterdir() if entry.is_dir())
+    files = (file for folder in folders for file in folder.iterdir())
+    return {f.name.removesuffix(".yaml"): f for f in files if f.name.endswith(".yaml")}
+
+
+def _is_name(given: str | PurePath) -> bool:
+    text = str(given)
+    return isinstance(given, str) and "/" not in text and "\\" not in text and "." not in text
+
+
+def _built_in(name: str) -> Text:
+    if name not in built_in():
+        file = f" (for a file, write ./{name})" if name and Path(name).exists() else ""
+        raise FileError(f"there is no built-in pipeline {name!r}{near(name, built_in())}{file}")
+    entry = _shipped()[name]
+    return Text(name=entry.name, origin=name, content=entry.read_text(encoding="utf-8"))
+
+
+def _read(path: Path, shown: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise FileError(f"there is no file {shown}{_nearby(path)}") from None
+    except IsADirectoryError:
+        raise FileError(f"{shown} is a folder; give a file in it{_inside(path)}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"cannot read {shown} ({reason})") from None
+    if len(content) > LARGEST:
+        raise FileError(f"{shown} has more than {LARGEST} bytes, a pipeline file a few thousand")
+    return content
+
+
+def _inside(folder: Path) -> str:
+    first = next(iter(sorted(folder.glob("*.y*ml"))), None)
+    return f", such as {first}" if first else ""
+
+
+def _nearby(path: Path) -> str:
+    """The end of a message about a missing file: the one that was probably meant."""
+    beside = {file.stem: file for file in path.parent.glob("*.y*ml")}
+    close = get_close_matches(path.stem, beside, n=1)
+    if close:
+        return f"; did you mean {beside[close[0]]}?"
+    return f"; built in are {', '.join(built_in())}"
+
+
+def _decode(content: bytes, shown: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            f"{shown}, line {line}: this is not text; a pipeline file is YAML in UTF-8"
+        ) from None

@@ -1,0 +1,126 @@
+"""Sections of a draft turned into parts, with every mistake written down on the way.
+
+>>> from penstock.core.graph import Module
+>>> from penstock.pipeline.format.located import read
+>>> draft = read("split:\\n  service_time: 3\\n  max_replica: 4\\n", name="job.yaml")
+>>> assemble(draft, ("split",), draft.value["split"], Module, of="module split", name="split")
+>>> for mistake in draft.mistakes:
+...     print(mistake)
+job.yaml, line 2: service_time of module split needs a unit, got 3; write 3s, 3ms or 3m
+job.yaml, line 3: module split has no setting 'max_replica'; did you mean 'max_replicas'?
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
+
+from penstock.core.errors import SettingError, UserError
+from penstock.core.settings import choose, missing_settings, near, read_setting
+from penstock.pipeline.format.located import Draft, Path
+
+T = TypeVar("T")
+
+
+def assemble(
+    draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str, **fixed: object
+) -> T | None:
+    """A part from its settings at a path; None where something is wrong with them."""
+    before = len(draft.mistakes)
+    values: dict[str, object] = dict(fixed)
+    for key, value in given.items():
+        try:
+            values.update([read_setting(part, key, value, of=of, fixed=fixed)])
+        except UserError as error:
+            draft.note((*path, key), sentence(error))
+    tried = [_inner(key) for key in given]
+    absent = [name for name in missing_settings(part, values) if name not in tried]
+    if absent:
+        draft.note(path, f"{of} needs a value for {', '.join(absent)}")
+    if len(draft.mistakes) > before:
+        return None
+    try:
+        return part(**values)
+    except UserError as error:
+        draft.note(_blamed(path, given, str(error)), sentence(error))
+        return None
+
+
+def mapping(draft: Draft, path: Path, *, of: str, like: str) -> dict[str, Any]:
+    """The mapping at a path, empty where there is none or it is something else."""
+    value = draft.at(path)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        draft.note(path, f"{of} must be a mapping such as {like}, got {kind(value)}")
+        return {}
+    return value
+
+
+def sequence(draft: Draft, path: Path, *, of: str, like: str) -> list[Any]:
+    """The list at a path, empty where there is none or it is something else."""
+    value = draft.at(path)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        draft.note(path, f"{of} must be a list such as {like}, got {kind(value)}")
+        return []
+    return value
+
+
+def check_keys(
+    draft: Draft, path: Path, given: Iterable[str], known: Iterable[str], *, of: str
+) -> None:
+    """Write down every key that is not known, with the one that was probably meant."""
+    for key in given:
+        if key not in known:
+            draft.note((*path, key), f"{of} has no section {key!r}{near(key, known)}")
+
+
+def chosen(
+    draft: Draft, path: Path, kinds: Mapping[str, type[Any]], name: Any, *, of: str
+) -> type[Any] | None:
+    """The part of a name, where there is one."""
+    if name is None:
+        draft.note(path, f"{of} needs {path[-1]}; there are {', '.join(sorted(kinds))}")
+        return None
+    try:
+        return choose(kinds, name, of=of)
+    except SettingError as error:
+        draft.note(path, str(error))
+        return None
+
+
+def beside(draft: Draft, path: Path, folder: FilePath) -> FilePath:
+    """Where the path of a file begins that stands at a path of the draft: in the file's folder, or
+    where the user is if it came from the command line."""
+    return (folder if draft.place(path).line else FilePath()).absolute()
+
+
+def kind(value: object) -> str:
+    """What a value is, in words for a message.
+
+    >>> kind([1, 2]), kind("2s"), kind(None)
+    ('a list', "the text '2s'", 'nothing')
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return f"the text {value!r}" if isinstance(value, str) else f"{value}"
+
+
+def sentence(error: UserError) -> str:
+    """The message of an error, with what it is about as its subject."""
+    return re.sub(r": a (duration|rate|size) (needs|is) ", r" \2 ", str(error))
+
+
+def _blamed(path: Path, given: Iterable[str], message: str) -> Path:
+    """The setting that a message speaks of first, where it names one."""
+    found = {key: re.search(rf"\b{re.escape(_inner(key))}\b", message) for key in given}
+    named = {key: match.start() for key, match in found.items() if match}
+    return (*path, min(named, key=named.__getitem__)) if named else path
+
+
+def _inner(key: str) -> str:
+    return key.replace("-", "_")

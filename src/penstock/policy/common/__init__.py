@@ -1,0 +1,1 @@
+"""What policies share: degrees, estimates of what is measured, verdicts that become a decision."""

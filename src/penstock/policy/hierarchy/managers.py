@@ -1,0 +1,228 @@
+"""The application manager: grants or refuses what each module's manager proposes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Final
+
+from penstock.core.graph import FlowGraph
+from penstock.core.regions import Infrastructure, Region
+from penstock.core.roles import Policy
+from penstock.core.signals import Decision, ModuleReading, Observation, Request
+from penstock.policy.common.degrees import in_force, with_degrees
+from penstock.policy.common.nodes import counted, nodes_in_force
+from penstock.policy.hierarchy.rules import Answer, Proposal, Rule
+
+# How a manager puts proposals to its rule, and tells what came of them.
+
+
+PARTLY: Final = "a part of what was asked for"
+
+
+def ask(rule: Rule, proposals: Sequence[Proposal], seen: Observation) -> tuple[list[Answer], str]:
+    """The answers, and what there is to say of them: e2df, Section 6.3, steps 1 to 3."""
+    answers = rule.accept(rule.prioritise(proposals, seen), seen)
+    after = rule.follow_up(answers, seen)
+    clauses = [*_grants(answers), *_refusals(answers), *([after] if after else [])]
+    return answers, "; ".join(clauses)
+
+
+def requests(answers: Iterable[Answer]) -> Iterator[Request]:
+    """What is recorded: the part that was granted, and the part that was not."""
+    for answer in answers:
+        for change, granted in ((answer.granted, True), (answer.refused, False)):
+            if change:
+                yield Request(
+                    level=answer.proposal.level,
+                    manager=answer.proposal.manager,
+                    change=change,
+                    why=answer.proposal.why,
+                    granted=granted,
+                    answer=PARTLY if granted and answer.refused else answer.why,
+                )
+
+
+def share_of(why: str, name: str) -> str:
+    """What a sentence about everybody says of one.
+
+    >>> share_of("count 2 -> 3: 82 % busy; split holds at 4; count limited to 3", "count")
+    'count 2 -> 3: 82 % busy; count limited to 3'
+    """
+    clauses = [c for c in why.split("; ") if c.startswith((f"{name} ", f"{name}:"))]
+    return "; ".join(clauses) or why
+
+
+def _grants(answers: Iterable[Answer]) -> list[str]:
+    told = [f"{a.proposal.manager} {a.granted:+d}" for a in answers if a.granted]
+    return [f"granted: {', '.join(told)}"] if told else []
+
+
+def _refusals(answers: Iterable[Answer]) -> list[str]:
+    return [
+        f"{a.proposal.manager} is refused {a.refused:+d}, {a.why}" for a in answers if a.refused
+    ]
+
+
+@dataclass
+class ApplicationManager:
+    """Any policy, whose changes of replicas are requests that a rule grants or refuses.
+
+    >>> from penstock.core.graph import Module
+    >>> from penstock.policy import Threshold
+    >>> from penstock.policy.hierarchy import TokenBucket
+    >>> from penstock.testing import seen
+    >>> graph = FlowGraph(source="count", modules=(Module(name="count"),))
+    >>> policy = ApplicationManager(Threshold(), TokenBucket(), graph=graph)
+    >>> busy = seen(count={"utilisation": 0.9, "running": 2})
+    >>> policy(busy).why
+    'count 90 % busy, above 75 %: 2 -> 3; granted: count +1; 0 of 1 token left'
+    >>> policy(busy).why
+    'count 90 % busy, above 75 %: 2 -> 3; count is refused +1, no token is left, \
+the next comes in 1 min; 0 of 1 token left'
+    """
+
+    policy: Policy
+    rule: Rule
+    _: KW_ONLY
+    graph: FlowGraph
+    infrastructure: Infrastructure | None = None
+    _regions: dict[str, str | None] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Know where each module runs."""
+        self._regions = {module.name: module.region for module in self.graph.modules}
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy proposes, as far as it is granted."""
+        decided, now = self.policy(seen), in_force(seen)
+        answers, told = ask(self.rule, self._proposals(decided, now, seen), seen)
+        degrees = dict(decided.configuration.degrees)
+        for answer in answers:
+            degrees[answer.proposal.manager] = answer.proposal.before + answer.granted
+        return replace(
+            with_degrees(decided, degrees),
+            why="; ".join(filter(None, [decided.why, told])),
+            requests=(*decided.requests, *requests(answers)),
+        )
+
+    def _proposals(
+        self, decided: Decision, now: Mapping[str, int], seen: Observation
+    ) -> list[Proposal]:
+        degrees = decided.configuration.degrees
+        names = dict.fromkeys((*self.graph.names(), *degrees))
+        return [
+            self._proposal(name, now[name], degrees[name], decided.why, seen.modules[name])
+            for name in names
+            if name in now and degrees.get(name, now[name]) != now[name]
+        ]
+
+    def _proposal(
+        self, name: str, before: int, after: int, why: str, reading: ModuleReading
+    ) -> Proposal:
+        return Proposal(
+            level="application",
+            manager=name,
+            before=before,
+            change=after - before,
+            why=share_of(why, name),
+            region=self._region(name),
+            load=reading.utilisation if reading.load is None else reading.load,
+        )
+
+    def _region(self, name: str) -> str | None:
+        if self.infrastructure is None:
+            return None
+        return self._regions.get(name)
+
+
+# The infrastructure manager: grants or refuses what each region's manager proposes.
+
+
+@dataclass
+class InfrastructureManager:
+    """A policy of regions, whose changes of nodes are requests that a rule grants or refuses.
+
+    No region leaves its `min_nodes` and `max_nodes`, whatever is proposed.
+
+    >>> from penstock.core.signals import RegionReading
+    >>> from penstock.policy.hierarchy import Accept
+    >>> from penstock.policy.nodes import SimpleNodes
+    >>> places = Infrastructure(regions=(Region(name="dc1"),))
+    >>> policy = InfrastructureManager(SimpleNodes(places), Accept(), infrastructure=places)
+    >>> now = {"dc1": RegionReading(nodes=3, idle=1)}
+    >>> policy(Observation(at=1, step=1, modules={}, regions=now)).why
+    'dc1 3 -> 4 nodes: 1 idle, fewer than 2; granted: dc1 +1'
+    """
+
+    policy: Policy
+    rule: Rule
+    _: KW_ONLY
+    infrastructure: Infrastructure
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy proposes, within bounds and as far as it is granted."""
+        decided, limits = self._clamped(self.policy(seen))
+        proposals = self._proposals(decided, nodes_in_force(seen), seen)
+        answers, told = ask(self.rule, proposals, seen)
+        return replace(
+            _with_nodes(decided, answers),
+            why="; ".join(filter(None, [decided.why, *limits, told])),
+            requests=(*decided.requests, *requests(answers)),
+        )
+
+    def _clamped(self, decided: Decision) -> tuple[Decision, list[str]]:
+        wanted = decided.configuration.nodes
+        allowed = {name: self._within(name, count) for name, count in wanted.items()}
+        clauses = [
+            _limited(self.infrastructure[name], wanted[name])
+            for name in wanted
+            if allowed[name] != wanted[name]
+        ]
+        if not clauses:
+            return decided, []
+        return _changed(decided, allowed), clauses
+
+    def _within(self, name: str, count: int) -> int:
+        region = self.infrastructure[name]
+        return max(region.min_nodes, min(count, region.max_nodes))
+
+    def _proposals(
+        self, decided: Decision, now: Mapping[str, int], seen: Observation
+    ) -> list[Proposal]:
+        nodes = decided.configuration.nodes
+        return [
+            Proposal(
+                level="infrastructure",
+                manager=name,
+                before=now[name],
+                change=nodes[name] - now[name],
+                why=share_of(decided.why, name),
+                region=name,
+                load=seen.regions[name].utilisation,
+            )
+            for name in self.infrastructure.names()
+            if name in now and nodes.get(name, now[name]) != now[name]
+        ]
+
+
+def _with_nodes(decided: Decision, answers: list[Answer]) -> Decision:
+    """The decision with the nodes that were granted; what was proposed is kept beside it."""
+    granted = {a.proposal.manager: a.proposal.before + a.granted for a in answers}
+    return _changed(decided, {**decided.configuration.nodes, **granted})
+
+
+def _changed(decided: Decision, nodes: dict[str, int]) -> Decision:
+    if nodes == decided.configuration.nodes:
+        return decided
+    return replace(
+        decided,
+        configuration=replace(decided.configuration, nodes=nodes),
+        proposed=decided.proposed or decided.configuration,
+    )
+
+
+def _limited(region: Region, wanted: int) -> str:
+    most = wanted > region.max_nodes
+    allowed = region.max_nodes if most else region.min_nodes
+    return (
+        f"{region.name} limited to {counted(allowed)}, the {'most' if most else 'fewest'} allowed"
+    )

@@ -1,0 +1,123 @@
+"""How many nodes each region is to have: the local policies of the **e2df** paper, Section 6.
+
+| kind | decides |
+|---|---|
+| `static` | nothing: every region keeps its nodes, or those it was given |
+| `simple` | one node more or fewer, so that a few are always idle |
+| `rl` | what costs least in the long run by what was learned |
+
+Each is a policy that decides for nodes alone; `penstock.policy.hierarchy` puts it beside one that
+decides for modules. A region that does not answer keeps what it has, and the others go on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.core.regions import Infrastructure, Region
+from penstock.core.roles import Policy
+from penstock.core.signals import Decision, Observation, RegionReading
+from penstock.policy.common.nodes import Verdict, counted, decide, held, moved, nodes_in_force
+from penstock.policy.rl.nodes import LearnedNodes
+
+# A few idle nodes, always: e2df, Section 6.1.
+
+
+@dataclass
+class SimpleNodes:
+    """Acquires a node where too few are idle, and releases one where too many are.
+
+    Nodes that are still to come count as idle ones.
+
+    >>> from penstock.core.signals import RegionReading
+    >>> policy = SimpleNodes(Infrastructure(regions=(Region(name="dc1"),)))
+    >>> now = RegionReading(nodes=3, idle=1)
+    >>> policy(Observation(at=1, step=1, modules={}, regions={"dc1": now})).why
+    'dc1 3 -> 4 nodes: 1 idle, fewer than 2'
+    """
+
+    infrastructure: Infrastructure
+    idle: int = 2
+    """Nodes of every region that are to host nothing."""
+    _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse fewer than none."""
+        if self.idle < 0:
+            raise SettingError(
+                f"idle of policy simple of infrastructure must be 0 or more, got {self.idle}"
+            )
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """One node more or fewer in each region, or none."""
+        return decide(self.infrastructure, seen, self._remembered, self._judge)
+
+    def _judge(self, region: Region, reading: RegionReading, nodes: int) -> Verdict:
+        name, idle = region.name, reading.idle
+        if idle is None:
+            return held(name, nodes, "its idle nodes are unknown")
+        coming = max(nodes - (reading.nodes or 0), 0)
+        told = f"{idle} idle" + (f" and {coming} to come" if coming else "")
+        if idle + coming < self.idle:
+            if nodes >= region.max_nodes:
+                return held(name, nodes, f"{told}, but it cannot have more")
+            return moved(name, nodes, nodes + 1, f"{told}, fewer than {self.idle}")
+        if idle > self.idle:
+            if nodes <= region.min_nodes:
+                return held(name, nodes, f"{told}, but it must not have fewer")
+            return moved(name, nodes, nodes - 1, f"{told}, more than {self.idle}")
+        return held(name, nodes, told)
+
+
+# Never acquires and never releases.
+
+
+@dataclass
+class StaticNodes:
+    """Keeps the nodes that it was given; a region without any keeps what it has.
+
+    >>> from penstock.core.signals import RegionReading
+    >>> policy = StaticNodes(Infrastructure(regions=(Region(name="dc1"),)), nodes=12)
+    >>> now = Observation(at=1, step=1, modules={}, regions={"dc1": RegionReading(nodes=1)})
+    >>> policy(now).configuration.nodes, policy(now).why
+    ({'dc1': 12}, 'dc1 is set to 12 nodes')
+    """
+
+    infrastructure: Infrastructure
+    nodes: int | Mapping[str, int] | None = None
+    """Of every region, or by region."""
+    _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse more nodes than a region can have, or fewer than it keeps."""
+        for region in self.infrastructure.regions:
+            given = self._given(region.name)
+            if given is not None and not region.min_nodes <= given <= region.max_nodes:
+                raise SettingError(
+                    f"nodes of policy static of infrastructure must be {region.min_nodes} to "
+                    f"{region.max_nodes} in region {region.name}, got {given}"
+                )
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """The same as ever."""
+        return decide(self.infrastructure, seen, self._remembered, self._judge)
+
+    def _judge(self, region: Region, _: RegionReading, nodes: int) -> Verdict:
+        given = self._given(region.name)
+        if given is None:
+            return held(region.name, nodes, "as it was told nothing else")
+        why = f"{region.name} is set to {counted(given)}"
+        return Verdict(region=region.name, before=nodes, after=given, why=why)
+
+    def _given(self, region: str) -> int | None:
+        return self.nodes.get(region) if isinstance(self.nodes, Mapping) else self.nodes
+
+
+REGION_POLICIES: Final[dict[str, type[Policy]]] = {
+    "static": StaticNodes,
+    "simple": SimpleNodes,
+    "rl": LearnedNodes,
+}
+
+__all__ = ["REGION_POLICIES", "LearnedNodes", "SimpleNodes", "StaticNodes", "nodes_in_force"]

@@ -1,0 +1,361 @@
+"""What the peers' rules share: verdicts become a decision, numbers become words."""
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil, inf, isnan, nan
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Stream
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.units import format_duration
+from penstock.policy.common.degrees import sentence
+from penstock.policy.common.estimates import Through, declared, is_known
+from penstock.policy.common.verdict import Verdict, held, judged
+
+_ROUNDING = 1e-9
+"""Quotients this close above a whole number of executors are that number."""
+
+
+def decision(verdicts: Iterable[Verdict]) -> Decision:
+    """One decision from the verdicts on all modules; changes are told first.
+
+    >>> decision([held("counter", 3, "utilisation unknown")]).why
+    'counter holds at 3, utilisation unknown'
+    """
+    found = list(verdicts)
+    told = sorted(found, key=lambda verdict: not verdict.changes)
+    return Decision(
+        configuration=Configuration(
+            degrees={v.module: v.after for v in found if v.after is not None}
+        ),
+        why=sentence((v.why for v in told), otherwise="no module was seen"),
+    )
+
+
+def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
+    """Every module keeps its degree, all for the same reason or each for its own."""
+
+    def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
+        return held(name, degree, why if isinstance(why, str) else why(name))
+
+    return decision(judged(seen, judge))
+
+
+def whole(executors: float) -> int:
+    """Executors that are enough, at least one.
+
+    >>> whole(2.1), whole(2.0000000001), whole(0.0)
+    (3, 2, 1)
+    """
+    return max(ceil(executors - _ROUNDING), 1)
+
+
+def known(value: float | None) -> float | None:
+    """The reading, or None where it was not measured or is no number of anything.
+
+    >>> known(0.5), known(float("nan")), known(None)
+    (0.5, None, None)
+    """
+    return value if is_known(value) else None
+
+
+def percent(share: float) -> str:
+    """A share in words.
+
+    >>> percent(0.754)
+    '75.4 %'
+    """
+    return f"{100 * share:.3g} %"
+
+
+def number(value: float) -> str:
+    """A number with as many digits as a reader wants.
+
+    >>> number(0.123456), number(12345.6)
+    ('0.123', '12,346')
+    """
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:
+    """Refuse a parameter out of its range, or no number.
+
+    >>> check("target of policy hpa", 1.3, 0.0, 1.0, above=True)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: target of policy hpa must be in (0, 1], got 1.3
+    """
+    if (low < value if above else low <= value) and value <= high and value < inf:
+        return
+    if high < inf:
+        wanted = f"in {'(' if above else '['}{low:g}, {high:g}]"
+    else:
+        wanted = f"above {low:g} and finite" if above else f"{low:g} or more and finite"
+    raise SettingError(f"{what} must be {wanted}, got {value:g}")
+
+
+# Windows, beats and rests, counted in the seconds of the run: no rule reads a clock.
+
+
+EXACT = 1e-9
+"""Times are sums of steps."""
+
+
+@dataclass
+class Window:
+    """Readings of the last so many seconds, the oldest falling out.
+
+    >>> window = Window(10.0)
+    >>> for at, value in ((0.0, 9.0), (5.0, 1.0), (10.0, 3.0)):
+    ...     window.add(at, value)
+    >>> window.mean(), window.most(), window.growth()
+    (2.0, 3.0, 0.4)
+    """
+
+    span: float
+    _held: deque[tuple[float, float]] = field(default_factory=deque, init=False, repr=False)
+
+    def add(self, at: float, value: float) -> None:
+        """Take in a reading; the newest is kept however short the window."""
+        self._held.append((at, value))
+        while len(self._held) > 1 and self._held[0][0] <= at - self.span + EXACT:
+            self._held.popleft()
+
+    def __len__(self) -> int:
+        """Readings in the window."""
+        return len(self._held)
+
+    def mean(self) -> float:
+        """Of at least one reading."""
+        return sum(value for _, value in self._held) / len(self._held)
+
+    def most(self) -> float:
+        """The highest of at least one reading."""
+        return max(value for _, value in self._held)
+
+    def growth(self) -> float | None:
+        """Change a second from the oldest reading to the newest; None with fewer than two."""
+        if len(self._held) < 2:
+            return None
+        (start, first), (end, last) = self._held[0], self._held[-1]
+        return (last - first) / (end - start)
+
+
+@dataclass
+class Beat:
+    """Something that is done every so often, first at once or after one period.
+
+    >>> beat = Beat(15.0)
+    >>> [at for at in range(2, 40, 2) if beat.due(at, step=2.0)]
+    [2, 18, 32]
+    """
+
+    period: float
+    waits: bool = False
+    """Whether the first comes a period after the start, and not at once."""
+    next: float | None = field(default=None, init=False)
+    """When it is due again, in seconds of the run."""
+
+    def due(self, at: float, step: float) -> bool:
+        """Whether it is time; if so, the next time is later."""
+        if self.next is None:
+            self.next = at - step + self.period if self.waits else at
+        if at < self.next - EXACT:
+            return False
+        periods = (at - self.next + EXACT) // self.period + 1 if self.period else 0
+        self.next += periods * self.period
+        return True
+
+    def left(self, at: float) -> float:
+        """Seconds until it is due again."""
+        return max((self.next or at) - at, 0.0)
+
+
+@dataclass
+class Rest:
+    """How long ago something last changed, as it was seen to.
+
+    >>> rest = Rest()
+    >>> for at, degree in ((1.0, 2), (2.0, 2), (3.0, 4), (9.0, 4)):
+    ...     rest.notice(at, degree)
+    >>> rest.since(9.0)
+    7.0
+    """
+
+    changed: float | None = field(default=None, init=False)
+    """When the last change was decided: at the observation before the one that shows it."""
+    _last: Hashable = field(default=None, init=False, repr=False)
+    _at: float | None = field(default=None, init=False, repr=False)
+
+    def notice(self, at: float, now: Hashable) -> None:
+        """See what is in force; the first sight is no change."""
+        if self._at is not None and now != self._last:
+            self.changed = self._at
+        self._last, self._at = now, at
+
+    def since(self, at: float) -> float | None:
+        """Seconds since the last change; None where there was none."""
+        return None if self.changed is None else at - self.changed
+
+    def over(self, at: float, after: float) -> bool:
+        """Whether the last change, if any, is so many seconds past."""
+        since = self.since(at)
+        return since is None or since >= after - EXACT
+
+
+def not_yet(rest: Rest, beat: Beat, *, at: float, step: float, cooldown: float) -> str | None:
+    """Why nothing is judged now: a module has just changed, or it is not time; None where it is."""
+    if not rest.over(at, cooldown):
+        since = format_duration(rest.since(at) or 0.0)
+        return f"a module changed {since} ago and all rest for {format_duration(cooldown)}"
+    if not beat.due(at, step):
+        return f"looks again in {format_duration(beat.left(at))}"
+    return None
+
+
+# Rows that each module will have to take in, followed down the flow graph as they are measured.
+
+
+@dataclass
+class Flow:
+    """What comes to the sources and what becomes of it, averaged over a window.
+
+    A stream carries as many rows as the graph declares, corrected by what came to its target beside
+    what should have; several streams to one module are corrected alike, for nobody measures them
+    one by one. A module that is in no graph is a source of its own.
+
+    >>> from penstock.core.graph import Module
+    >>> from penstock.testing import seen
+    >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
+    >>> modules = (Module(name="scan"), Module(name="match"))
+    >>> flow = Flow(FlowGraph(source="scan", modules=modules, streams=(stream,)), 60.0)
+    >>> scan = {"arrival_rate": 10.0, "processed_rate": 8.0}
+    >>> flow.take_in(seen(scan=scan, match={"arrival_rate": 24.0}))
+    >>> flow.inflow()
+    {'scan': 10.0, 'match': 30.0}
+    """
+
+    graph: FlowGraph | None
+    span: float
+    """Seconds that are averaged over."""
+    through: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    """Rows a second that each module got through."""
+    _now: tuple[str, ...] = field(default=(), init=False, repr=False)
+    _measured: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _sent: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _came: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _through: Through = field(default_factory=lambda: Through(), init=False, repr=False)
+
+    def take_in(self, seen: Observation) -> None:
+        """Learn from an observation; what is unknown teaches nothing."""
+        rates = {n: known(m.arrival_rate) for n, m in seen.modules.items()}
+        arrived = {name: rate for name, rate in rates.items() if rate is not None}
+        through = self._through.take_in(seen)
+        for name, rate in arrived.items():
+            self._arrived.setdefault(name, Window(self.span)).add(seen.at, rate)
+        for name, rate in through.items():
+            self.through.setdefault(name, Window(self.span)).add(seen.at, rate)
+        self._compare(seen.at, through, arrived)
+        self._now, self._measured = tuple(seen.modules), frozenset(arrived)
+
+    def inflow(self) -> dict[str, float]:
+        """Rows a second that each module will have to take in; NaN where a source is unknown."""
+        sources = self.graph.sources if self.graph is not None else ()
+        strangers = [name for name in self._now if name not in self._names()]
+        return self.spread({name: self._rate(name) for name in (*sources, *strangers)})
+
+    def spread(self, own: Mapping[str, float]) -> dict[str, float]:
+        """Rates that begin at modules, followed to all that they reach."""
+        total = {name: own.get(name, 0.0) for name in (*self._names(), *own)}
+        for name in self._names():
+            for stream in self.graph.outputs(name) if self.graph is not None else ():
+                total[stream.target] += total[name] * self.ratio(stream)
+        return total
+
+    def ratio(self, stream: Stream) -> float:
+        """Rows that take this way for each that its origin takes in, as measured."""
+        came, sent = self._came.get(stream.target), self._sent.get(stream.target)
+        if came is None or sent is None or not (came.mean() > 0 and sent.mean() > 0):
+            return declared(stream)
+        return declared(stream) * came.mean() / sent.mean()
+
+    def _names(self) -> tuple[str, ...]:
+        return self.graph.order() if self.graph is not None else ()
+
+    def _rate(self, name: str) -> float:
+        return self._arrived[name].mean() if name in self._measured else nan
+
+    def _compare(
+        self, at: float, through: Mapping[str, float], arrived: Mapping[str, float]
+    ) -> None:
+        sent: dict[str, float] = {}
+        for stream in self.graph.streams if self.graph is not None else ():
+            rows = through.get(stream.origin, nan) * declared(stream)
+            sent[stream.target] = sent.get(stream.target, 0.0) + rows
+        for name, rows in sent.items():
+            if name in arrived and not isnan(rows):
+                self._sent.setdefault(name, Window(self.span)).add(at, rows)
+                self._came.setdefault(name, Window(self.span)).add(at, arrived[name])
+
+
+# How much of its interval a module's micro-batches take.
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Processing time by interval, or what stands for it."""
+
+    value: float
+    of: str
+    """What was divided by what, in words."""
+
+
+def check_interval(interval: float | None, policy: str) -> None:
+    """Refuse an interval that no batch could keep to."""
+    if interval is not None:
+        check(f"interval of policy {policy}", interval, 0.0, above=True)
+
+
+def interval_of(graph: FlowGraph | None, name: str, given: float | None) -> float:
+    """Seconds between micro-batches: as given, or the module's trigger; 0 where neither is known.
+
+    >>> interval_of(None, "counter", 2.0), interval_of(None, "counter", None)
+    (2.0, 0.0)
+    """
+    if given is not None:
+        return given
+    return graph[name].trigger if graph is not None and name in graph.names() else 0.0
+
+
+def ratio_of(reading: ModuleReading, interval: float) -> Ratio | None:
+    """The reading's ratio: by time where there is an interval, else how busy the module is.
+
+    >>> ratio_of(ModuleReading(batch_duration=1.5), 2.0)
+    Ratio(value=0.75, of='of the interval of 2 s')
+    >>> ratio_of(ModuleReading(utilisation=0.5), 0.0)
+    Ratio(value=0.5, of='busy, for want of an interval')
+    >>> ratio_of(ModuleReading(utilisation=0.5), 2.0)
+    """
+    if interval > 0:
+        lasted = known(reading.batch_duration)
+        share = None if lasted is None else known(lasted / interval)
+        of = f"of the interval of {format_duration(interval)}"
+        return None if share is None else Ratio(share, of)
+    busy = known(reading.utilisation)
+    return None if busy is None else Ratio(busy, "busy, for want of an interval")
+
+
+def missing(interval: float) -> str:
+    """What was not measured, in words."""
+    return "batch duration unknown" if interval > 0 else "no interval, and utilisation unknown"
+
+
+def took(ratio: float, of: str) -> str:
+    """A ratio in words.
+
+    >>> took(0.75, "of the interval of 2 s")
+    '75 % of the interval of 2 s'
+    """
+    return f"{percent(ratio)} {of}"

@@ -1,0 +1,293 @@
+"""The Kubernetes Horizontal Pod Autoscaler, with its defaults.
+
+What Kubernetes makes of a recommendation: down by the window's highest, up by so much at once.
+
+As its controller does where an autoscaler has no `behavior` of its own: a scale-down goes no lower
+than the highest recommendation of the last 300 s, the replicas at the start counting as one; in
+15 s replicas may double or grow by 4, whichever is more, counted from those of 15 s ago.
+"""
+
+from dataclasses import dataclass, field
+from math import ceil
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.units import format_duration
+from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.peers.common import (
+    Beat,
+    Window,
+    check,
+    decision,
+    known,
+    number,
+    percent,
+    whole,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How fast replicas may come and go."""
+
+    scale_down_window: float = 300.0
+    scale_up_percent: float = 100.0
+    scale_up_pods: int = 4
+    scale_up_period: float = 15.0
+
+    def check(self, policy: str) -> None:
+        """Refuse limits that are none."""
+        for name in self.__slots__:
+            check(f"{name} of policy {policy}", getattr(self, name), 0.0)
+
+    def most(self, start: int) -> int:
+        """Replicas that a period may end with.
+
+        >>> Limits().most(2), Limits().most(10)
+        (6, 20)
+        """
+        by_share = ceil(start * (1 + self.scale_up_percent / 100) - 1e-9)
+        return max(start + self.scale_up_pods, by_share)
+
+
+@dataclass
+class Stabiliser:
+    """The memory of one module: what was recommended, and which changes came of it."""
+
+    limits: Limits
+    _recommended: Window = field(init=False, repr=False)
+    _changes: list[tuple[float, int]] = field(default_factory=list, init=False, repr=False)
+    _last: tuple[float, int] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Nothing has been recommended yet."""
+        self._recommended = Window(self.limits.scale_down_window)
+
+    def notice(self, at: float, degree: int) -> None:
+        """See the degree in force; a change counts from the observation that it was decided at."""
+        if self._last is None:
+            self._recommended.add(at, degree)
+        elif degree != self._last[1]:
+            self._changes.append((self._last[0], degree - self._last[1]))
+        start = at - self.limits.scale_up_period
+        self._changes = [change for change in self._changes if change[0] > start + 1e-9]
+        self._last = (at, degree)
+
+    def settle(self, at: float, name: str, degree: int, wanted: int, why: str) -> Verdict:
+        """The verdict on a module of which so many replicas are recommended, and why."""
+        self._recommended.add(at, wanted)
+        if wanted > degree:
+            return self._up(name, degree, wanted, why)
+        if wanted == degree:
+            return held(name, degree, why)
+        return self._down(name, degree, wanted, why)
+
+    def _up(self, name: str, degree: int, wanted: int, why: str) -> Verdict:
+        most = max(self.limits.most(degree - sum(n for _, n in self._changes)), degree)
+        if wanted <= most:
+            return moved(name, degree, wanted, why)
+        in_ = format_duration(self.limits.scale_up_period)
+        limited = f"{why} wants {wanted}, and {most} is the most allowed in {in_}"
+        if most == degree:
+            return held(name, degree, limited)
+        return moved(name, degree, most, limited)
+
+    def _down(self, name: str, degree: int, wanted: int, why: str) -> Verdict:
+        highest = min(int(self._recommended.most()), degree)
+        window = format_duration(self.limits.scale_down_window)
+        if highest == wanted:
+            return moved(name, degree, wanted, why)
+        limited = f"{why} wants {wanted}, and {highest} is the highest of the last {window}"
+        if highest == degree:
+            return held(name, degree, limited)
+        return moved(name, degree, highest, limited)
+
+
+@dataclass
+class Hpa:
+    """As many executors as bring utilisation to its target: `ceil(n * utilisation / target)`.
+
+    Nothing changes while utilisation is within `tolerance` of the target. A module goes down to the
+    highest number recommended in `scale_down_window`, and up by no more than `scale_up_percent` or
+    `scale_up_pods`, whichever is more, in `scale_up_period`. As in Kubernetes, `n` are the
+    executors that run; those that are still to come count as idle while the module is too busy. It
+    looks every `sync_period`, at the mean since it last did, which is what a metrics server tells.
+
+    >>> from penstock.testing import seen
+    >>> Hpa()(seen(counter={"utilisation": 0.93, "running": 3})).why
+    'counter 93 % busy for a target of 70 %: 3 -> 4'
+    >>> Hpa()(seen(counter={"utilisation": 0.75, "running": 3})).why
+    'counter holds at 3, 75 % busy, within 10 % of the target of 70 %'
+    """
+
+    target: float = 0.7
+    """Busy share that every module is to have."""
+    tolerance: float = 0.1
+    """Share of the target by which utilisation may be off."""
+    sync_period: float = seconds(15.0)
+    """Seconds between two looks."""
+    scale_down_window: float = seconds(300.0)
+    """Seconds whose highest recommendation a module goes down to."""
+    scale_up_percent: float = 100.0
+    """Growth in a period, in percent."""
+    scale_up_pods: int = 4
+    """Growth in a period, in executors."""
+    scale_up_period: float = seconds(15.0)
+    """Seconds in which growth is limited."""
+    _beat: Beat = field(init=False, repr=False)
+    _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what Kubernetes would refuse."""
+        check("target of policy hpa", self.target, 0.0, 1.0, above=True)
+        check("tolerance of policy hpa", self.tolerance, 0.0)
+        check("sync_period of policy hpa", self.sync_period, 0.0)
+        self._limits().check("hpa")
+        self._beat = Beat(self.sync_period)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Judge each module on its own, when it is time to look."""
+        for name, reading in seen.modules.items():
+            self._take_in(name, reading, seen.at)
+        looks = self._beat.due(seen.at, seen.step)
+
+        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
+            stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
+            stabiliser.notice(seen.at, degree)
+            return self._judge(name, reading, degree, seen.at, stabiliser)
+
+        verdicts = judged(seen, judge) if looks else self._between(seen)
+        return decision(verdicts)
+
+    def _between(self, seen: Observation) -> list[Verdict]:
+        left = format_duration(self._beat.left(seen.at))
+
+        def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
+            self._stabilisers.setdefault(name, Stabiliser(self._limits())).notice(seen.at, degree)
+            return held(name, degree, f"looks again in {left}")
+
+        return judged(seen, judge)
+
+    def _take_in(self, name: str, reading: ModuleReading, at: float) -> None:
+        busy = known(reading.utilisation)
+        if busy is not None:
+            self._busy.setdefault(name, Window(self.sync_period)).add(at, busy)
+
+    def _judge(
+        self, name: str, reading: ModuleReading, degree: int, at: float, stabiliser: Stabiliser
+    ) -> Verdict:
+        if known(reading.utilisation) is None:
+            return held(name, degree, "utilisation unknown")
+        if not reading.running:
+            why = "running executors unknown" if reading.running is None else "none runs yet"
+            return held(name, degree, why)
+        busy = self._busy[name].mean()
+        wanted, why = self._recommend(busy, reading.running, degree)
+        return stabiliser.settle(at, name, degree, wanted, why)
+
+    def _recommend(self, busy: float, running: int, degree: int) -> tuple[int, str]:
+        ratio, told, aim = busy / self.target, f"{percent(busy)} busy", percent(self.target)
+        if ratio > 1 and running < degree:
+            ratio *= running / degree
+            told += f" on the {running} that run of {degree}"
+        close = abs(ratio - 1) <= self.tolerance + 1e-12
+        if close or (ratio < 1) != (busy < self.target):
+            return degree, f"{told}, within {percent(self.tolerance)} of the target of {aim}"
+        return whole(busy * running / self.target), f"{told} for a target of {aim}"
+
+    def _limits(self) -> Limits:
+        return Limits(
+            scale_down_window=self.scale_down_window,
+            scale_up_percent=self.scale_up_percent,
+            scale_up_pods=self.scale_up_pods,
+            scale_up_period=self.scale_up_period,
+        )
+
+
+# KEDA's Kafka scaler: executors by the rows that wait.
+
+
+@dataclass
+class KedaLag:
+    """One executor for every `lag_threshold` rows that wait, no more than there are partitions.
+
+    `ceil(backlog / lag_threshold)`, every `polling_interval`. KEDA leaves the rest to Kubernetes'
+    autoscaler, whose tolerance, window for scaling down and limit for scaling up hold here too;
+    `scale_down_window: 0s` leaves the bare formula on the way down. KEDA may scale to nothing; here
+    a module keeps one executor.
+
+    >>> from penstock.testing import seen
+    >>> KedaLag()(seen(counter={"backlog": 25, "running": 1})).why
+    'counter has 25 rows waiting at 10 an executor: 1 -> 3'
+    >>> KedaLag(partitions=2)(seen(counter={"backlog": 25, "running": 1})).why
+    'counter has 25 rows waiting at 10 an executor, for 2 partitions: 1 -> 2'
+    """
+
+    lag_threshold: float = 10.0
+    """Rows that may wait for each executor."""
+    polling_interval: float = seconds(30.0)
+    """Seconds between two looks."""
+    partitions: int | None = None
+    """Most executors that can read at once; unless given, only the file's `max_replicas` holds."""
+    tolerance: float = 0.1
+    """Share of the threshold by which the rows for each executor may be off."""
+    scale_down_window: float = seconds(300.0)
+    """Seconds whose highest recommendation a module goes down to."""
+    scale_up_percent: float = 100.0
+    """Growth in a period, in percent."""
+    scale_up_pods: int = 4
+    """Growth in a period, in executors."""
+    scale_up_period: float = seconds(15.0)
+    """Seconds in which growth is limited."""
+    _beat: Beat = field(init=False, repr=False)
+    _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what no lag can be measured by."""
+        check("lag_threshold of policy keda-lag", self.lag_threshold, 0.0, above=True)
+        check("polling_interval of policy keda-lag", self.polling_interval, 0.0)
+        check("tolerance of policy keda-lag", self.tolerance, 0.0)
+        if self.partitions is not None and self.partitions < 1:
+            raise SettingError(
+                f"partitions of policy keda-lag must be 1 or more, got {self.partitions}"
+            )
+        self._limits().check("keda-lag")
+        self._beat = Beat(self.polling_interval)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Judge each module on its own, when it is time to look."""
+        looks = self._beat.due(seen.at, seen.step)
+        left = format_duration(self._beat.left(seen.at))
+
+        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
+            stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
+            stabiliser.notice(seen.at, degree)
+            if not looks:
+                return held(name, degree, f"looks again in {left}")
+            return self._judge(name, known(reading.backlog), degree, seen.at, stabiliser)
+
+        return decision(judged(seen, judge))
+
+    def _judge(
+        self, name: str, lag: float | None, degree: int, at: float, stabiliser: Stabiliser
+    ) -> Verdict:
+        if lag is None:
+            return held(name, degree, "backlog unknown")
+        told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} an executor"
+        if self.partitions is not None and lag > self.partitions * self.lag_threshold:
+            lag = self.partitions * self.lag_threshold
+            told += f", for {self.partitions} partition{'s' * (self.partitions > 1)}"
+        if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
+            why = f"{told}, within {percent(self.tolerance)} of enough"
+            return stabiliser.settle(at, name, degree, degree, why)
+        return stabiliser.settle(at, name, degree, whole(lag / self.lag_threshold), told)
+
+    def _limits(self) -> Limits:
+        return Limits(
+            scale_down_window=self.scale_down_window,
+            scale_up_percent=self.scale_up_percent,
+            scale_up_pods=self.scale_up_pods,
+            scale_up_period=self.scale_up_period,
+        )

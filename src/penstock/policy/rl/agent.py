@@ -1,0 +1,416 @@
+"""What one manager learns, of one module or region.
+
+An agent is told where a step led, and says what it would do. It does not know who acted: what it
+learns from is what happened.
+
+Measured quantities as the few levels that a table is made of.
+
+>>> level_of(410.0, span=650.0, levels=10), utilisation_level(0.57, quantum=0.1)
+(6, 6)
+
+What actions cost by themselves, and the weights that costs are made of.
+
+>>> known_costs(1, 4, each=0.4, change=0.2)
+array([[inf, inf, 0.3, 0.4, 0.5],
+       [0. , 0.1, 0.2, 0.3, 0.4],
+       [0.3, 0.4, 0.5, 0.6, inf]])
+
+Words for what was learned.
+
+>>> rows(410.4), rows(0.25)
+('410 rows/s', '0.25 rows/s')
+
+Whether what is learned still changes what would be done.
+
+>>> import numpy as np
+>>> progress = Progress()
+>>> q, visits = np.ones((3, 1, 1, 2)), np.ones((1, 1, 2))
+>>> for _ in range(3):
+...     progress.note(q, visits)
+>>> progress.steps, progress.other, progress.moved
+(3, False, 0.0)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import floor, isclose
+from typing import Any, Final, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+
+_ORDER = np.array([0, -1, 1])
+
+
+def greedy(q: Floats) -> Longs:
+    """The action of least cost in each state: nothing where that is as good, else the fewer.
+
+    >>> greedy(np.array([[1.0, 2.0], [1.0, 3.0], [0.5, 2.0]]))
+    array([ 1, -1])
+    """
+    found: Longs = _ORDER[np.argmin(q[[1, 0, 2]], axis=0)]
+    return found
+
+
+@dataclass
+class Progress:
+    """How long the choices in the states that were visited have stayed the same."""
+
+    steps: int = 0
+    """Steps that taught something."""
+    other: bool = True
+    """Whether the last of them changed what would be done in a state that was visited."""
+    moved: float = np.inf
+    """The largest change that it made to what an action in such a state costs, by that cost."""
+    changed: Longs | None = field(default=None, compare=False)
+    """By state, the step in which its choice last changed."""
+    _choices: Longs | None = field(default=None, repr=False, compare=False)
+    _q: Floats | None = field(default=None, repr=False, compare=False)
+
+    def note(self, q: Floats, visits: Floats) -> None:
+        """Hold what is known by now against what was known a step ago, where it was visited."""
+        choices = greedy(q)
+        self.steps += 1
+        if self.changed is None:
+            self.changed = np.zeros(choices.shape, np.int64)
+        if self._choices is not None and self._q is not None:
+            visited, other = visits > 0, choices != self._choices
+            self.changed[other] = self.steps
+            self.other = bool(other[visited].any())
+            self.moved = _largest(q[:, visited], self._q[:, visited])
+        self._choices, self._q = choices, q.copy()
+
+    def settled(self, visits: Floats, *, patience: int) -> float:
+        """Share of the visited states whose choice has stayed the same for so many steps."""
+        visited = visits > 0
+        if self.changed is None or not visited.any():
+            return 0.0
+        return float(np.mean(self.steps - self.changed[visited] >= patience))
+
+
+def _largest(now: Floats, before: Floats) -> float:
+    both = np.isfinite(now) & np.isfinite(before)
+    apart = np.abs(now[both] - before[both])
+    return float(np.max(apart / np.maximum(np.abs(now[both]), 1e-12), initial=0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How many there are, how hard things are, and whether a node is idle."""
+
+    number: int
+    level: int
+    flag: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What an agent would do: add -1, 0 or 1."""
+
+    action: int
+    cost: float
+    """Mean cost of a step, in the long run, that it expects of that."""
+    without: float
+    """The same of doing nothing."""
+    trial: bool = False
+    """Whether it only wants to see what happens."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Learns from steps, and chooses."""
+
+    progress: Progress
+
+    @property
+    def visits(self) -> Floats:
+        """How often each state was come to, by level, flag and number."""
+        ...
+
+    def learn(self, last: State | None, now: State, penalty: float) -> None:
+        """Take in where a step led, and the penalty paid there; unknown is where it began from."""
+        ...
+
+    def choose(self, now: State) -> Choice:
+        """What to do."""
+        ...
+
+    def arrays(self) -> dict[str, Floats]:
+        """Everything that was learned, by name."""
+        ...
+
+    def restore(self, arrays: dict[str, Floats]) -> None:
+        """Begin with what `arrays` gave."""
+        ...
+
+
+def action_between(last: State, now: State) -> int:
+    """What was done, as far as a table knows it.
+
+    >>> action_between(State(number=2, level=0), State(number=5, level=0))
+    1
+    """
+    return max(-1, min(now.number - last.number, 1))
+
+
+@dataclass
+class ModelBased:
+    """Counts what follows what and values every state anew at each step (e2df, Section 6.2.2).
+
+    >>> from penstock.policy.rl.agent import known_costs
+    >>> agent = ModelBased(known_costs(1, 4, each=0.5, change=0.0), levels=2)
+    >>> few, more = State(number=1, level=1), State(number=2, level=1)
+    >>> for _ in range(50):
+    ...     agent.learn(few, few, 0.5)
+    ...     agent.learn(few, more, 0.0)
+    >>> agent.choose(few).action, agent.choose(more).action
+    (1, 0)
+    """
+
+    known: Floats
+    levels: int
+    flags: int = 1
+    discount: float = 0.99
+    learning_rate: float = 0.1
+    sweeps: int = 1
+    """How often every state is valued anew at each step; once in the paper."""
+    assume_idle: bool = False
+    """Whether a new node is taken for idle until one was seen."""
+    progress: Progress = field(default_factory=Progress, init=False)
+    _table: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Know the costs of actions and nothing else."""
+        from penstock.policy.rl.backup import new_table  # numba takes its time
+
+        self._table = new_table(
+            self.known, levels=self.levels, flags=self.flags, assume_idle=self.assume_idle
+        )
+
+    @property
+    def visits(self) -> Floats:
+        """How often each state was come to."""
+        found: Floats = self._table.visits
+        return found
+
+    def learn(self, last: State | None, now: State, penalty: float) -> None:
+        """Count where it led, average the penalty, and back up."""
+        from penstock.policy.rl import backup
+
+        if last is not None:
+            backup.learn(
+                self._table,
+                last.level,
+                last.flag,
+                action_between(last, now),
+                now.level,
+                now.flag,
+                now.number,
+                float(penalty),
+                float(self.learning_rate),
+            )
+        backup.plan(self._table, float(self.discount), self.sweeps)
+        if last is not None:
+            self.progress.note(self._table.q, self._table.visits)
+
+    def warn(self, of: State, penalty: float) -> None:
+        """Expect a penalty of a state that it has not been to."""
+        from penstock.policy.rl import backup
+
+        rate = float(self.learning_rate)
+        backup.warn(self._table, of.level, of.flag, of.number, float(penalty), rate)
+
+    def choose(self, now: State) -> Choice:
+        """The action of least cost in the long run."""
+        from penstock.policy.rl import backup
+
+        action = int(backup.choose(self._table, now.level, now.flag, now.number))
+        costs = (1 - self.discount) * self._table.q[:, now.level, now.flag, now.number]
+        return Choice(action=action, cost=float(costs[action + 1]), without=float(costs[1]))
+
+    def arrays(self) -> dict[str, Floats]:
+        """What cannot be computed anew."""
+        table = self._table
+        return {
+            "q": table.q,
+            "penalty": table.penalty,
+            "level_counts": table.level_counts,
+            "flag_counts": table.flag_counts,
+            "visits": table.visits,
+        }
+
+    def restore(self, arrays: dict[str, Floats]) -> None:
+        """Take over what was learned; chances follow from counts."""
+        table = self._table
+        for name, values in self.arrays().items():
+            values[...] = arrays[name]
+        for counts, chances in (
+            (table.level_counts, table.level_chances),
+            (table.flag_counts, table.flag_chances),
+        ):
+            chances[...] = counts / counts.sum(axis=-1, keepdims=True)
+
+
+def level_of(rate: float, span: float, levels: int) -> int:
+    """The level of a rate, of so many that divide the span evenly; the last one has no end.
+
+    >>> level_of(0.0, 650.0, 10), level_of(649.0, 650.0, 10), level_of(5000.0, 650.0, 10)
+    (0, 9, 9)
+    """
+    if span <= 0:
+        return levels - 1 if rate > 0 else 0
+    return min(floor(min(rate / span, 1.0) * levels), levels - 1)
+
+
+def utilisation_level(utilisation: float, quantum: float) -> int:
+    """The nearest multiple of the quantum, the higher of two.
+
+    >>> utilisation_level(0.25, 0.25), utilisation_level(0.125, 0.25), utilisation_level(1.4, 0.25)
+    (1, 1, 4)
+    """
+    nearest = floor(min(utilisation, 1.0) / quantum + 0.5)
+    return min(nearest, utilisation_levels(quantum) - 1)
+
+
+def utilisation_levels(quantum: float) -> int:
+    """How many multiples of the quantum there are from 0 to 1.
+
+    >>> utilisation_levels(0.1), utilisation_levels(1.0)
+    (11, 2)
+    """
+    return round(1 / quantum) + 1
+
+
+def check_quantum(quantum: float, *, of: str) -> None:
+    """Refuse a quantum that does not divide a share.
+
+    >>> check_quantum(1.5, of="policy rl of infrastructure")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: quantum of policy rl of infrastructure must be in (0, 1], \
+got 1.5
+    """
+    if not 0 < quantum <= 1:
+        raise SettingError(f"quantum of {of} must be in (0, 1], got {quantum:g}")
+    if utilisation_levels(quantum) > _MOST_LEVELS:
+        raise SettingError(
+            f"quantum of {of} makes {utilisation_levels(quantum)} levels, which nothing could "
+            f"learn; take {1 / (_MOST_LEVELS - 1):g} or more, got {quantum:g}"
+        )
+
+
+def check_levels(levels: int, *, of: str) -> None:
+    """Refuse levels that tell nothing apart, or more than could be learned."""
+    if not 1 <= levels <= _MOST_LEVELS:
+        raise SettingError(f"levels of {of} must be 1 to {_MOST_LEVELS}, got {levels}")
+
+
+_MOST_LEVELS = 1001  # the table of transitions has the square of that
+
+
+MOST_STATES: Final = 1_000_000
+SWEEPS: Final = 30
+"""How often policies that run for minutes value every state anew at each step."""
+
+
+def known_costs(least: int, most: int, *, each: float, change: float) -> Floats:
+    """By action (-1, 0, 1) and number, from 0 to the most; inf where an action is not allowed.
+
+    `each` is the weight of resources, paid in full where there are as many as can be; `change` that
+    of a reconfiguration (e2df, Expr. 1 and 6). Doing nothing is always allowed.
+    """
+    numbers = np.arange(most + 1)
+    costs = np.empty((3, most + 1))
+    for row, action in enumerate((-1, 0, 1)):
+        after = numbers + action
+        allowed = ((least <= after) & (after <= most)) | (action == 0)
+        costs[row] = np.where(allowed, each * after / most + change * (action != 0), np.inf)
+    return costs
+
+
+def check_weights(weights: Mapping[str, float], *, of: str) -> None:
+    """Refuse weights that are negative or do not sum to one.
+
+    >>> check_weights({"demand_weight": 0.7, "resource_weight": 0.5}, of="policy rl")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: demand_weight and resource_weight of policy rl must be 0 or \
+more and sum to 1, got 0.7 and 0.5
+    """
+    given = list(weights.values())
+    if not all(weight >= 0 for weight in given) or not isclose(sum(given), 1.0, abs_tol=1e-6):
+        raise SettingError(
+            f"{_listed(list(weights))} of {of} must be 0 or more and sum to 1, "
+            f"got {_listed([f'{weight:g}' for weight in given])}"
+        )
+
+
+def check_pace(discount: float, learning_rate: float, *, of: str) -> None:
+    """Refuse a future that never ends, and learning that does not."""
+    if not 0 <= discount < 1:
+        raise SettingError(f"discount of {of} must be in [0, 1), got {discount:g}")
+    if not 0 < learning_rate <= 1:
+        raise SettingError(f"learning_rate of {of} must be in (0, 1], got {learning_rate:g}")
+
+
+def check_size(states: int, *, table: str, remedy: str) -> None:
+    """Refuse a table that would take minutes to look through once.
+
+    >>> check_size(2_000_000, table="dc1", remedy="raise quantum or lower max_nodes")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: the table of dc1 would have 2,000,000 states, and 1,000,000 \
+are the most; raise quantum or lower max_nodes
+    """
+    if states > MOST_STATES:
+        raise SettingError(
+            f"the table of {table} would have {states:,} states, and {MOST_STATES:,} are the "
+            f"most; {remedy}"
+        )
+
+
+def check_sweeps(sweeps: int, *, of: str) -> None:
+    """Refuse never to look ahead.
+
+    >>> check_sweeps(0, of="policy rl")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: sweeps of policy rl must be 1 or more, got 0
+    """
+    if sweeps < 1:
+        raise SettingError(f"sweeps of {of} must be 1 or more, got {sweeps}")
+
+
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def rows(rate: float | None) -> str:
+    """A rate."""
+    return f"{rate or 0.0:.3g} rows/s" if (rate or 0.0) < 1000 else f"{rate:.0f} rows/s"
+
+
+def costs(choice: Choice) -> str:
+    """What a step is expected to cost on average, with as many digits as tell two apart.
+
+    >>> costs(Choice(action=1, cost=0.41213, without=0.41248))
+    'expected cost 0.4121 against 0.4125 without'
+    >>> costs(Choice(action=0, cost=0.4, without=0.4))
+    'expected cost 0.4'
+    >>> costs(Choice(action=-1, cost=0.5, without=0.4, trial=True))
+    'to see what happens'
+    """
+    if choice.trial:
+        return "to see what happens"
+    if choice.action == 0:
+        return f"expected cost {choice.cost:.2g}"
+    for digits in range(2, 7):
+        best, other = f"{choice.cost:.{digits}g}", f"{choice.without:.{digits}g}"
+        if best != other:
+            break
+    return f"expected cost {best} against {other} without"

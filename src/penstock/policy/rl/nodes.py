@@ -1,0 +1,203 @@
+"""Learn how many nodes each region needs: e2df, Section 6.2."""
+
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, ClassVar
+
+from penstock.core.errors import SettingError
+from penstock.core.regions import Infrastructure, Region
+from penstock.core.signals import Decision, Observation, RegionReading
+from penstock.policy.common.nodes import Verdict, decide, held, moved, silent
+from penstock.policy.rl.agent import (
+    SWEEPS,
+    Choice,
+    ModelBased,
+    State,
+    check_pace,
+    check_quantum,
+    check_size,
+    check_sweeps,
+    check_weights,
+    costs,
+    known_costs,
+    utilisation_level,
+    utilisation_levels,
+)
+from penstock.policy.rl.saved import MODEL_BASED, as_entry, check_fits, restore
+
+
+@dataclass
+class RegionManager:
+    """What one region's manager remembers."""
+
+    agent: ModelBased
+    last: State | None = None
+    """Where it was a step ago; None after a gap."""
+
+
+@dataclass
+class LearnedNodes:
+    """Model-based reinforcement learning for each region.
+
+    A region's state is how many nodes it has, how busy its replicas are and whether a node is idle.
+    Nodes cost something, and so does a replica that finds no room. Only an idle node is given up.
+
+    >>> from penstock.core.signals import RegionReading
+    >>> policy = LearnedNodes(Infrastructure(regions=(Region(name="dc1", max_nodes=8),)))
+    >>> full = RegionReading(nodes=1, idle=0, free=0, replicas=2, utilisation=0.8, unmet=1)
+    >>> for at in range(4):
+    ...     decided = policy(Observation(at=at, step=1, modules={}, regions={"dc1": full}))
+    >>> decided.why
+    'dc1 1 -> 2 nodes: 80 % busy, none idle, 1 replica found no room, \
+expected cost 0.049 against 0.05 without'
+    """
+
+    called: ClassVar[str] = "policy rl of infrastructure"
+
+    infrastructure: Infrastructure
+    demand_weight: float = 0.7
+    """Of a step in which a replica found no room (e2df, Expr. 1)."""
+    resource_weight: float | None = None
+    """Of having as many nodes as there may be; the rest to one unless given."""
+    discount: float = 0.99
+    """What a cost counts one step later."""
+    learning_rate: float = 0.1
+    """Weight of the newest penalty beside those before."""
+    quantum: float = 0.1
+    """By which utilisations are told apart."""
+    sweeps: int = SWEEPS
+    """How often every state is valued anew at each step; once in the paper."""
+    assume_idle: bool = True
+    """Whether a new node is taken for idle until one was seen, so that it seems worth a try; the
+    paper assumes nothing."""
+    load: str | None = None
+    """File with what was learned before."""
+    _managers: dict[str, RegionManager] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing can be learned with."""
+        weights = {"demand_weight": self.demand_weight, "resource_weight": self._resource()}
+        check_weights(weights, of=self.called)
+        check_pace(self.discount, self.learning_rate, of=self.called)
+        check_quantum(self.quantum, of=self.called)
+        check_sweeps(self.sweeps, of=self.called)
+        for region in self.infrastructure.regions:
+            states = 2 * utilisation_levels(self.quantum) * (region.max_nodes + 1)
+            check_size(states, table=region.name, remedy="raise quantum or lower max_nodes")
+        if self.load is not None:
+            self._begin_with(self.load)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Learn, value every state anew, and choose for each region."""
+        for name, manager in self._managers.items():
+            if silent(name, seen.regions.get(name), None):
+                manager.last = None  # what happens meanwhile is not the last action's doing
+        return decide(self.infrastructure, seen, self._remembered, self._judge)
+
+    def agents(self) -> dict[str, ModelBased]:
+        """What each region's manager has learned so far."""
+        return {name: manager.agent for name, manager in self._managers.items()}
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """By level and region, what can be saved."""
+        entries = {
+            name: as_entry(
+                agent, kind=MODEL_BASED, settings=self._meaning(self.infrastructure[name])
+            )
+            for name, agent in self.agents().items()
+        }
+        return {"infrastructure": entries}
+
+    def _judge(self, region: Region, reading: RegionReading, nodes: int) -> Verdict:
+        manager = self._manager(region)
+        found = self._state(region, reading, nodes)
+        if isinstance(found, str):
+            manager.last = None
+            return held(region.name, nodes, found)
+        penalty = self.demand_weight * ((reading.unmet or 0) > 0)
+        manager.agent.learn(manager.last, found, penalty)
+        manager.last = found
+        return _told(region, reading, nodes, manager.agent.choose(found))
+
+    def _state(self, region: Region, reading: RegionReading, nodes: int) -> State | str:
+        """Where a region is, or what is not known of it."""
+        if reading.idle is None:
+            return "its idle nodes are unknown"
+        if reading.unmet is None:
+            return "it is unknown what found no room"
+        busy = reading.utilisation
+        if busy is None or isnan(busy) or busy < 0:
+            if reading.replicas != 0:
+                return "its utilisation is unknown"
+            busy = 0.0
+        here = min(nodes, nodes if reading.nodes is None else reading.nodes, region.max_nodes)
+        level = utilisation_level(busy, self.quantum)
+        return State(number=here, level=level, flag=int(reading.idle > 0))
+
+    def _manager(self, region: Region) -> RegionManager:
+        if region.name not in self._managers:
+            self._managers[region.name] = RegionManager(self._agent(region))
+        return self._managers[region.name]
+
+    def _agent(self, region: Region) -> ModelBased:
+        return ModelBased(
+            known_costs(region.min_nodes, region.max_nodes, each=self._resource(), change=0.0),
+            levels=utilisation_levels(self.quantum),
+            flags=2,
+            discount=self.discount,
+            learning_rate=self.learning_rate,
+            sweeps=self.sweeps,
+            assume_idle=self.assume_idle,
+        )
+
+    def _resource(self) -> float:
+        return 1 - self.demand_weight if self.resource_weight is None else self.resource_weight
+
+    def _meaning(self, region: Region) -> dict[str, float]:
+        """What a table can only be read with."""
+        return {
+            "demand_weight": self.demand_weight,
+            "resource_weight": self._resource(),
+            "quantum": self.quantum,
+            "min_nodes": region.min_nodes,
+        }
+
+    def _begin_with(self, path: str) -> None:
+        from penstock.policy.rl.saved import of_level
+
+        tables, names = of_level(path, "infrastructure"), self.infrastructure.names()
+        if not set(tables) & set(names):
+            raise SettingError(
+                f"{path} holds tables of {', '.join(tables)}, and the regions are "
+                f"{', '.join(names)}; load another or leave load out"
+            )
+        for region in self.infrastructure.regions:
+            if region.name in tables:
+                self._take_over(region, tables[region.name], path)
+
+    def _take_over(self, region: Region, entry: dict[str, Any], path: str) -> None:
+        what = f"the table of {region.name} in {path}"
+        shape = (utilisation_levels(self.quantum), 2, region.max_nodes + 1)
+        check_fits(entry, kind=MODEL_BASED, shape=shape, settings=self._meaning(region), what=what)
+        restore(self._manager(region).agent, entry, what=what)
+
+
+def _told(region: Region, reading: RegionReading, nodes: int, choice: Choice) -> Verdict:
+    coming = nodes - (nodes if reading.nodes is None else reading.nodes)
+    after = nodes + choice.action
+    if coming > 0 and choice.action >= 0:
+        return held(region.name, nodes, f"{coming} of them still to come")
+    if choice.action == 0 or not region.min_nodes <= after <= region.max_nodes:
+        return held(region.name, nodes, f"{_now(reading)}, {costs(choice)}")
+    return moved(region.name, nodes, after, f"{_now(reading)}, {costs(choice)}")
+
+
+def _now(reading: RegionReading) -> str:
+    busy = f"{100 * (reading.utilisation or 0.0):.3g} % busy"
+    idle = f"{reading.idle} idle" if reading.idle else "none idle"
+    missed = reading.unmet or 0
+    unmet = f", {missed} replica{'s' * (missed > 1)} found no room" if missed else ""
+    return f"{busy}, {idle}{unmet}"

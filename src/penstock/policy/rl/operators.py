@@ -1,0 +1,411 @@
+"""Learning when a module needs more replicas: what `rl`, `q-learning` and `warm-start` share.
+
+How long a row takes in a module, from what was measured of it.
+
+>>> response_time(ModuleReading(waiting_time=0.006, service_time=0.003))
+0.009000000000000001
+>>> response_time(ModuleReading(batch_duration=1.5, backlog=300.0, processed_rate=200.0))
+3.0
+>>> response_time(ModuleReading(utilisation=1.0)), response_time(ModuleReading(utilisation=0.4))
+(inf, None)
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf, isnan
+from typing import Any, ClassVar
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph
+from penstock.core.settings import rate, seconds
+from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.units import format_duration, parse_duration
+from penstock.model import queueing as md1
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.rebalance import Rebalancer
+from penstock.policy.common.verdict import Verdict, conclude, held, judged
+from penstock.policy.rl.agent import (
+    Agent,
+    Choice,
+    Floats,
+    State,
+    check_levels,
+    check_pace,
+    check_size,
+    check_weights,
+    costs,
+    known_costs,
+    level_of,
+    rows,
+)
+from penstock.policy.rl.saved import as_entry, check_fits, restore
+
+
+def _durations(given: object) -> object:
+    if isinstance(given, Mapping):
+        return {str(name): parse_duration(value) for name, value in given.items()}
+    return parse_duration(given)
+
+
+@dataclass
+class OperatorSettings:
+    """What a module's response is worth beside its replicas, and how finely rates are told apart.
+
+    The three weights are those of e2df, Expr. 6, and sum to one.
+    """
+
+    called: ClassVar[str] = "policy rl"
+    """As messages call it."""
+
+    graph: FlowGraph
+    slo: float | None = None
+    """Seconds of latency that 95 % of the rows were promised; taken from the file."""
+    reconfiguration_weight: float = 1 / 3
+    """Of a change of replicas."""
+    performance_weight: float = 1 / 3
+    """Of a response that takes longer than the bound."""
+    resource_weight: float = 1 / 3
+    """Of having as many replicas as there may be."""
+    discount: float = 0.99
+    """What a cost counts one step later."""
+    learning_rate: float = 0.1
+    """Weight of the newest penalty beside those before."""
+    levels: int = 10
+    """Into which arrival rates are divided."""
+    bound: float | Mapping[str, float] | None = field(default=None, metadata={"read": _durations})
+    """Seconds that a row may take in a module, for all or by module. Unless given, every module's
+    equal share of the SLO; without one, only a module that falls behind pays."""
+    peak: float | None = rate(None)
+    """Rows a second at the source that the levels span. Unless given, what each module's
+    max_replicas can serve."""
+    catch_up: float | None = seconds(30.0)
+    """Seconds in which rows that wait are to be worked off: they count as arrivals beside those
+    that come. None counts only these, as the paper does, where nothing ever waits for long."""
+    load: str | None = None
+    """File with what was learned before."""
+    _spans: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing can be learned with."""
+        weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
+        check_weights({name: getattr(self, name) for name in weights}, of=self.called)
+        check_pace(self.discount, self.learning_rate, of=self.called)
+        check_levels(self.levels, of=self.called)
+        for module in self.graph.modules:
+            states = self.levels * (module.max_replicas + 1)
+            check_size(states, table=module.name, remedy="lower levels or max_replicas")
+        self._check_bounds()
+        self._check_peak()
+        if self.catch_up is not None and not self.catch_up > 0:
+            raise SettingError(
+                f"catch_up of {self.called} must be above 0s, got {self.catch_up:g}s; leave rows "
+                "that wait aside with catch_up: null"
+            )
+        visits = self.graph.visits()  # once: graphs may have thousands of modules
+        self._spans = {name: self._span(name, visits[name]) for name in self.graph.names()}
+
+    def knows(self, name: str) -> bool:
+        """Whether a module is in the graph."""
+        return name in self._spans
+
+    def known(self, name: str) -> Floats:
+        """What a module's changes and replicas cost."""
+        module = self.graph[name]
+        return known_costs(
+            module.min_replicas,
+            module.max_replicas,
+            each=self.resource_weight,
+            change=self.reconfiguration_weight,
+        )
+
+    def bound_of(self, name: str) -> float:
+        """Seconds that a row may take in a module; inf where nothing was promised."""
+        given = self.bound.get(name) if isinstance(self.bound, Mapping) else self.bound
+        if given is not None:
+            return given
+        return inf if self.slo is None else self.slo / len(self.graph.modules)
+
+    def span_of(self, name: str) -> float:
+        """Rows a second of a module that its levels span."""
+        return self._spans[name]
+
+    def penalty(self, name: str, response: float) -> float:
+        """What a response time costs: e2df, Expr. 6."""
+        late = response > self.bound_of(name) or response == inf
+        return self.performance_weight * late
+
+    def state(self, name: str, reading: ModuleReading, degree: int) -> State | str:
+        """Where a module is, or what is not known of it."""
+        arrivals, running = reading.arrival_rate, reading.running
+        if running is None:
+            return "its running executors are unknown"
+        if arrivals is None or isnan(arrivals) or arrivals < 0:
+            return "its arrival rate is unknown"
+        here = min(running, degree, self.graph[name].max_replicas)
+        asked = arrivals + self._behind(reading)
+        return State(number=here, level=level_of(asked, self.span_of(name), self.levels))
+
+    def meaning(self, name: str) -> dict[str, Any]:
+        """What a table of a module can only be read with, as plain values."""
+        bound = self.bound_of(name)
+        return {
+            "reconfiguration_weight": self.reconfiguration_weight,
+            "performance_weight": self.performance_weight,
+            "resource_weight": self.resource_weight,
+            "bound": bound if bound < inf else None,
+            "span": self.span_of(name),
+            "catch_up": self.catch_up,
+            "min_replicas": self.graph[name].min_replicas,
+        }
+
+    def _behind(self, reading: ModuleReading) -> float:
+        """Rows a second that it takes to work off what waits."""
+        waiting = reading.backlog or 0.0
+        return waiting / self.catch_up if self.catch_up and waiting > 0 else 0.0
+
+    def _span(self, name: str, visits: float) -> float:
+        if self.peak is not None:
+            return self.peak * visits
+        module = self.graph[name]
+        return module.max_replicas / module.service_time
+
+    def _check_bounds(self) -> None:
+        given = self.bound
+        for bound in given.values() if isinstance(given, Mapping) else (given,):
+            if bound is not None and not 0 < bound < inf:
+                raise SettingError(
+                    f"bound of {self.called} must be above 0s and finite, "
+                    f"got {format_duration(bound)}"
+                )
+
+    def _check_peak(self) -> None:
+        if self.peak is not None and not 0 < self.peak < inf:
+            raise SettingError(
+                f"peak of {self.called} must be above 0/s and finite, got {self.peak:g}/s"
+            )
+        for module in self.graph.modules if self.peak is None else ():
+            if not module.service_time:
+                raise SettingError(
+                    f"{self.called} cannot tell the rates of module {module.name} apart, whose "
+                    "service_time is not given; give it, or the policy a peak such as 600/s"
+                )
+
+
+def response_time(reading: ModuleReading) -> float | None:
+    """Mean seconds from a row's arrival to its result; inf where rows only pile up.
+
+    The wait and the service where both are known; else, of micro-batches, a batch and as many more
+    as the rows that wait will take. Where only its load is known, a module that has more to do than
+    it can is known to be late, and of any other nothing is.
+    """
+    if _known(reading.waiting_time) and _known(reading.service_time):
+        return _value(reading.waiting_time) + _value(reading.service_time)
+    if _known(reading.batch_duration) and _known(reading.backlog):
+        waits = _working_off(_value(reading.backlog), reading.processed_rate)
+        if waits is not None:
+            return _value(reading.batch_duration) + waits
+    return inf if _overloaded(reading) else None
+
+
+def late_with(reading: ModuleReading, bound: float) -> int | None:
+    """The most replicas, of fewer than now, with which rows would take longer than the bound.
+
+    Each is taken for an M/D/1 queue with the time of a replica that a row takes now; None where
+    that is unknown, or no fewer replicas would be late.
+
+    >>> busy = ModuleReading(arrival_rate=900.0, utilisation=0.6, running=4)
+    >>> late_with(busy, bound=1.0), late_with(busy, bound=0.005), late_with(busy, bound=0.001)
+    (2, 3, 3)
+    """
+    rows, running = _value(reading.arrival_rate), reading.running or 0
+    share = reading.utilisation if reading.load is None else reading.load
+    if not rows or not _known(share):
+        return None
+    service = _value(share) * running / rows
+    late = (n for n in range(running - 1, 0, -1) if _is_late(rows / n, service, bound))
+    return next(late, None)
+
+
+def _is_late(rate: float, service: float, bound: float) -> bool:
+    seconds = md1.response(rate, service)
+    return seconds > bound or seconds == inf
+
+
+def _working_off(backlog: float, rate: float | None) -> float | None:
+    if backlog == 0:
+        return 0.0
+    if not _known(rate):
+        return None
+    return backlog / rate if rate else inf
+
+
+def _overloaded(reading: ModuleReading) -> bool:
+    found = (reading.load, reading.utilisation)
+    return any(_known(share) and _value(share) >= 1 for share in found)
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and not isnan(value) and value >= 0
+
+
+def _value(known: float | None) -> float:
+    return 0.0 if known is None else known
+
+
+# Operator managers: one for each module, with what it has learned and what it says.
+
+
+@dataclass
+class OperatorManager:
+    """What one module's manager remembers."""
+
+    agent: Agent
+    last: State | None = None
+    """Where it was a step ago; None after a gap."""
+    waits_since: int | None = None
+    """The level at which executors were asked for that are still to come."""
+
+    def withdraws(self, level: int, coming: int) -> bool:
+        """Whether it may do without what is still to come: only once there is less to do."""
+        if coming <= 0:
+            self.waits_since = None
+        elif self.waits_since is None:
+            self.waits_since = level
+        return self.waits_since is None or level < self.waits_since
+
+
+@dataclass
+class Managers:
+    """A manager for each module that was seen, made when it first is."""
+
+    settings: OperatorSettings
+    make: Callable[[str], Agent]
+    """Makes the agent of a module."""
+    by_name: dict[str, OperatorManager] = field(default_factory=dict)
+
+    def verdicts(self, seen: Observation) -> list[Verdict]:
+        """Learn from a step, and say what each module's manager would do."""
+        known = in_force(seen)
+        for name, manager in self.by_name.items():
+            if name not in known:
+                manager.last = None
+        return judged(seen, self._judge)
+
+    def agents(self) -> Mapping[str, Agent]:
+        """Of each module that was seen."""
+        return {name: manager.agent for name, manager in self.by_name.items()}
+
+    def of(self, name: str) -> OperatorManager:
+        """The manager of a module."""
+        if name not in self.by_name:
+            self.by_name[name] = OperatorManager(self.make(name))
+        return self.by_name[name]
+
+    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
+        if not self.settings.knows(name):
+            return held(name, degree, "it is not in the graph")
+        manager = self.of(name)
+        found = self.settings.state(name, reading, degree)
+        response = response_time(reading)
+        if isinstance(found, str) or response is None:
+            manager.last = None
+            why = found if isinstance(found, str) else "its response time is unknown"
+            return held(name, degree, why)
+        manager.agent.learn(manager.last, found, self.settings.penalty(name, response))
+        manager.last = found
+        choice, coming = manager.agent.choose(found), degree - (reading.running or 0)
+        withdraws = manager.withdraws(found.level, coming)
+        if coming > 0 and not (withdraws and choice.action < 0):
+            return held(name, degree, f"{coming} executor{'s' * (coming > 1)} still to come")
+        return _told(name, reading, degree, found, choice)
+
+
+def _told(name: str, reading: ModuleReading, degree: int, state: State, choice: Choice) -> Verdict:
+    now = f"{rows(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
+    if choice.action == 0 or degree + choice.action < 1:
+        return held(name, degree, f"{now}, {costs(choice)}")
+    after = degree + choice.action
+    return Verdict(
+        module=name,
+        before=degree,
+        after=after,
+        why=f"{name} {degree} -> {after}: {now}, {costs(choice)}",
+        expects=_expected(reading, degree, after),
+    )
+
+
+def _waiting(reading: ModuleReading) -> str:
+    """Rows that wait, where any that count do."""
+    return f" and {reading.backlog:,.0f} waiting" if (reading.backlog or 0.0) >= 1 else ""
+
+
+def _expected(reading: ModuleReading, degree: int, after: int) -> dict[str, Any]:
+    if reading.utilisation is None:
+        return {}
+    return {"utilisation": min(reading.utilisation * degree / after, 1.0)}
+
+
+# A policy that learns for each module by itself: what `rl` and `q-learning` do alike.
+
+
+@dataclass
+class OperatorLearning(OperatorSettings):
+    """Learns from every step, whoever acted in it, and proposes for each module."""
+
+    kind: ClassVar[str]
+    """Of its tables."""
+
+    _managers: Managers = field(init=False, repr=False, compare=False)
+    _rebalancers: dict[str, Rebalancer] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Begin with what was saved, where that is asked for."""
+        super().__post_init__()
+        self._managers = Managers(self, self.agent)
+        if self.load is not None:
+            self._begin_with(self.load)
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """Learn, value every state anew, and choose for each module."""
+        return conclude(seen, self.verdicts(seen), self._rebalancers)
+
+    def verdicts(self, seen: Observation) -> list[Verdict]:
+        """Learn from a step, and say what each module's manager would do."""
+        return self._managers.verdicts(seen)
+
+    def agent(self, name: str) -> Agent:
+        """One that knows nothing of a module yet."""
+        raise NotImplementedError
+
+    def agents(self) -> dict[str, Agent]:
+        """What each module's manager has learned so far."""
+        return dict(self._managers.agents())
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """By level and module, what can be saved."""
+        entries = {
+            name: as_entry(agent, kind=self.kind, settings=self.meaning(name))
+            for name, agent in self.agents().items()
+        }
+        return {"application": entries}
+
+    def _begin_with(self, path: str) -> None:
+        from penstock.policy.rl.saved import of_level
+
+        tables = of_level(path, "application")
+        ours = [name for name in tables if self.knows(name)]
+        if not ours:
+            raise SettingError(
+                f"{path} holds tables of {', '.join(tables)}, and the modules are "
+                f"{', '.join(self.graph.names())}; load another or leave load out"
+            )
+        for name in ours:
+            self._take_over(name, tables[name], f"the table of {name} in {path}")
+
+    def _take_over(self, name: str, entry: dict[str, Any], what: str) -> None:
+        shape = (self.levels, 1, self.graph[name].max_replicas + 1)
+        settings = self.meaning(name)
+        check_fits(entry, kind=self.kind, shape=shape, settings=settings, what=what)
+        restore(self._managers.of(name).agent, entry, what=what)

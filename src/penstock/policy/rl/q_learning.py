@@ -1,0 +1,157 @@
+"""Learn what each module's replicas are worth, from experience alone."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import SettingError
+from penstock.policy.rl.agent import Agent, Choice, Progress, State, action_between, greedy
+from penstock.policy.rl.operators import OperatorLearning
+from penstock.policy.rl.saved import MODEL_FREE
+
+# Learning from what happened alone, without a model of what follows what.
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class ModelFree:
+    """Q-learning: moves what an action is worth towards what it brought.
+
+    Chance comes from the seed, the name and the number of the step, so that a copy, or one that was
+    saved and loaded, tries the same.
+
+    >>> from penstock.policy.rl.agent import known_costs
+    >>> agent = ModelFree(known_costs(1, 2, each=0.5, change=0.0), levels=1, epsilon=0.0)
+    >>> few, more = State(number=1, level=0), State(number=2, level=0)
+    >>> for _ in range(100):
+    ...     agent.learn(few, few, 0.9)
+    ...     agent.learn(few, more, 0.0)
+    ...     agent.learn(more, more, 0.0)
+    ...     agent.learn(more, few, 0.9)
+    >>> agent.choose(few).action, agent.choose(more).action
+    (1, 0)
+    """
+
+    known: Floats
+    levels: int
+    flags: int = 1
+    discount: float = 0.99
+    learning_rate: float = 0.1
+    epsilon: float = 0.1
+    """Chance of trying something, in the first step."""
+    decay: float = 0.999
+    """By which that chance is multiplied at each step."""
+    seed: int = 0
+    name: str = ""
+    """So that two of the same seed do not try in step."""
+    q: Floats = field(init=False, repr=False)
+    """Cost in the long run, by action, level, flag and number; inf where it is not allowed."""
+    visits: Floats = field(init=False, repr=False)
+    progress: Progress = field(default_factory=Progress, init=False)
+
+    def __post_init__(self) -> None:
+        """Know which actions are allowed and nothing else."""
+        numbers = self.known.shape[1]
+        self.visits = np.zeros((self.levels, self.flags, numbers))
+        self.q = np.zeros((3, self.levels, self.flags, numbers))
+        self.q[np.broadcast_to(np.isinf(self.known)[:, None, None, :], self.q.shape)] = np.inf
+
+    def learn(self, last: State | None, now: State, penalty: float) -> None:
+        """Move one value."""
+        if last is None:
+            return
+        action = action_between(last, now) + 1
+        self.visits[now.level, now.flag, now.number] += 1
+        best = self.q[:, now.level, now.flag, now.number].min()
+        target = self.known[action, last.number] + penalty + self.discount * best
+        before = self.q[action, last.level, last.flag, last.number]
+        if np.isfinite(before):  # somebody else may do what is not allowed here
+            after = before + self.learning_rate * (target - before)
+            self.q[action, last.level, last.flag, last.number] = after
+        self.progress.note(self.q, self.visits)
+
+    def choose(self, now: State) -> Choice:
+        """The action of least cost in the long run, or now and then any."""
+        costs = self.q[:, now.level, now.flag, now.number]
+        best = int(greedy(costs))
+        action = self._tried(costs, best)
+        each = (1 - self.discount) * costs
+        return Choice(
+            action=action,
+            cost=float(each[action + 1]),
+            without=float(each[1]),
+            trial=action != best,
+        )
+
+    def arrays(self) -> dict[str, Floats]:
+        """Everything that was learned."""
+        return {"q": self.q, "visits": self.visits}
+
+    def restore(self, arrays: dict[str, Floats]) -> None:
+        """Take over what was learned."""
+        for name, values in self.arrays().items():
+            values[...] = arrays[name]
+
+    def _tried(self, costs: Floats, best: int) -> int:
+        step = self.progress.steps
+        draw = np.random.default_rng((self.seed, crc32(self.name.encode()), step))
+        if draw.random() >= self.epsilon * self.decay**step:
+            return best
+        return int(draw.choice(np.flatnonzero(np.isfinite(costs)))) - 1
+
+
+@dataclass
+class QLearning(OperatorLearning):
+    """Q-learning for each module: the states, actions and costs of `rl`, and no model.
+
+    It learns one value at a step, so it takes long and has to try what it does not know: a baseline
+    to hold `rl` against (e2df, Section 6.2.1).
+
+    >>> from penstock.core.graph import FlowGraph, Module
+    >>> from penstock.testing import seen
+    >>> count = Module(name="count", service_time=0.003, max_replicas=8)
+    >>> graph = FlowGraph(source="count", modules=(count,))
+    >>> policy = QLearning(graph, bound=0.011, epsilon=1.0, seed=1)
+    >>> now = {"arrival_rate": 900.0, "waiting_time": 0.001, "service_time": 0.003, "running": 3}
+    >>> policy(seen(count=now)).why
+    'count 3 -> 2: 900 rows/s at level 3, to see what happens'
+    """
+
+    called: ClassVar[str] = "policy q-learning"
+    kind: ClassVar[str] = MODEL_FREE
+
+    epsilon: float = 0.1
+    """Chance of trying any action instead of the best, in the first step."""
+    decay: float = 0.999
+    """By which that chance is multiplied at every step."""
+    seed: int = 0
+    """The same seed tries the same."""
+
+    def __post_init__(self) -> None:
+        """Refuse chances that are none."""
+        for name in ("epsilon", "decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingError(
+                    f"{name} of {self.called} must be in [0, 1], got {getattr(self, name):g}"
+                )
+        if self.seed < 0:
+            raise SettingError(f"seed of {self.called} must be 0 or more, got {self.seed}")
+        super().__post_init__()
+
+    def agent(self, name: str) -> Agent:
+        """One that knows nothing of a module yet."""
+        return ModelFree(
+            self.known(name),
+            levels=self.levels,
+            discount=self.discount,
+            learning_rate=self.learning_rate,
+            epsilon=self.epsilon,
+            decay=self.decay,
+            seed=self.seed,
+            name=name,
+        )

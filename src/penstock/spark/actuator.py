@@ -1,0 +1,218 @@
+"""Bring each module to the number of executors that was decided, without restarting a query.
+
+Growing is a request to the cluster. Shrinking is a graceful farewell: chosen executors finish
+their tasks, get no new ones, and go. A module that shuffles lets them go only between two
+batches, because what they wrote for the second stage of a batch would leave with them.
+
+Executors that all queries share: Spark's scheduler gives them tasks, by shares that we decide.
+
+An executor is never idle while any query has a task for it, and another division takes effect with
+the next task: no executor has to leave or to come.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor
+
+Members = Mapping[str, list[Executor]]
+"""Executors by module."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """A module's executors: the profile they carry, and when they may leave."""
+
+    module: str
+    profile: int
+    hint: Path
+    """The file that tells the module's source in how many parts to read a batch."""
+    shuffles: bool = False
+    between_batches: Callable[[], bool] = lambda: True
+    """Whether the module's query is between two batches now."""
+
+
+@dataclass(slots=True)
+class Actuator:
+    """Holds what is wanted, asks the cluster for it, and sees off what is too much."""
+
+    backend: Backend
+    lanes: Mapping[str, Lane]
+    on_growth: Callable[[], None] = lambda: None
+    """Called when executors were asked for that are not there yet."""
+    wanted: dict[str, int] = field(default_factory=dict)
+    requested: dict[str, int] = field(default_factory=dict)
+    asked_at: float | None = None
+    """When the cluster was last asked for something, in seconds since the epoch."""
+    _leaving: set[str] = field(default_factory=set)
+    _crowded: set[str] = field(default_factory=set)
+    """Modules that have more executors than wanted and wait for a good moment."""
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def want(self, degrees: Mapping[str, int]) -> None:
+        """Set what modules should have, and do at once what can be done at once."""
+        with self._lock:
+            self.wanted.update(degrees)
+            self._request()
+            self.settle(self.backend.executors())
+
+    def expected(self) -> dict[str, int]:
+        """Executors that there should be, by module."""
+        return dict(self.wanted)
+
+    def settle(self, executors: Iterable[Executor]) -> None:
+        """See off what is too much where that is safe now, and tell the sources what is left."""
+        with self._lock:
+            members = self.members(executors)
+            for module, lane in self.lanes.items():
+                if self._surplus(module, members[module]) > 0:
+                    members[module] = self._shrink_if_safe(lane, members)
+                tell_source(lane, members[module])
+            if any(self._surplus(module, members[module]) < 0 for module in self.lanes):
+                self.on_growth()
+
+    def batch_ended(self, module: str) -> None:
+        """A batch of this module has just ended, and the next has not begun."""
+        with self._lock:
+            if module in self._crowded:
+                members = self.members(self.backend.executors())
+                tell_source(self.lanes[module], self._shrink(module, members))
+
+    def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that are here to stay, by module."""
+        with self._lock:
+            active = [executor for executor in executors if executor.active]
+            self._leaving &= {executor.id for executor in active}
+            staying = [executor for executor in active if executor.id not in self._leaving]
+            return {
+                module: [executor for executor in staying if executor.profile == lane.profile]
+                for module, lane in self.lanes.items()
+            }
+
+    def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that have proved that they can take tasks, by module."""
+        members = self.members(executors)
+        return {module: [e for e in crew if e.is_warm] for module, crew in members.items()}
+
+    def _request(self) -> None:
+        """Ask for what is wanted. This alone removes nothing that runs."""
+        if self.requested != self.wanted:
+            self.asked_at = time.time()
+            self.backend.request({self.lanes[m].profile: n for m, n in self.wanted.items()})
+            self.requested = dict(self.wanted)
+
+    def _shrink_if_safe(self, lane: Lane, members: Members) -> list[Executor]:
+        if not lane.shuffles or lane.between_batches():
+            return self._shrink(lane.module, members)
+        self._crowded.add(lane.module)
+        return members[lane.module]
+
+    def _shrink(self, module: str, members: Members) -> list[Executor]:
+        self._crowded.discard(module)
+        surplus = self._surplus(module, members[module])
+        if surplus <= 0:
+            return members[module]
+        crowds = Counter(executor.node for crew in members.values() for executor in crew)
+        agreed = self.backend.decommission(least_useful(members[module], surplus, crowds))
+        self._leaving.update(agreed)
+        return [executor for executor in members[module] if executor.id not in agreed]
+
+    def _surplus(self, module: str, members: list[Executor]) -> int:
+        return len(members) - self.wanted.get(module, len(members))
+
+
+def least_useful(
+    executors: Iterable[Executor], count: int, crowds: Mapping[str | None, int] | None = None
+) -> list[str]:
+    """Which executors to let go, given how many each node hosts, of any module.
+
+    First those on the node with the fewest, so that nodes become idle; among those, the ones not
+    yet warm, then idle ones, then those that came last. The longest-serving have their code
+    compiled and the state of their partitions at hand.
+    """
+    left, hosted, chosen = list(executors), Counter(crowds), list[str]()
+    for _ in range(min(count, len(left))):
+        first = min(left, key=lambda e: (hosted[e.node], *_usefulness(e)))
+        left.remove(first)
+        hosted[first.node] -= 1
+        chosen.append(first.id)
+    return chosen
+
+
+def _usefulness(executor: Executor) -> tuple[bool, bool, int]:
+    return executor.is_warm, executor.active_tasks > 0, -int(executor.id)
+
+
+def tell_source(lane: Lane, members: list[Executor]) -> None:
+    """One part of a batch for each executor that is ready for it."""
+    lane.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))
+
+
+EVERYONE: Final = "everyone"
+"""Whose executors they are."""
+PARTS: Final = 2
+"""Parts of a batch for each core. A core changes hands only when a task ends, so tasks are short;
+and a module can use cores that others leave over."""
+
+
+@dataclass(slots=True)
+class Pool:
+    """So many executors, from the beginning to the end, divided by shares or not."""
+
+    backend: Backend
+    lanes: Mapping[str, Lane]
+    size: int
+    divided: bool = False
+    """Whether modules have shares, each in a scheduler pool of its own name; else it is Spark's own
+    scheduler that divides."""
+    on_growth: Callable[[], None] = lambda: None
+    wanted: dict[str, int] = field(default_factory=dict)
+    requested: dict[str, int] = field(default_factory=dict)
+    asked_at: float | None = None
+    """When the cluster was asked for them, in seconds since the epoch."""
+
+    def open(self) -> None:
+        """Ask for the executors."""
+        self.asked_at = time.time()
+        self.backend.request({DEFAULT_PROFILE: self.size})
+        self.on_growth()
+
+    def expected(self) -> dict[str, int]:
+        """Executors that there should be."""
+        return {EVERYONE: self.size}
+
+    def want(self, degrees: Mapping[str, int]) -> None:
+        """Set the cores that modules should have of those that all share."""
+        if not self.divided:
+            return
+        for module, cores in degrees.items():
+            if self.wanted.get(module) != cores:
+                self.backend.set_share(module, cores)
+                self.wanted[module] = cores
+        self.requested = dict(self.wanted)
+
+    def settle(self, executors: Iterable[Executor]) -> None:
+        """Tell the sources in how many parts to read a batch: by the cores that a module has, or
+        would have if all were given the same."""
+        there = len(self.running(executors)[EVERYONE]) / self.size
+        alike = self.size / len(self.lanes)
+        for module, lane in self.lanes.items():
+            cores = max(round(there * self.wanted.get(module, alike)), 1)
+            lane.hint.write_text(str(PARTS * cores))
+
+    def batch_ended(self, module: str) -> None:
+        """A batch has ended, after which nobody has to leave."""
+
+    def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that are there."""
+        return {EVERYONE: [executor for executor in executors if executor.active]}
+
+    def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
+        """Of these executors, those that have proved that they can take tasks."""
+        members = self.members(executors)
+        return {who: [e for e in crew if e.is_warm] for who, crew in members.items()}

@@ -1,0 +1,294 @@
+"""Spark's developer interfaces, all in this one place.
+
+Spark offers no public call for the number of executors of each resource profile. These are the
+calls that its own dynamic allocation makes, reached through py4j. A test runs every one of them
+against a real cluster, so that a Spark release that changes them is noticed.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.resource import (
+    ExecutorResourceRequests,
+    ResourceProfile,
+    ResourceProfileBuilder,
+    TaskResourceRequests,
+)
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.spark.cluster.pages import node_of
+
+DEFAULT_PROFILE: Final = 0
+_PIECE: Final = 6000
+"""Characters that surely fit py4j's buffer of 8 KiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executor:
+    """What Spark knows of one executor, dead ones included."""
+
+    id: str
+    profile: int
+    active: bool
+    cores: int
+    active_tasks: int
+    completed_tasks: int
+    failed_tasks: int
+    busy: float
+    """Seconds that its finished tasks took, since it began."""
+    node: str | None = None
+    """The node that hosts it, where nodes have names."""
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether it has finished a task: its first takes seconds longer than any other."""
+        return self.completed_tasks > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTask:
+    """A task under way."""
+
+    executor: str
+    launched: float
+    """Seconds since the epoch."""
+
+
+class Backend:
+    """The scheduler of one Spark application."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        context: Any = spark.sparkContext
+        self._jvm, self._gateway = context._jvm, context._gateway
+        self._context = context._jsc.sc()
+        self._scheduler = self._context.schedulerBackend()
+        self._store = self._context.statusStore()
+        self._json = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
+        self._nothing = self._scala_map({})
+        self._replaced: list[Any] = []
+        """Scheduler pools that others have taken the place of."""
+
+    def add_profile(self, memory: str, resource: str | None = None) -> ResourceProfile:
+        """A resource profile of one-core executors, only where there is one of that resource."""
+        executors = ExecutorResourceRequests().cores(1).memory(memory)
+        tasks = TaskResourceRequests().cpus(1)
+        if resource is not None:  # a core runs one task at a time, so it may have all of it
+            executors, tasks = executors.resource(resource, 1), tasks.resource(resource, 1)
+        profile = ResourceProfileBuilder().require(executors).require(tasks).build
+        self._context.resourceProfileManager().addResourceProfile(profile._java_resource_profile)
+        return profile
+
+    def request(self, targets: Mapping[int, int]) -> bool:
+        """Ask for that many executors of each profile; False where the cluster did not hear of it.
+
+        Grows, and cancels what is not yet there; an executor that runs is not taken away.
+        """
+        heard = self._scheduler.requestTotalExecutors(
+            self._scala_map(targets),
+            self._scala_map(dict.fromkeys(targets, 0)),
+            self._scala_map(dict.fromkeys(targets, self._nothing)),
+        )
+        return bool(heard)
+
+    def set_share(self, pool: str, cores: int) -> None:
+        """Let the tasks of a scheduler pool have that many cores where all pools want some, and
+        what others leave over; from the next stage on.
+
+        A pool keeps its weight for good, so another takes over its name. Stages that are under way
+        end in the old one, which is then removed.
+        """
+        root = self._context.taskScheduler().rootPool()
+        before, kinds = root.getSchedulableByName(pool), self._jvm.org.apache.spark.scheduler
+        root.addSchedulable(kinds.Pool(pool, kinds.SchedulingMode.FIFO(), cores, cores))
+        done = [old for old in self._replaced if old.schedulableQueue().isEmpty()]
+        for old in done:
+            root.schedulableQueue().remove(old)
+        left = [old for old in self._replaced if old not in done]
+        self._replaced = [*left, *([] if before is None else [before])]
+
+    def decommission(self, executors: Iterable[str]) -> tuple[str, ...]:
+        """Let executors finish their tasks and leave; returns those that will.
+
+        What was requested stays as it is: lower it first, or others come in their place.
+        """
+        ids = list(executors)
+        pair, info = self._jvm.scala.Tuple2, self._jvm.org.apache.spark.scheduler
+        none = self._jvm.scala.Option.empty()
+        leaving = self._gateway.new_array(pair, len(ids))
+        for place, executor in enumerate(ids):
+            leaving[place] = pair(executor, info.ExecutorDecommissionInfo("scaled in", none))
+        agreed = self._scheduler.decommissionExecutors(leaving, False, False)
+        return tuple(agreed.apply(place) for place in range(agreed.size()))
+
+    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
+        """Every executor the application has or had; the driver only where it is asked for."""
+        told = self._fetch(self._store.executorList(False))
+        return tuple(_executor(entry) for entry in told if driver or entry["id"] != "driver")
+
+    def running_tasks(self) -> tuple[RunningTask, ...]:
+        """The tasks under way at this moment."""
+        stages = self._spark.sparkContext.statusTracker().getActiveStageIds()
+        return tuple(task for stage in stages for task in self._running_tasks_of(stage))
+
+    def _running_tasks_of(self, stage: int) -> list[RunningTask]:
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            attempt = self._store.lastStageAttempt(stage).attemptId()
+            tasks = self._store.taskList(stage, attempt, 1000)
+        except Py4JJavaError:
+            return []  # the stage ended between the two calls
+        return [
+            _running_task(entry) for entry in self._fetch(tasks) if entry["status"] == "RUNNING"
+        ]
+
+    def _fetch(self, values: Any) -> Any:
+        """A Scala value as plain data, by way of JSON, in pieces.
+
+        An answer that does not fit py4j's buffer is sent in two parts, and the second waits 40 ms
+        for the first to be acknowledged.
+        """
+        written = self._jvm.java.io.StringWriter()
+        self._json.writeValue(written, values)
+        text, length = written.getBuffer(), written.getBuffer().length()
+        places = range(0, length, _PIECE)
+        return json.loads("".join(text.substring(a, min(a + _PIECE, length)) for a in places))
+
+    def _scala_map(self, entries: Mapping[int, Any]) -> Any:
+        table = self._jvm.java.util.HashMap()
+        for key, value in entries.items():
+            table.put(key, value)
+        return self._jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(table)
+
+
+def _executor(entry: Mapping[str, Any]) -> Executor:
+    return Executor(
+        id=entry["id"],
+        profile=entry["resourceProfileId"],
+        active=entry["isActive"],
+        cores=entry["totalCores"],
+        active_tasks=entry["activeTasks"],
+        completed_tasks=entry["completedTasks"],
+        failed_tasks=entry["failedTasks"],
+        busy=entry["totalDuration"] / 1000,
+        node=node_of(entry["resources"]),
+    )
+
+
+def _running_task(entry: Mapping[str, Any]) -> RunningTask:
+    from datetime import datetime
+
+    launched = datetime.strptime(entry["launchTime"], "%Y-%m-%dT%H:%M:%S.%f%Z")
+    return RunningTask(executor=entry["executorId"], launched=launched.timestamp())
+
+
+# Developer interfaces of Spark for applications that somebody else wrote.
+#
+# As in `backend.py`, every call is made by a test on a real cluster.
+
+
+_BATCH: Final = re.compile(r"batch = (\d+)")
+_MOST_JOBS: Final = 40
+"""Jobs of a query that are looked at in a step; a call or two each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the plan of a query tells that its progress does not."""
+
+    options: Mapping[str, str]
+    """Of its sink."""
+    table: str | None
+    """The table of the catalog that it writes."""
+    trigger: float | None
+    """Seconds between two triggers; None where it has no such trigger."""
+
+
+class Foreign:
+    """Calls about queries and executors that were not started by us."""
+
+    def __init__(self, spark: SparkSession, backend: Backend) -> None:
+        self._spark, self._backend = spark, backend
+        context: Any = spark.sparkContext
+        self._jvm = context._jvm
+        self._context = context._jsc.sc()
+
+    def kill_idle(self, executors: Iterable[str]) -> tuple[str, ...]:
+        """Remove executors, but none that has a task; returns those that go.
+
+        What was requested stays as it is: lower it first, or others come in their place.
+        """
+        ids = self._jvm.java.util.ArrayList()
+        for executor in executors:
+            ids.add(executor)
+        words = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(ids)
+        killed = self._context.schedulerBackend().killExecutors(words, False, False, False)
+        return tuple(killed.apply(place) for place in range(killed.size()))
+
+    def plan(self, query: StreamingQuery) -> Plan:
+        """The plan of a query that has told its first progress."""
+        execution = self._execution(query)
+        plan = execution.logicalPlan()
+        return Plan(
+            options=self._options(plan), table=_table(plan), trigger=_trigger(execution.trigger())
+        )
+
+    def seconds_of(self, run: str, batches: Collection[int]) -> float | None:
+        """Seconds of executors' time that the jobs of these batches took; None where none is
+        known. Jobs of a query carry the id of its run as their group."""
+        tracker = self._spark.sparkContext.statusTracker()
+        found: list[float] = []
+        for job in sorted(tracker.getJobIdsForGroup(run), reverse=True)[:_MOST_JOBS]:
+            told = self._job(job)
+            match = _BATCH.search(told.get("description") or "")
+            batch = int(match[1]) if match else None
+            if batch in batches:
+                found.extend(self._seconds_of_stage(stage) for stage in told["stageIds"])
+            elif batch is not None and batch < min(batches):
+                break
+        return sum(found) if found else None
+
+    def _job(self, job: int) -> dict[str, Any]:
+        try:
+            told: dict[str, Any] = self._backend._fetch(self._context.statusStore().job(job))
+        except Py4JJavaError:  # Spark has forgotten it between the two calls
+            return {}
+        return told
+
+    def _seconds_of_stage(self, stage: int) -> float:
+        try:
+            attempt = self._context.statusStore().lastStageAttempt(stage)
+        except Py4JJavaError:
+            return 0.0  # it was skipped
+        return float(attempt.executorRunTime()) / 1000
+
+    def _execution(self, query: StreamingQuery) -> Any:
+        wrapper: Any = query._jsq
+        return wrapper.streamingQuery()
+
+    def _options(self, plan: Any) -> dict[str, str]:
+        try:
+            told = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.writeOptions())
+        except Py4JError:
+            return {}
+        return {str(key): str(told[key]) for key in told}
+
+
+def _table(plan: Any) -> str | None:
+    try:
+        table = plan.catalogTable()
+        return None if table.isEmpty() else str(table.get().identifier().unquotedString())
+    except Py4JError:
+        return None  # a sink of the newer kind, whose table has no place in the catalog
+
+
+def _trigger(trigger: Any) -> float | None:
+    if trigger.getClass().getSimpleName() != "ProcessingTimeTrigger":
+        return None
+    return float(trigger.intervalMs()) / 1000

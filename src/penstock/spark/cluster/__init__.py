@@ -1,0 +1,1 @@
+"""A Spark standalone cluster of our own on loopback, and the nodes of its regions."""

@@ -1,0 +1,288 @@
+"""Kafka beside Spark: the connector's files, whether a broker answers, and offsets of a topic.
+
+Packages of Java from Maven Central, fetched once by Spark's own Ivy and then kept.
+
+They lie in the user's cache, so that a session starts without asking a repository, and a machine
+that has them needs no network.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+import pyspark
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from penstock.core.errors import ClusterError
+from penstock.spark.session import first_line, try_connecting
+
+_DOWNLOAD_PATIENCE: Final = 300
+"""Seconds after which a repository that does not answer is given up."""
+
+SPARKS: Final = (
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.slf4j:slf4j-api",
+    "org.xerial.snappy:snappy-java",
+    "at.yawk.lz4:lz4-java",
+    "org.lz4:lz4-java",
+    "com.github.luben:zstd-jni",
+    "com.google.code.findbugs:jsr305",
+    "org.scala-lang.modules:scala-parallel-collections_2.13",
+)
+"""What Spark has itself, and executors need not be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Packages with all that they need, but for some."""
+
+    packages: tuple[str, ...]
+    """As `group:artifact:version`."""
+    without: tuple[str, ...] = ()
+    """As `group:artifact`."""
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where packages are kept.
+
+    >>> cache_folder({"XDG_CACHE_HOME": "/cache"}).as_posix()
+    '/cache/penstock/jars'
+    """
+    base = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "penstock" / "jars"
+
+
+def are_kept(wanted: Sequence[Wanted], cache: Path | None = None) -> bool:
+    """Whether the cache has all of these packages."""
+    return all(((cache or cache_folder()) / _name(each)).is_dir() for each in wanted)
+
+
+def jars_of(
+    wanted: Sequence[Wanted], java_home: Path, conf: Mapping[str, str], cache: Path | None = None
+) -> list[Path]:
+    """The files of all these packages, from the cache or from a repository.
+
+    Settings of Spark's in `conf` that begin with `spark.jars.` say where to look, such as
+    `spark.jars.repositories` and `spark.jars.ivySettings`.
+    """
+    cache = cache or cache_folder()
+    return [jar for each in wanted for jar in _jars(each, java_home, conf, cache)]
+
+
+def _jars(wanted: Wanted, java_home: Path, conf: Mapping[str, str], cache: Path) -> list[Path]:
+    folder = cache / _name(wanted)
+    if not folder.is_dir():
+        _fetch(wanted, java_home, conf, folder)
+    return sorted(folder.glob("*.jar"))
+
+
+def _name(wanted: Wanted) -> str:
+    """A folder's name that no other packages have."""
+    first = wanted.packages[0].split(":", 1)[1].replace(":", "-")
+    return f"{first}-{sha256(repr(wanted).encode()).hexdigest()[:12]}"
+
+
+def _fetch(wanted: Wanted, java_home: Path, conf: Mapping[str, str], folder: Path) -> None:
+    """Fetch packages into a folder, which is there as a whole or not at all."""
+    draft = _draft(folder.parent)
+    try:
+        _submit(wanted, java_home, conf, draft)
+        if not folder.is_dir():  # another run may have been faster
+            (draft / "jars").rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _draft(cache: Path) -> Path:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        return Path(mkdtemp(prefix=".fetching-", dir=cache))
+    except OSError as error:
+        raise ClusterError(
+            f"packages of Java cannot be kept in {cache} ({error.strerror}); set XDG_CACHE_HOME to "
+            "a folder that can be written"
+        ) from None
+
+
+def _submit(wanted: Wanted, java_home: Path, conf: Mapping[str, str], ivy: Path) -> None:
+    """Have Spark resolve packages for a program that does nothing."""
+    program = ivy / "nothing.py"
+    program.touch()
+    settings = {k: v for k, v in conf.items() if k.startswith("spark.jars.")}
+    settings |= {
+        "spark.jars.ivy": str(ivy),
+        "spark.jars.packages": ",".join(wanted.packages),
+        "spark.jars.excludes": ",".join(wanted.without),
+    }
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    home = Path(pyspark.__file__).parent
+    command = [str(home / "bin" / "spark-submit"), "--master", "local", *words, str(program)]
+    python = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
+    environment = os.environ | python | {"JAVA_HOME": str(java_home), "SPARK_HOME": str(home)}
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_DOWNLOAD_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _lacking(wanted, f"no answer in {_DOWNLOAD_PATIENCE} s") from None
+    if done.returncode != 0 or not (ivy / "jars").is_dir():
+        raise _lacking(wanted, _reason(done.stdout + done.stderr))
+
+
+def _reason(told: str) -> str:
+    """Why packages were not found, as far as Ivy tells.
+
+    >>> _reason("noise\\njava.lang.RuntimeException: [unresolved dependency: a#b;1: not found]\\n")
+    'unresolved dependency: a#b;1: not found'
+    """
+    lines = [line for line in told.splitlines() if "unresolved dependency: " in line]
+    text = lines[0].partition("[")[2].partition("]")[0] if lines else ""
+    last = told.strip().splitlines()[-1:] or ["no reason was given"]
+    return text or last[0].strip()
+
+
+def _lacking(wanted: Wanted, why: str) -> ClusterError:
+    return ClusterError(
+        f"{wanted.packages[0]} cannot be had from Maven Central ({why}); connect this machine, or "
+        "give the files yourself with --conf spark.jars=FILE,FILE"
+    )
+
+
+_CONNECTOR: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+_TOKENS: Final = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"
+CONNECTORS: Final = (
+    (Wanted((f"{_CONNECTOR}:{pyspark.__version__}",), SPARKS),),
+    # Repositories lag behind a release of Spark; these were tried with Spark 4.3.
+    (
+        Wanted((f"{_CONNECTOR}:4.2.0",), (*SPARKS, _TOKENS)),
+        Wanted((f"{_TOKENS}:4.0.0",), (*SPARKS, "org.apache.kafka:kafka-clients")),
+    ),
+)
+"""Spark's Kafka connector: that of this very Spark, or else the newest that works with it."""
+_PATIENCE: Final = "15000"
+"""Milliseconds for a broker to answer a question about offsets."""
+
+
+def connector(
+    java_home: Path, conf: Mapping[str, str], cache: Path | None = None
+) -> dict[str, str]:
+    """Settings with which Spark knows Kafka; none where the user has seen to it.
+
+    What is in the cache comes first: a repository is asked once, and not at every start.
+    """
+    if "spark.jars" in conf or "spark.jars.packages" in conf:
+        return {}
+    failures: list[ClusterError] = []
+    for wanted in sorted(CONNECTORS, key=lambda each: not are_kept(each, cache)):
+        try:
+            jars = jars_of(wanted, java_home, conf, cache)
+        except ClusterError as error:
+            failures.append(error)
+        else:
+            return {"spark.jars": ",".join(str(jar) for jar in jars)}
+    raise failures[0]
+
+
+def check_reachable(addresses: Sequence[str], of: str) -> None:
+    """Refuse brokers of which none answers; of several, one is enough."""
+    failures = [failure for failure in map(_try, addresses) if failure]
+    if len(failures) == len(addresses):
+        raise ClusterError(
+            f"no Kafka broker answers at {', '.join(addresses)} ({failures[0]}); start it, "
+            f"or correct servers of {of}"
+        )
+
+
+def _try(address: str) -> str | None:
+    host, _, port = address.rpartition(":")
+    return try_connecting((host.strip("[]"), int(port)))
+
+
+@dataclass(slots=True, kw_only=True)
+class Offsets:
+    """Asks the brokers how far the partitions of a topic reach. Open it within a session."""
+
+    spark: SparkSession
+    topic: str
+    options: Mapping[str, str]
+    """Of Kafka's own clients, `bootstrap.servers` among them."""
+    of: str
+    """What the topic is for, in messages."""
+    _client: Any = field(default=None, repr=False)
+
+    def earliest(self) -> dict[int, int]:
+        """The first offset that each partition still has."""
+        return self._told(lambda specs: specs.earliest())
+
+    def latest(self) -> dict[int, int]:
+        """The offset that the next record of each partition will have."""
+        return self._told(lambda specs: specs.latest())
+
+    def close(self) -> None:
+        """Let go of the brokers."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _told(self, which: Callable[[Any], Any]) -> dict[int, int]:
+        try:
+            return self._ask(which)
+        except Py4JJavaError as error:
+            raise self._refused(error) from None
+        except (Py4JError, TypeError) as error:
+            raise ClusterError(
+                f"Kafka's client is not among the files that Spark was given ({error}); "
+                "leave spark.jars and spark.jars.packages out, or add kafka-clients to them"
+            ) from None
+
+    def _ask(self, which: Callable[[Any], Any]) -> dict[int, int]:
+        jvm: Any = self.spark._jvm
+        admin, kafka = self._admin(), jvm.org.apache.kafka
+        described = admin.describeTopics(_list(jvm, self.topic)).allTopicNames().get()
+        wanted = jvm.java.util.HashMap()
+        for partition in described.get(self.topic).partitions():
+            place = kafka.common.TopicPartition(self.topic, partition.partition())
+            wanted.put(place, which(kafka.clients.admin.OffsetSpec))
+        found = admin.listOffsets(wanted).all().get()
+        return {place.partition(): int(found.get(place).offset()) for place in wanted.keySet()}
+
+    def _admin(self) -> Any:
+        if self._client is None:
+            jvm: Any = self.spark._jvm
+            settings = jvm.java.util.Properties()
+            patience = {"default.api.timeout.ms": _PATIENCE, "request.timeout.ms": _PATIENCE}
+            for key, value in {**patience, **self.options}.items():
+                settings.put(key, value)
+            self._client = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+        return self._client
+
+    def _refused(self, error: Py4JJavaError) -> ClusterError:
+        servers, told = self.options["bootstrap.servers"], first_line(error)
+        if "UnknownTopicOrPartition" in told:
+            return ClusterError(
+                f"there is no topic {self.topic} at {servers}; create it (kafka-topics.sh "
+                f"--bootstrap-server {servers} --create --topic {self.topic} --partitions 4), "
+                f"or correct topic of {self.of}"
+            )
+        return ClusterError(f"Kafka at {servers} does not tell of topic {self.topic} ({told})")
+
+
+def _list(jvm: Any, *items: str) -> Any:
+    found = jvm.java.util.ArrayList()
+    for item in items:
+        found.add(item)
+    return found

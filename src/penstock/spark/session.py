@@ -1,0 +1,240 @@
+"""Open a Spark session whose executors are ours to count: Spark's own allocation stands still.
+
+A SPARK_HOME whose Python files are already compiled.
+
+Spark puts its own `pyspark.zip` in front of every Python process it starts, and Python compiles
+what it finds in a zip file anew each time. On a cluster of our own the same files lie unpacked
+beside it, compiled once at installation. This home is Spark's in every respect but that one.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.core.errors import ClusterError, PlantError
+from penstock.spark.cluster.embedded import LIGHT_JVM, LOOPBACK
+
+_NEVER: Final = "3650d"
+_LOCAL_CHECKPOINTS: Final = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+
+ELASTIC: Final[Mapping[str, str]] = {
+    # Resource profiles need dynamic allocation; with these timeouts it never acts by itself.
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.initialExecutors": "0",
+    "spark.dynamicAllocation.minExecutors": "0",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": _NEVER,
+    "spark.dynamicAllocation.sustainedSchedulerBacklogTimeout": _NEVER,
+    "spark.dynamicAllocation.executorIdleTimeout": _NEVER,
+    "spark.dynamicAllocation.shuffleTracking.enabled": "false",  # decommissioning does instead
+    # A leaving executor finishes its tasks; its blocks are not worth moving.
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "false",
+    # With the default of 3 s a stateful query hardly uses new executors.
+    "spark.locality.wait": "0s",
+    # An idle query says so every second: silence and idleness are different facts.
+    "spark.sql.streaming.noDataProgressEventInterval": "1s",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.executor.cores": "1",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+EMBEDDED: Final[Mapping[str, str]] = {
+    "spark.driver.bindAddress": LOOPBACK,
+    "spark.driver.host": LOOPBACK,
+    "spark.executor.extraJavaOptions": LIGHT_JVM,
+    "spark.driver.extraJavaOptions": LIGHT_JVM,
+    "spark.driver.memory": "1g",
+    "spark.python.daemon.module": "penstock.spark.daemon",
+    "spark.sql.streaming.checkpointFileManagerClass": _LOCAL_CHECKPOINTS,
+}
+
+
+def check_master(master: str) -> None:
+    """Refuse a master that cannot be used, before anything is started."""
+    if master.startswith(("spark://", "k8s://")):
+        return _check_reachable(master)
+    if master == "yarn":
+        if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
+            raise ClusterError(
+                "master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR in the environment; "
+                "set it to the folder with yarn-site.xml"
+            )
+        return None
+    if master.startswith("local-cluster["):
+        return None
+    raise ClusterError(
+        f"master {master!r} has no executors to scale; "
+        "give spark://host:port, yarn or k8s://host:port, or leave --master out to start a cluster"
+    )
+
+
+def _check_reachable(master: str) -> None:
+    """Refuse a master of which no address answers; of several, one is enough."""
+    scheme, _, rest = master.partition("://")
+    places = [_place(master, scheme, address) for address in rest.split(",")]
+    failures = [failure for failure in map(try_connecting, places) if failure]
+    if len(failures) == len(places):
+        raise ClusterError(
+            f"nothing answers at master {master} ({failures[0]}); check the address, "
+            "or leave --master out to start a cluster on this machine"
+        )
+
+
+def _place(master: str, scheme: str, address: str) -> tuple[str, int]:
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    with suppress(ValueError):
+        port = parts.port or (0 if scheme == "spark" else 80 if parts.scheme == "http" else 443)
+        if parts.hostname and port:
+            return parts.hostname, port
+    example = "spark://host:7077" if scheme == "spark" else "k8s://https://host:6443"
+    raise ClusterError(f"master {master!r} is no address; write it as {example}")
+
+
+def try_connecting(place: tuple[str, int]) -> str | None:
+    """Why nothing answers at a place; None where something does."""
+    try:
+        socket.create_connection(place, timeout=5).close()
+    except OSError as error:
+        return str(error.strerror or error)
+    return None
+
+
+@contextmanager
+def open_session(
+    name: str, master: str, conf: Mapping[str, str], *, environment: Mapping[str, str], log: Path
+) -> Iterator[SparkSession]:
+    """A session that ends with its block. What its JVM prints goes to `log`."""
+    _make_room()
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    before = dict(os.environ)
+    os.environ.update(environment)
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    try:
+        with log.open("ab") as file, _stderr_to(file.fileno()):
+            spark = _create(builder, log)
+        _restore(on_interrupt)
+        try:
+            yield spark
+        except (PySparkException, Py4JError) as error:
+            raise PlantError(f"Spark failed: {first_line(error)}; see {log}") from error
+        finally:
+            _close(spark)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _restore(on_interrupt: Any) -> None:
+    """Ctrl-C is the caller's again: PySpark takes it for itself."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, on_interrupt)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
+
+    >>> first_line(ValueError("It failed: Traceback (most recent call last):\\n at\\nOSError: 7"))
+    'It failed: OSError: 7'
+    """
+    cause = getattr(error, "java_exception", None)
+    text = str(error if cause is None else cause.toString()).partition("JVM stacktrace")[0].strip()
+    before, trace, after = text.partition("Traceback (most recent call last):")
+    told = [line.strip() for line in after.splitlines() if not line.startswith((" ", "SQLSTATE"))]
+    if trace and any(told):  # of Python's own trace, the last line says what happened
+        text = f"{before.strip()} {[line for line in told if line][-1]}"
+    return text.splitlines()[0].strip().rstrip(".") if text else type(error).__name__
+
+
+def _create(builder: Any, log: Path) -> SparkSession:
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise ClusterError(f"Spark did not start: {_reason(error, log)}; see {log}") from error
+    return session
+
+
+def _reason(error: Exception, log: Path) -> str:
+    """Why a session could not be had, as far as its log or the error tells."""
+    text = log.read_text(errors="replace")
+    if "All masters are unresponsive" in text:
+        return "what answers at the master's address is no Spark master, or one that refuses us"
+    told = [line.strip() for line in text.splitlines() if "rror" in line or "nvalid" in line]
+    return told[0] if told and not hasattr(error, "java_exception") else first_line(error)
+
+
+def _make_room() -> None:
+    """Refuse to share a process with another session; end the JVM that a former one left."""
+    if SparkContext._active_spark_context is not None:
+        raise ClusterError(
+            "a Spark session is already active in this process; "
+            "stop it first, or start Penstock in a process of its own"
+        )
+    _end_jvm()
+
+
+def _close(spark: SparkSession) -> None:
+    """Stop the session and the JVM behind it, so that the next session starts afresh."""
+    spark.stop()
+    _end_jvm()
+
+
+def _end_jvm() -> None:
+    gateway: Any = SparkContext._gateway
+    if gateway is None:
+        return
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    if process is not None:
+        process.stdin.close()
+        process.wait(30)
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+
+
+@contextmanager
+def _stderr_to(descriptor: int) -> Iterator[None]:
+    """Send what a child prints on its inherited stderr elsewhere, while it is being started."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    os.dup2(descriptor, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def compiled_home(scratch: Path) -> Path:
+    """Make the home below `scratch`, out of links to the installed PySpark."""
+    import py4j
+    import pyspark
+
+    spark, home = Path(pyspark.__file__).parent, scratch / "home"
+    library = home / "python" / "lib"
+    library.mkdir(parents=True)
+    for entry in spark.iterdir():
+        if entry.name != "python":
+            (home / entry.name).symlink_to(entry)
+    for archive in (spark / "python" / "lib").glob("*.zip"):
+        package = Path(py4j.__file__).parent if archive.name.startswith("py4j") else spark
+        stand_in = library / archive.name
+        stand_in.mkdir()
+        (stand_in / package.name).symlink_to(package)
+    return home

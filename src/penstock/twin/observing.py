@@ -1,0 +1,155 @@
+"""What one control step measured, as any other plant would report it.
+
+What has happened at a station since the start, in sums that can be subtracted.
+
+>>> at_noon = Totals(seconds=60.0, started=100, waited=50.0)
+>>> at_one = Totals(seconds=120.0, started=300, waited=90.0)
+>>> (at_one - at_noon).waiting_time
+0.2
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import sqrt
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.signals import Latency, ModuleReading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Rows and seconds of one station over some time; means are None where there is no sample."""
+
+    seconds: float = 0.0
+    """Time covered."""
+    arrived: int = 0
+    started: int = 0
+    """Rows that a server took."""
+    served: int = 0
+    """Rows that a server was done with."""
+    finished: int = 0
+    """Rows that left, with all their results."""
+    waited: float = 0.0
+    """Seconds from entering the station to the start of service, over the rows started."""
+    stayed: float = 0.0
+    """Seconds from entering to leaving, over the rows finished."""
+    nominal: float = 0.0
+    """The declared service time; the next two are about it, so that equal times have no spread."""
+    excess: float = 0.0
+    """Seconds of service beyond nominal, over the rows served."""
+    excess_squared: float = 0.0
+    busy_seconds: float = 0.0
+    """Seconds of all servers at work on a row."""
+    server_seconds: float = 0.0
+    """Seconds of all servers that existed."""
+    row_seconds: float = 0.0
+    """Seconds of all rows at the station."""
+    batches: int = 0
+    """Micro-batches that were committed."""
+    batch_seconds: float = 0.0
+    """Seconds from trigger to commit, over those micro-batches."""
+
+    def __sub__(self, earlier: "Totals") -> "Totals":
+        """What happened after an earlier moment."""
+        values = {name: getattr(self, name) - getattr(earlier, name) for name in _NAMES}
+        return Totals(**values | {"nominal": self.nominal})
+
+    @property
+    def arrival_rate(self) -> float | None:
+        """Rows a second that came in."""
+        return _ratio(self.arrived, self.seconds)
+
+    @property
+    def processed_rate(self) -> float | None:
+        """Rows a second that left."""
+        return _ratio(self.finished, self.seconds)
+
+    @property
+    def waiting_time(self) -> float | None:
+        """Mean seconds in the buffer."""
+        return _ratio(self.waited, self.started)
+
+    @property
+    def sojourn_time(self) -> float | None:
+        """Mean seconds at the station: waiting, in service, blocked."""
+        return _ratio(self.stayed, self.finished)
+
+    @property
+    def service_time(self) -> float | None:
+        """Mean seconds in service."""
+        mean_excess = _ratio(self.excess, self.served)
+        return None if mean_excess is None else self.nominal + mean_excess
+
+    @property
+    def service_cv(self) -> float | None:
+        """Coefficient of variation of the service time; needs two rows."""
+        mean = self.service_time
+        if self.served < 2 or not mean:
+            return None
+        spread = self.excess_squared - self.excess**2 / self.served
+        return sqrt(max(spread, 0.0) / (self.served - 1)) / mean
+
+    @property
+    def utilisation(self) -> float | None:
+        """Share of the servers' time spent on rows; blocked time is not."""
+        share = _ratio(self.busy_seconds, self.server_seconds)
+        return None if share is None else min(share, 1.0)  # sums may round above
+
+    @property
+    def mean_rows(self) -> float | None:
+        """Rows at the station, on average over time."""
+        return _ratio(self.row_seconds, self.seconds)
+
+    @property
+    def batch_duration(self) -> float | None:
+        """Mean seconds of a micro-batch, from trigger to commit."""
+        return _ratio(self.batch_seconds, self.batches)
+
+
+_NAMES: Final = tuple(field.name for field in fields(Totals))
+
+TOTALS: Final = np.dtype([(f.name, "i8" if f.type is int else "f8") for f in fields(Totals)])
+"""The same as a record that compiled code can add to."""
+
+
+def by_station(records: Any, stations: Mapping[str, int]) -> dict[str, Totals]:
+    """The records of the stations, as values."""
+    values = records.tolist()
+    return {
+        name: Totals(**dict(zip(_NAMES, values[m], strict=True))) for name, m in stations.items()
+    }
+
+
+def _ratio(total: float, count: float) -> float | None:
+    return total / count if count else None
+
+
+_SHARES = np.array([0.5, 0.95, 0.99])
+
+
+def measured(now: Totals, before: Totals) -> ModuleReading:
+    """What a station did between two moments; what had no sample is None."""
+    step = now - before
+    return ModuleReading(
+        arrival_rate=step.arrival_rate,
+        processed_rate=step.processed_rate,
+        backlog=float(now.arrived - now.finished),
+        utilisation=step.utilisation,
+        service_time=step.service_time,
+        service_cv=step.service_cv,
+        batch_duration=step.batch_duration,
+    )
+
+
+def latency(ages: NDArray[np.float64], stations: NDArray[np.int64]) -> Latency | None:
+    """Latency of the rows that left any of these stations in this step."""
+    from penstock.twin.latency import quantiles  # only a run needs numba
+
+    found = np.empty(3)
+    if not quantiles(ages, stations, _SHARES, found):
+        return None
+    p50, p95, p99 = found.tolist()
+    return Latency(p50=p50, p95=p95, p99=p99)

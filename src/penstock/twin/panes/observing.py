@@ -1,0 +1,189 @@
+"""What a control step measured of both stages."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from math import isnan, nan
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.signals import Latency, ModuleReading
+from penstock.twin.panes.state import PaneState
+from penstock.twin.state import Array
+
+# Loads of both stages over a period, as the ppq paper has them (Section 3.1).
+
+
+_NOTHING: Final = 1e-9
+"""Tuples: fewer that could have been served are a rounding error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The pane stage over one sampling period."""
+
+    load: float
+    """The utilisation factor, each worker's weighted by its tuples; NaN without any."""
+    busy: float
+    """Seconds of work of all workers."""
+    done: int
+    """Tuples."""
+    service: float
+    """Seconds that those took."""
+
+
+def sample(state: PaneState, period: float) -> Sample:
+    """What the workers did in a period, which ends now; the next begins."""
+    now, active = float(state.clock["now"][0]), int(state.clock["active"][0])
+    workers = state.workers
+    busy_ever = workers["service"] - np.maximum(workers["free_at"] - now, 0.0)
+    busy = busy_ever - workers["busy_before"]
+    made = Sample(
+        load=_load(workers[:active], busy[:active], period),
+        busy=float(busy.sum()),
+        done=int(workers["done"].sum()),
+        service=float(workers["done_service"].sum()),
+    )
+    workers["busy_before"] = busy_ever
+    workers["scheduled"] = workers["done"] = 0
+    workers["done_service"] = 0.0
+    return made
+
+
+def _load(workers: Array, busy: Array, period: float) -> float:
+    """The mean of tuples that came by tuples that could have been served, weighted by the first."""
+    came, done = workers["scheduled"].astype(float), int(workers["done"].sum())
+    if not came.sum() or not done:
+        return nan
+    service = workers["done_service"].sum() / done
+    idle = np.maximum(period - busy, 0.0)
+    capacity = workers["done"] + (idle / service if service > 0 else np.inf)
+    stuck = (capacity < _NOTHING) & (came > 0)  # a tuple that takes longer than the period
+    loads = np.divide(came, capacity, out=np.zeros_like(came), where=capacity >= _NOTHING)
+    loads[stuck] = came[stuck] * service / period
+    return float((came * loads).sum() / came.sum())
+
+
+def mean_load(samples: Iterable[Sample]) -> float | None:
+    """Over those periods in which tuples came."""
+    known = [s.load for s in samples if not isnan(s.load)]
+    return sum(known) / len(known) if known else None
+
+
+def task_load(done: int, pending: int, idle: float, mean: float | None) -> float | None:
+    """Of the window stage: tasks that were done or wait, by those that could have been done.
+
+    >>> task_load(done=7, pending=3, idle=1.0, mean=0.5)
+    1.1111111111111112
+    """
+    if mean is None or not mean > 0:
+        return None
+    capacity = done + idle / mean
+    return (done + pending) / capacity if capacity > 0 else None
+
+
+def recent_sizes(state: PaneState) -> Sequence[int]:
+    """Tuples of the parts of the panes that were closed last."""
+    sizes: Sequence[int] = state.sizes[state.sizes > 0].tolist()
+    return sizes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneTotals:
+    """What has happened since the start, or between two moments."""
+
+    tuples: int = 0
+    dropped: int = 0
+    """Tuples that came after their pane was closed."""
+    waiting: int = 0
+    """Tuples that are not done, or by how many there are more of them."""
+    panes: int = 0
+    """Panes that were closed,"""
+    parts: int = 0
+    """and their parts."""
+    kept: float = 0.0
+    """Tuples that went on to the window stage."""
+    received: int = 0
+    """Parts that came there."""
+    updates: int = 0
+    """Tasks that put a part into a window,"""
+    merges: int = 0
+    """and those that made one part of two."""
+    windows: int = 0
+    busy_seconds: float = 0.0
+    """Of the workers of the window stage,"""
+    worker_seconds: float = 0.0
+    """and seconds of all that there were."""
+
+    @classmethod
+    def of(cls, state: PaneState) -> "PaneTotals":
+        """Up to now."""
+        clock, other = state.clock[0], state.other[0]
+        return cls(
+            tuples=int(clock["arrived"]),
+            dropped=int(clock["dropped"]),
+            waiting=int(state.workers["queue"]["count"].sum()),
+            panes=int(clock["closed"]),
+            parts=int(clock["parts"]),
+            kept=float(clock["kept"]),
+            received=int(other["received"]),
+            updates=int(other["updates"]),
+            merges=int(other["merged"]),
+            windows=int(other["windows"]),
+            busy_seconds=float(other["busy_seconds"]),
+            worker_seconds=float(other["worker_seconds"]),
+        )
+
+    def __sub__(self, before: "PaneTotals") -> "PaneTotals":
+        names = [f.name for f in fields(self)]
+        return PaneTotals(**{n: getattr(self, n) - getattr(before, n) for n in names})
+
+    @property
+    def tasks(self) -> int:
+        """Of both kinds."""
+        return self.updates + self.merges
+
+
+def read_panes(
+    state: PaneState, change: PaneTotals, samples: Sequence[Sample], workers: float, step: float
+) -> ModuleReading:
+    """The pane stage in a step; `workers` are worker-seconds."""
+    done = sum(s.done for s in samples)
+    return ModuleReading(
+        arrival_rate=change.tuples / step,
+        processed_rate=(change.tuples - change.dropped - change.waiting) / step,
+        backlog=float(state.workers["queue"]["count"].sum()),
+        utilisation=_share(sum(s.busy for s in samples), workers),
+        load=mean_load(samples),
+        splitting=change.parts / change.panes if change.panes else None,
+        service_time=sum(s.service for s in samples) / done if done else None,
+    )
+
+
+def read_windows(
+    state: PaneState, change: PaneTotals, task_time: float | None, step: float
+) -> ModuleReading:
+    """The window stage in a step; its rows are parts of panes."""
+    idle = max(change.worker_seconds - change.busy_seconds, 0.0)
+    pending = int(state.other["pending"][0])
+    return ModuleReading(
+        arrival_rate=change.received / step,
+        backlog=float(pending),
+        utilisation=_share(change.busy_seconds, change.worker_seconds),
+        load=task_load(change.tasks, pending, idle, task_time),
+        service_time=task_time,
+        results_rate=change.windows / step,
+    )
+
+
+def latency_of(windows: NDArray[np.float64]) -> Latency | None:
+    """From the end of windows to their results."""
+    if not len(windows):
+        return None
+    p50, p95, p99 = np.quantile(windows[:, 1] - windows[:, 0], [0.5, 0.95, 0.99]).tolist()
+    return Latency(p50=p50, p95=p95, p99=p99)
+
+
+def _share(busy: Any, of: float) -> float | None:
+    return float(min(max(busy / of, 0.0), 1.0)) if of > 0 else None

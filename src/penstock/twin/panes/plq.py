@@ -1,0 +1,225 @@
+"""The pane stage: an emitter that splits panes over workers, and their queues (ppq, Section 3.1).
+
+A worker serves its tuples in the order in which it got them, and what a tuple takes depends on the
+tuples of its part that came before it. So the moment at which a tuple will be done is known when it
+is scheduled, and nothing else has to be simulated.
+"""
+
+from math import floor, inf
+from typing import Any, Final
+
+from penstock.model.compiling import compiled, entry, inlined
+from penstock.twin.panes.state import REMEMBERED
+from penstock.twin.panes.wlq import push
+from penstock.twin.state import NOBODY
+
+REACHED: Final = 0
+MORE_ARRIVALS: Final = 1
+MORE_TUPLES: Final = 2
+MORE_RESULTS: Final = 3
+MORE_PANES: Final = 4
+MORE_LEDGER: Final = 5
+
+
+@entry
+def advance(state: Any, moments: Any, stamps: Any, end: float) -> int:
+    """Schedule the tuples that come until then; says what there is too little of, if anything."""
+    clock = state.clock[0]
+    while clock.cursor < moments.size:
+        now, stamp = moments[clock.cursor], stamps[clock.cursor]
+        if now > end:
+            clock.now = end
+            return REACHED
+        lack = _prepare(state, now, stamp)
+        if lack != REACHED:
+            return lack
+        clock.cursor += 1
+        clock.arrived += 1
+        if stamp < clock.punctuation:
+            clock.dropped += 1
+        else:
+            _schedule(state, now, _pane_of(clock, stamp))
+    return MORE_ARRIVALS
+
+
+@entry
+def close_all(state: Any, now: float) -> int:
+    """No tuple comes any more: close every pane that has got one."""
+    clock = state.clock[0]
+    clock.punctuation = (clock.last + 1) * clock.length * (1 + 1e-12)
+    return _close_panes(state, now)
+
+
+@entry
+def resize(state: Any, now: float, active: int) -> int:
+    """Let so many workers get tuples (ppq, Alg. 4): those that leave send what they have."""
+    clock = state.clock[0]
+    leaving = max(clock.active - active, 0)
+    if clock.sent + leaving * (clock.last + 1 - clock.oldest) > state.results.size:
+        return MORE_RESULTS
+    before, clock.active = clock.active, active
+    for w in range(active, before):
+        for pane in range(clock.oldest, clock.last + 1):
+            _hand_over(state, now, pane, w)
+    return REACHED
+
+
+@entry
+def settle(state: Any, now: float) -> None:
+    """Count the tuples that are done by now."""
+    for w in range(state.workers.size):
+        _settle(state, w, now)
+
+
+@inlined
+def _pane_of(clock: Any, stamp: float) -> int:
+    """The pane of a time, by the same products that close panes: a quotient may round down."""
+    pane: int = floor(stamp / clock.length)
+    return pane + 1 if (pane + 1) * clock.length <= stamp else pane
+
+
+@inlined
+def _prepare(state: Any, now: float, stamp: float) -> int:
+    """Room for one more tuple, with all panes closed that it closes."""
+    clock = state.clock[0]
+    if clock.spare < 1:
+        return MORE_TUPLES
+    _punctuate(clock, now, stamp)
+    lack = _close_panes(state, now)
+    if lack != REACHED:
+        return lack
+    if _pane_of(clock, stamp) - clock.oldest >= state.panes.size:
+        return MORE_PANES
+    return REACHED
+
+
+@inlined
+def _punctuate(clock: Any, now: float, stamp: float) -> None:
+    """K-slack (ppq, Alg. 1, line 3)."""
+    if stamp <= clock.newest:
+        clock.delay = max(clock.delay, clock.newest - stamp)
+        return
+    clock.newest = stamp
+    clock.slack = min(max(clock.slack, clock.delay), clock.max_slack)
+    clock.delay = 0.0
+    if now >= clock.announced + clock.gap:
+        clock.punctuation = max(clock.punctuation, clock.newest - clock.slack)
+        clock.announced = now
+
+
+@inlined
+def _close_panes(state: Any, now: float) -> int:
+    clock = state.clock[0]
+    while (clock.oldest + 1) * clock.length <= clock.punctuation:
+        if clock.sent + state.workers.size > state.results.size:
+            return MORE_RESULTS
+        if clock.oldest - clock.expecting >= state.ledger.size - state.panes.size:
+            return MORE_LEDGER
+        _close(state, now)
+    return REACHED
+
+
+@compiled
+def _close(state: Any, now: float) -> None:
+    """Each worker sends its part once it is done with all that it got before."""
+    clock = state.clock[0]
+    number = clock.oldest
+    place = number % state.panes.size
+    pane, part = state.panes[place], 0
+    remembered = state.sizes[clock.closed % REMEMBERED]
+    remembered[:] = 0
+    for w in range(state.workers.size):
+        if state.counts[place, w] > 0:
+            remembered[part] = state.counts[place, w]
+            part += 1
+            _send(state, now, number, w)
+    if part == 0:  # an EMPTY meta-tuple: the window stage learns that the pane is closed
+        push(state, now, number, 0)
+        pane.parts += 1
+    state.ledger[number % state.ledger.size].expected = pane.parts
+    clock.parts += pane.parts
+    clock.closed += 1
+    clock.oldest += 1
+    pane.owner, pane.parts = NOBODY, 0
+
+
+@inlined
+def _send(state: Any, now: float, number: int, w: int) -> None:
+    place = number % state.panes.size
+    tuples = state.counts[place, w]
+    state.counts[place, w] = 0
+    state.clock[0].kept += state.skyline[min(tuples, state.skyline.size - 1)]
+    push(state, max(now, state.workers[w].free_at), number, tuples)
+
+
+@inlined
+def _hand_over(state: Any, now: float, number: int, w: int) -> None:
+    """What a worker that leaves does about an open pane, and who owns the pane after it."""
+    place = number % state.panes.size
+    if state.counts[place, w] > 0:
+        _send(state, now, number, w)
+    if state.panes[place].owner == w:
+        state.panes[place].owner = _least_loaded(state, now)
+
+
+@inlined
+def _schedule(state: Any, now: float, number: int) -> None:
+    """Which worker gets a tuple (ppq, Alg. 1, line 8)."""
+    clock, place = state.clock[0], number % state.panes.size
+    clock.last = max(clock.last, number)
+    pane = state.panes[place]
+    if pane.owner == NOBODY or state.counts[place, pane.owner] >= clock.threshold:
+        pane.owner = _least_loaded(state, now)
+    w = pane.owner
+    if state.counts[place, w] == 0:
+        pane.parts += 1
+    _enqueue(state, w, now, state.counts[place, w])
+    state.counts[place, w] += 1
+
+
+@inlined
+def _enqueue(state: Any, w: int, now: float, before: int) -> None:
+    clock, worker = state.clock[0], state.workers[w]
+    service = state.costs[min(before, state.costs.size - 1)] * clock.pace
+    worker.free_at = max(worker.free_at, now) + service
+    worker.service += service
+    worker.scheduled += 1
+    place = clock.free
+    waiting = state.tuples[place]
+    clock.free = waiting.next
+    clock.spare -= 1
+    waiting.done, waiting.service, waiting.next = worker.free_at, service, NOBODY
+    if worker.queue.count == 0:
+        worker.queue.first = place
+    else:
+        state.tuples[worker.queue.last].next = place
+    worker.queue.last = place
+    worker.queue.count += 1
+
+
+@compiled
+def _least_loaded(state: Any, now: float) -> int:
+    """The worker with the fewest tuples enqueued, of those that get any; of several, the one that
+    has been done with its own for the longest."""
+    best, least, since = 0, inf, inf
+    for w in range(state.clock[0].active):
+        _settle(state, w, now)
+        waiting, free_at = state.workers[w].queue.count, state.workers[w].free_at
+        if waiting < least or (waiting == least and free_at < since):
+            best, least, since = w, waiting, free_at
+    return best
+
+
+@inlined
+def _settle(state: Any, w: int, now: float) -> None:
+    clock, worker = state.clock[0], state.workers[w]
+    while worker.queue.count > 0 and state.tuples[worker.queue.first].done <= now:
+        place = worker.queue.first
+        done = state.tuples[place]
+        worker.queue.first = done.next
+        worker.queue.count -= 1
+        worker.done += 1
+        worker.done_service += done.service
+        done.next = clock.free
+        clock.free = place
+        clock.spare += 1

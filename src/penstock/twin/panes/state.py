@@ -1,0 +1,355 @@
+"""All that the twin of a pane stage and a window stage knows at one moment.
+
+Tuples that wait or are served at a worker of the pane stage are linked lists. Panes, what is known
+of their parts, and windows are rings: the one with number k is at k modulo the ring's size.
+"""
+
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.errors import PlantError, SettingError
+from penstock.core.graph import Module
+from penstock.core.panes import Panes
+from penstock.model.skyline import Floats, check_dimensions, comparisons, expected_sizes
+from penstock.twin.state import LANE, NOBODY, Array, _sources
+
+UPDATE: Final = 0
+"""A task that puts a part of a pane into the result of a window (WIN_UPDATE)."""
+MERGE: Final = 1
+"""A task that makes one part of two parts of a window."""
+REMEMBERED: Final = 5
+"""Closed panes whose parts make the base of the splitting threshold."""
+
+PANE_CLOCK: Final = np.dtype(
+    [
+        ("now", "f8"),
+        ("cursor", "i8"),  # next of the arrivals in hand
+        ("length", "f8"),  # seconds of a pane
+        ("newest", "f8"),  # time of the newest tuple
+        ("slack", "f8"),  # K: by how much a tuple may be late
+        ("max_slack", "f8"),  # the longest that is waited for a tuple
+        ("delay", "f8"),  # the latest tuple since the newest was the newest
+        ("punctuation", "f8"),
+        ("announced", "f8"),  # when the last punctuation was sent
+        ("gap", "f8"),  # seconds between two punctuations at the least
+        ("oldest", "i8"),  # the first pane that is not closed
+        ("last", "i8"),  # the last pane that got a tuple
+        ("threshold", "f8"),  # tuples of a part before the next worker takes over
+        ("active", "i8"),  # workers that get tuples
+        ("free", "i8"),  # first place for a tuple that is free
+        ("spare", "i8"),  # and how many are
+        ("pace", "f8"),  # seconds for a second of work
+        ("arrived", "i8"),
+        ("dropped", "i8"),
+        ("closed", "i8"),  # panes
+        ("parts", "i8"),  # of closed panes
+        ("kept", "f8"),  # tuples that are in the skyline of their part
+        ("sent", "i8"),  # results of parts under way to the window stage
+        ("turns", "i8"),  # results that were ever sent
+        ("expecting", "i8"),  # the oldest pane of which the window stage waits for a part
+        (f"sources_{_sources()}", "i8"),  # keeps numba from loading code of an older version
+    ]
+)
+
+WORKER: Final = np.dtype(
+    [
+        ("queue", LANE),  # tuples that are not done
+        ("free_at", "f8"),  # when it is done with all of them
+        ("service", "f8"),  # seconds of work that it ever got
+        ("scheduled", "i8"),  # tuples that it got in this period
+        ("done", "i8"),  # tuples that it was done with
+        ("done_service", "f8"),
+        ("busy_before", "f8"),  # seconds of work done before this period
+    ]
+)
+
+TUPLE: Final = np.dtype([("done", "f8"), ("service", "f8"), ("next", "i8")])
+
+PANE: Final = np.dtype([("owner", "i8"), ("parts", "i8")])
+
+RESULT: Final = np.dtype([("at", "f8"), ("turn", "i8"), ("pane", "i8"), ("tuples", "i8")])
+
+LEDGER: Final = np.dtype([("expected", "i8"), ("received", "i8")])  # -1: not closed yet
+
+WINDOW_CLOCK: Final = np.dtype(
+    [
+        ("now", "f8"),
+        ("active", "i8"),  # workers that get tasks
+        ("busy", "i8"),
+        ("merges", "i8"),  # whether tasks may merge parts
+        ("panes", "i8"),  # of a window
+        ("stride", "i8"),  # panes between two windows
+        ("first", "i8"),  # the oldest window that is not done
+        ("last", "i8"),  # the first window of which nothing has come
+        ("pending", "i8"),  # parts that wait in all windows
+        ("pace", "f8"),
+        ("received", "i8"),  # parts
+        ("turns", "i8"),  # tasks that were begun
+        ("updates", "i8"),  # tasks that were done
+        ("merged", "i8"),
+        ("busy_seconds", "f8"),
+        ("worker_seconds", "f8"),
+        ("finished", "i8"),  # windows in this step
+        ("windows", "i8"),  # and since the start
+        (f"sources_{_sources()}", "i8"),
+    ]
+)
+
+WINDOW: Final = np.dtype(
+    [
+        ("tuples", "i8"),  # that its result takes into account
+        ("busy", "i8"),
+        ("merging", "i8"),  # merges under way
+        ("panes", "i8"),  # of which all parts have come
+        ("head", "i8"),  # of the parts that wait
+        ("count", "i8"),
+        ("done", "i8"),
+    ]
+)
+
+TASK: Final = np.dtype(
+    [("done", "f8"), ("turn", "i8"), ("kind", "i8"), ("window", "i8"), ("tuples", "i8")]
+)
+
+
+class PaneState(NamedTuple):
+    """The arrays, in the order in which compiled code takes them."""
+
+    clock: Array
+    """Of the pane stage: one record."""
+    workers: Array
+    tuples: Array
+    panes: Array
+    counts: NDArray[np.int64]
+    """By pane and worker, tuples of the part."""
+    results: Array
+    """A heap: what the window stage will receive, the earliest first."""
+    ledger: Array
+    """By pane, its parts as the window stage counts them."""
+    sizes: NDArray[np.int64]
+    """By closed pane modulo REMEMBERED and by part, its tuples; 0 for none."""
+    costs: NDArray[np.float64]
+    """Seconds that a tuple takes where so many came before it in its part."""
+    skyline: NDArray[np.float64]
+    """Tuples in the skyline of so many."""
+    other: Array
+    """Clock of the window stage: one record."""
+    windows: Array
+    parts: NDArray[np.int64]
+    """By window, tuples behind each part that waits: rings."""
+    tasks: Array
+    """Those under way."""
+    finished: NDArray[np.float64]
+    """End of each window that was done in this step, and when it was done."""
+    rates: NDArray[np.float64]
+    """Seconds of a task, and of a comparison in it."""
+
+
+# What tuples and tasks of a preference query take, by the tuples that they are compared with.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Seconds of work, on tuples whose coordinates are independent.
+
+    >>> costs = Costs(tuple_time=30e-6, comparison=0.2e-6)
+    >>> first, thousandth = costs.of_tuples(1000)[[0, 999]]
+    >>> f"the first tuple of a part takes {first * 1e6:.0f} us, the 1000th {thousandth * 1e6:.0f}"
+    'the first tuple of a part takes 30 us, the 1000th 99'
+    """
+
+    tuple_time: float = 0.0
+    """Of a tuple in the pane stage, before it is compared."""
+    task_time: float = 0.0
+    """Of a task of the window stage, before tuples are compared."""
+    comparison: float = 0.0
+    """Of a comparison of two tuples in the pane stage,"""
+    window_comparison: float | None = None
+    """and in the window stage; the same unless given."""
+    dimensions: int = 8
+    """Coordinates of a tuple."""
+
+    def __post_init__(self) -> None:
+        """Refuse work that takes less than no time."""
+        check_dimensions(self.dimensions)
+        for name in ("tuple_time", "task_time", "comparison", "window_comparison"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < inf:
+                raise SettingError(f"{name} of the twin must be 0 s or more, got {value:g}")
+
+    def of_tuples(self, most: int) -> Floats:
+        """Of a tuple of which 0, 1, 2... up to `most` others of its part came before."""
+        compared = comparisons(most, dimensions=self.dimensions)
+        return self.tuple_time + self.comparison * compared
+
+    def sizes(self, most: int) -> Floats:
+        """Tuples in the result of 0, 1, 2... up to `most` tuples."""
+        return expected_sizes(most, dimensions=self.dimensions)
+
+    @property
+    def of_tasks(self) -> tuple[float, float]:
+        """Of a task, and of a comparison in it."""
+        each = self.comparison if self.window_comparison is None else self.window_comparison
+        return self.task_time, each
+
+
+# The state of both stages at time zero, and room for more when it runs short.
+
+
+PUNCTUATION_GAP: Final = 0.010
+"""Seconds between two punctuations, at the least."""
+MOST_TUPLES: Final = 1 << 27
+"""Tuples that may wait at once: three gigabytes of them."""
+MOST_WINDOWS: Final = 1 << 17
+"""Windows that may be open at once."""
+_TABLE: Final = 1 << 21
+"""Tuples up to which costs and sizes grow; skylines hardly do beyond."""
+_SECOND: Final = 1e6
+
+
+def build(
+    pane_stage: Module,
+    window_stage: Module,
+    panes: Panes,
+    costs: Costs,
+    *,
+    slack: float,
+    max_slack: float = inf,
+    heaviest: float,
+    merges: bool,
+) -> PaneState:
+    """No tuple anywhere, and the initial workers waiting; `heaviest` is a window's most tuples."""
+    workers, table = pane_stage.max_replicas, _table(heaviest)
+    open_panes = ceil(slack * _SECOND / panes.length) + 8
+    rows = panes.window // panes.length
+    state = PaneState(
+        clock=np.zeros(1, PANE_CLOCK),
+        workers=np.zeros(workers, WORKER),
+        tuples=np.zeros(0, TUPLE),
+        panes=np.zeros(open_panes, PANE),
+        counts=np.zeros((open_panes, workers), np.int64),
+        results=np.zeros(max(1024, 4 * workers), RESULT),
+        ledger=np.zeros(4 * open_panes, LEDGER),
+        sizes=np.zeros((REMEMBERED, workers), np.int64),
+        costs=costs.of_tuples(table),
+        skyline=costs.sizes(table),
+        other=np.zeros(1, WINDOW_CLOCK),
+        windows=np.zeros(4 * rows + 8, WINDOW),
+        parts=np.zeros((4 * rows + 8, rows * (workers + 2)), np.int64),
+        tasks=np.zeros(window_stage.max_replicas, TASK),
+        finished=np.zeros((1024, 2)),
+        rates=np.array(costs.of_tasks),
+    )
+    state.panes["owner"] = NOBODY
+    state.ledger["expected"] = -1
+    _set_clocks(state, panes, slack)
+    state.clock["max_slack"] = max_slack
+    state.clock["active"] = pane_stage.initial_replicas
+    state.other["active"] = window_stage.initial_replicas
+    state.other["merges"] = merges
+    return more_tuples(state)
+
+
+def _table(heaviest: float) -> int:
+    """Entries of the tables of costs and sizes."""
+    return int(min(max(2 * heaviest, 1024), _TABLE))
+
+
+def _set_clocks(state: PaneState, panes: Panes, slack: float) -> None:
+    clock, other = state.clock, state.other
+    clock["length"], clock["slack"] = panes.length / _SECOND, slack
+    clock["gap"], clock["announced"] = PUNCTUATION_GAP, -inf
+    clock["threshold"], clock["free"] = inf, NOBODY
+    clock["newest"], clock["last"] = -inf, -1
+    clock["pace"] = other["pace"] = 1.0
+    other["panes"] = panes.window // panes.length
+    other["stride"] = panes.slide // panes.length
+
+
+def more_tuples(state: PaneState) -> PaneState:
+    """Room for twice as many tuples that wait."""
+    old, clock = state.tuples, state.clock[0]
+    size = max(2 * len(old), 4096)
+    if size > MOST_TUPLES:
+        raise PlantError(
+            f"more than {len(old):,} tuples wait after {clock['now']:g} s, and the twin holds at "
+            "most so many; lower the rate, or let the pane stage have more workers"
+        )
+    made = _longer(old, size)
+    made["next"][len(old) :] = np.arange(len(old) + 1, size + 1)
+    made["next"][-1] = clock["free"]
+    clock["free"] = len(old)
+    clock["spare"] += size - len(old)
+    return state._replace(tuples=made)
+
+
+def more_results(state: PaneState) -> PaneState:
+    """Room for twice as many results under way."""
+    return state._replace(results=_longer(state.results, 2 * len(state.results)))
+
+
+def more_panes(state: PaneState) -> PaneState:
+    """Room for twice as many open panes."""
+    clock, size = state.clock[0], 2 * len(state.panes)
+    live = (int(clock["oldest"]), int(clock["last"]) + 1)
+    panes, counts = _ring(state.panes, size, live), _ring(state.counts, size, live)
+    numbers = np.arange(*live) % size
+    spare = np.setdiff1d(np.arange(size), numbers)
+    panes["owner"][spare] = NOBODY
+    return more_ledger(state._replace(panes=panes, counts=counts))
+
+
+def more_ledger(state: PaneState) -> PaneState:
+    """Room for twice as many panes with parts under way."""
+    clock, size = state.clock[0], 2 * len(state.ledger)
+    live = (int(clock["expecting"]), int(clock["expecting"]) + len(state.ledger))
+    made = _ring(state.ledger, size, live)
+    made["expected"][np.setdiff1d(np.arange(size), np.arange(*live) % size)] = -1
+    return state._replace(ledger=made)
+
+
+def more_windows(state: PaneState) -> PaneState:
+    """Room for twice as many open windows."""
+    other, size = state.other[0], 2 * len(state.windows)
+    if size > MOST_WINDOWS:
+        raise PlantError(
+            f"more than {len(state.windows):,} windows wait after {other['now']:g} s, and the twin "
+            "holds at most so many; lower the rate, or let the window stage have more workers"
+        )
+    live = (int(other["first"]), int(other["last"]))
+    return state._replace(
+        windows=_ring(state.windows, size, live), parts=_ring(state.parts, size, live)
+    )
+
+
+def more_parts(state: PaneState) -> PaneState:
+    """Room for twice as many parts at each window, the first of them at the beginning."""
+    old = state.parts
+    made = np.zeros((len(old), 2 * old.shape[1]), np.int64)
+    for place, window in enumerate(state.windows):
+        made[place, : old.shape[1]] = np.roll(old[place], -int(window["head"]))
+    state.windows["head"] = 0
+    return state._replace(parts=made)
+
+
+def more_finished(state: PaneState) -> PaneState:
+    """Room for twice as many windows in a step."""
+    return state._replace(finished=_longer(state.finished, 2 * len(state.finished)))
+
+
+def _longer(old: Array, size: int) -> Array:
+    made: Array = np.zeros((size, *old.shape[1:]), old.dtype)
+    made[: len(old)] = old
+    return made
+
+
+def _ring(old: Any, size: int, live: tuple[int, int]) -> Any:
+    """A larger ring with the same numbers in it."""
+    made = np.zeros((size, *old.shape[1:]), old.dtype)
+    numbers = np.arange(*live)
+    made[numbers % size] = old[numbers % len(old)]
+    return made

@@ -1,0 +1,299 @@
+"""The window stage: an emitter that hands tasks to idle workers (ppq, Section 3.2, Alg. 2 and 3).
+
+A part of a pane waits at every window that the pane belongs to. A task puts a part into a window's
+result, one at a time for each window; where all windows with parts that wait are busy, tasks make
+one part of two.
+"""
+
+from math import inf
+from typing import Any, Final
+
+from penstock.model.compiling import compiled, entry, inlined
+from penstock.twin.panes.state import MERGE, UPDATE
+
+# Results of parts on their way to the window stage, as a heap by the moment of their arrival.
+
+
+@inlined
+def push(state: Any, at: float, pane: int, tuples: int) -> None:
+    """Send a result."""
+    results, clock = state.results, state.clock[0]
+    place, turn = clock.sent, clock.turns
+    clock.sent += 1
+    clock.turns += 1
+    while place > 0 and results[(place - 1) // 2].at > at:
+        _move(results, (place - 1) // 2, place)
+        place = (place - 1) // 2
+    results[place].at, results[place].turn = at, turn
+    results[place].pane, results[place].tuples = pane, tuples
+
+
+@inlined
+def drop_first(state: Any) -> None:
+    """Forget the result that arrived first."""
+    results, clock = state.results, state.clock[0]
+    clock.sent -= 1
+    size, place = clock.sent, 0
+    last = results[size]
+    at, turn, pane, tuples = last.at, last.turn, last.pane, last.tuples
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _before(results[child + 1], results[child].at, results[child].turn):
+            child += 1
+        if not _before(results[child], at, turn):
+            break
+        _move(results, child, place)
+        place = child
+    results[place].at, results[place].turn = at, turn
+    results[place].pane, results[place].tuples = pane, tuples
+
+
+@inlined
+def _before(one: Any, at: float, turn: int) -> bool:
+    return bool(one.at < at or (one.at == at and one.turn < turn))
+
+
+@inlined
+def _move(results: Any, origin: int, to: int) -> None:
+    results[to].at = results[origin].at
+    results[to].turn = results[origin].turn
+    results[to].pane = results[origin].pane
+    results[to].tuples = results[origin].tuples
+
+
+REACHED: Final = 0
+MORE_WINDOWS: Final = 1
+MORE_PARTS: Final = 2
+MORE_FINISHED: Final = 3
+
+
+@entry
+def advance(state: Any, end: float) -> int:
+    """Receive parts and do tasks until then; says what there is too little of, if anything."""
+    other = state.other[0]
+    while True:
+        lack = _lack(state)
+        if lack != REACHED:
+            return lack
+        task = _first_done(state)
+        done = state.tasks[task].done if task >= 0 else inf
+        came = state.results[0].at if state.clock[0].sent > 0 else inf
+        now = min(done, came)
+        if now > end or now == inf:
+            _pass_time(other, end if end < inf else other.now)
+            return REACHED
+        _pass_time(other, now)
+        if done <= came:
+            _end_task(state, task)
+        else:
+            _receive(state)
+        _hand_out(state)
+
+
+@entry
+def resize(state: Any, active: int) -> None:
+    """Let so many workers get tasks; those beyond end the ones that they have."""
+    state.other[0].active = active
+    _hand_out(state)
+
+
+@inlined
+def _lack(state: Any) -> int:
+    """Room for what one more event may bring."""
+    other, last = state.other[0], state.other[0].last
+    if state.clock[0].sent > 0:  # a part of a late pane may come before those of panes before it
+        last = max(last, state.results[0].pane // other.stride + 1)
+    if last - other.first > state.windows.size:
+        return MORE_WINDOWS
+    if other.finished + other.panes // other.stride + 2 > len(state.finished):
+        return MORE_FINISHED
+    if state.clock[0].sent > 0 and _crowded(state, state.results[0].pane):
+        return MORE_PARTS
+    return REACHED
+
+
+@inlined
+def _crowded(state: Any, pane: int) -> bool:
+    """Whether a window of the pane has no room for another part."""
+    other = state.other[0]
+    for k in range(_first_window(other, pane), min(pane // other.stride + 1, other.last)):
+        window = state.windows[k % state.windows.size]
+        if window.count + window.merging + 1 > state.parts.shape[1]:
+            return True
+    return False
+
+
+@inlined
+def _first_window(other: Any, pane: int) -> int:
+    """Of those that contain a pane; none begins before the stream."""
+    first: int = -((other.panes - 1 - pane) // other.stride)
+    return max(first, 0)
+
+
+@compiled
+def _receive(state: Any) -> None:
+    """A part has come: it waits at each window of its pane."""
+    other, result = state.other[0], state.results[0]
+    pane, tuples = result.pane, result.tuples
+    drop_first(state)
+    ledger = state.ledger[pane % state.ledger.size]
+    ledger.received += 1
+    whole = ledger.received == ledger.expected
+    other.received += 1
+    for k in range(_first_window(other, pane), pane // other.stride + 1):
+        _open_up_to(state, k)
+        if tuples > 0:
+            _put(state, k, tuples)
+        if whole:
+            state.windows[k % state.windows.size].panes += 1
+            _finish_if_whole(state, k)
+    _forget_whole_panes(state)
+
+
+@inlined
+def _open_up_to(state: Any, k: int) -> None:
+    other = state.other[0]
+    while other.last <= k:
+        window = state.windows[other.last % state.windows.size]
+        window.tuples = window.busy = window.merging = window.panes = 0
+        window.head = window.count = window.done = 0
+        other.last += 1
+
+
+@inlined
+def _forget_whole_panes(state: Any) -> None:
+    clock = state.clock[0]
+    while True:
+        ledger = state.ledger[clock.expecting % state.ledger.size]
+        if ledger.expected < 0 or ledger.received < ledger.expected:
+            return
+        ledger.expected, ledger.received = -1, 0
+        clock.expecting += 1
+
+
+@inlined
+def _put(state: Any, k: int, tuples: int) -> None:
+    place = k % state.windows.size
+    window, room = state.windows[place], state.parts.shape[1]
+    state.parts[place, (window.head + window.count) % room] = tuples
+    window.count += 1
+    state.other[0].pending += 1
+
+
+@inlined
+def _take(state: Any, k: int) -> int:
+    place = k % state.windows.size
+    window = state.windows[place]
+    tuples = state.parts[place, window.head]
+    window.head = (window.head + 1) % state.parts.shape[1]
+    window.count -= 1
+    state.other[0].pending -= 1
+    return int(tuples)
+
+
+@compiled
+def _hand_out(state: Any) -> None:
+    """Tasks for idle workers: windows first, then merges (ppq, Alg. 3)."""
+    other = state.other[0]
+    for kind in (UPDATE, MERGE):
+        if kind == MERGE and not other.merges:
+            return
+        for k in range(other.first, other.last):
+            if other.busy >= other.active or other.pending == 0:
+                return
+            window = state.windows[k % state.windows.size]
+            if kind == UPDATE and window.busy == 0 and window.count > 0:
+                _begin_update(state, k)
+            elif kind == MERGE and window.count >= 2:
+                _begin_merge(state, k)
+
+
+@inlined
+def _begin_update(state: Any, k: int) -> None:
+    window = state.windows[k % state.windows.size]
+    window.busy = 1
+    tuples = _take(state, k)
+    _begin(state, UPDATE, k, tuples, _size(state, tuples) * max(_size(state, window.tuples), 1.0))
+
+
+@inlined
+def _begin_merge(state: Any, k: int) -> None:
+    one, other = _take(state, k), _take(state, k)
+    state.windows[k % state.windows.size].merging += 1
+    _begin(state, MERGE, k, one + other, _size(state, one) * _size(state, other))
+
+
+@inlined
+def _begin(state: Any, kind: int, k: int, tuples: int, comparisons: float) -> None:
+    other = state.other[0]
+    task = state.tasks[other.busy]
+    seconds = (state.rates[0] + state.rates[1] * comparisons) * other.pace
+    task.done, task.turn = other.now + seconds, other.turns
+    task.kind, task.window, task.tuples = kind, k, tuples
+    other.busy += 1
+    other.turns += 1
+
+
+@inlined
+def _end_task(state: Any, index: int) -> None:
+    """A feedback message (ppq, Alg. 2, line 10)."""
+    other, task = state.other[0], state.tasks[index]
+    kind, k, tuples = task.kind, task.window, task.tuples
+    other.busy -= 1
+    last = state.tasks[other.busy]
+    task.done, task.turn = last.done, last.turn
+    task.kind, task.window, task.tuples = last.kind, last.window, last.tuples
+    window = state.windows[k % state.windows.size]
+    if kind == MERGE:
+        window.merging -= 1
+        other.merged += 1
+        _put(state, k, tuples)
+    else:
+        window.busy = 0
+        window.tuples += tuples
+        other.updates += 1
+        _finish_if_whole(state, k)
+
+
+@inlined
+def _finish_if_whole(state: Any, k: int) -> None:
+    other, window = state.other[0], state.windows[k % state.windows.size]
+    waits = window.count + window.busy + window.merging
+    if window.done or waits > 0 or window.panes < other.panes:
+        return
+    window.done = 1
+    state.finished[other.finished, 0] = (k * other.stride + other.panes) * state.clock[0].length
+    state.finished[other.finished, 1] = other.now
+    other.finished += 1
+    other.windows += 1
+    while other.first < other.last and state.windows[other.first % state.windows.size].done:
+        other.first += 1
+
+
+@inlined
+def _size(state: Any, tuples: int) -> float:
+    return float(state.skyline[min(tuples, state.skyline.size - 1)])
+
+
+@inlined
+def _earlier(one: Any, other: Any) -> bool:
+    return bool(one.done < other.done or (one.done == other.done and one.turn < other.turn))
+
+
+@inlined
+def _first_done(state: Any) -> int:
+    best = -1
+    for task in range(state.other[0].busy):
+        if best < 0 or _earlier(state.tasks[task], state.tasks[best]):
+            best = task
+    return best
+
+
+@inlined
+def _pass_time(other: Any, now: float) -> None:
+    seconds = now - other.now
+    other.busy_seconds += other.busy * seconds
+    other.worker_seconds += max(other.active, other.busy) * seconds
+    other.now = now

@@ -1,0 +1,1 @@
+"""The twin of a pipeline in regions, with nodes that come and go."""

@@ -1,0 +1,159 @@
+"""The same rate for ever."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from penstock.core.errors import SettingError
+from penstock.core.settings import rate, seconds
+from penstock.core.units import parse_duration, parse_rate
+from penstock.workload.curve import Curve, Curved, grow, not_negative, positive
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Curved):
+    """Rows at one rate, evenly spaced.
+
+    >>> import numpy as np
+    >>> Constant(4.0).times(np.arange(3.0)).tolist()
+    [0.25, 0.5, 0.75]
+    """
+
+    rate_: float = rate()
+    """Rows a second."""
+
+    def __post_init__(self) -> None:
+        """Refuse a rate that cannot be."""
+        not_negative(self.rate_, "rate of workload constant")
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # endless
+        """One segment."""
+        return Curve.through(starts=[0.0], rates=[self.rate_])
+
+
+# Rates that change at given moments.
+
+
+Level = tuple[float, float]
+"""Rows a second, and the second from which they hold."""
+
+
+def read_levels(given: object) -> tuple[Level, ...]:
+    """Levels as people write them: a text, a list of texts, or a mapping from moment to rate.
+
+    >>> read_levels("100/s, 400/s@30s")
+    ((100.0, 0.0), (400.0, 30.0))
+    >>> read_levels({"0s": "100/s", "30s": "400/s"})
+    ((100.0, 0.0), (400.0, 30.0))
+    """
+    if isinstance(given, Mapping):
+        return tuple((parse_rate(level), parse_duration(at)) for at, level in given.items())
+    if isinstance(given, str):
+        given = given.split(",")
+    if not isinstance(given, Sequence):
+        raise SettingError(f"levels are written as 100/s, 400/s@30s, got {given!r}")
+    return tuple(_read_level(level) for level in given)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Curved):
+    """One level after another, each from its moment on.
+
+    >>> import numpy as np
+    >>> step = Step(levels=((100.0, 0.0), (400.0, 30.0)))
+    >>> step.rate(np.array([0.0, 29.9, 30.0])).tolist()
+    [100.0, 100.0, 400.0]
+    """
+
+    levels: tuple[Level, ...] = field(metadata={"read": read_levels})
+
+    def __post_init__(self) -> None:
+        """Refuse levels that do not follow one another."""
+        for level, at in self.levels:
+            not_negative(level, "each level of workload step")
+            not_negative(at, "each moment of workload step")
+        moments = [at for _, at in self.levels]
+        if not moments or moments[0] != 0:
+            raise SettingError(
+                "the first level of workload step must hold from 0 s on; write 100/s,400/s@30s"
+            )
+        for before, after in pairwise(moments):
+            if not after > before:
+                raise SettingError(
+                    f"the moments of workload step must increase, got {before:g} s, {after:g} s"
+                )
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # endless
+        """A segment for each level."""
+        rates, starts = zip(*self.levels, strict=True)
+        return Curve.through(starts=starts, rates=rates)
+
+
+def _read_level(given: object) -> Level:
+    if not isinstance(given, str):
+        return parse_rate(given), 0.0
+    level, _, at = given.partition("@")
+    return parse_rate(level), parse_duration(at) if at else 0.0
+
+
+# A rate that rises and falls like a day.
+
+
+@dataclass(frozen=True, slots=True)
+class Daily(Curved):
+    """A sinusoid from `low` up to `high` and back in each `period`, with noise.
+
+    Noise multiplies the rate, so that busy hours vary by more rows than quiet ones; it is drawn
+    anew for every slot, and the rate is linear between draws. With noise a rate may pass `high`.
+
+    >>> daily = Daily(low=60.0, high=420.0, period=60.0)
+    >>> daily.rate(np.array([0.0, 15.0, 30.0, 60.0])).round(6).tolist()
+    [60.0, 240.0, 420.0, 60.0]
+    """
+
+    low: float = rate()
+    """Rows a second at the start of each period."""
+    high: float = rate()
+    """Rows a second in the middle of each period."""
+    period: float = seconds(86400.0)
+    noise: float = 0.0
+    """Standard deviation of the noise, as a share of the rate."""
+    slot: float | None = seconds(None)
+    """Seconds between draws; a 96th of the period (a quarter of an hour of a day) if not given."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no day can be."""
+        not_negative(self.low, "low of workload daily")
+        not_negative(self.high, "high of workload daily")
+        not_negative(self.noise, "noise of workload daily")
+        not_negative(self.seed, "seed of workload daily")
+        positive(self.period, "period of workload daily")
+        positive(self._slot, "slot of workload daily")
+        if not self.high >= self.low or self.high == 0:
+            raise SettingError(
+                f"high of workload daily must be above 0 and at least low, "
+                f"got high {self.high:g} and low {self.low:g}"
+            )
+
+    @property
+    def _slot(self) -> float:
+        return self.period / 96 if self.slot is None else self.slot
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
+        """As many slots as it takes."""
+        of = "workload daily"
+        return grow(lambda n: _draw(self, n), slot=self._slot, until=until, rows=rows, of=of)
+
+
+@lru_cache(maxsize=64)
+def _draw(daily: Daily, count: int) -> Curve:
+    at = np.arange(count) * daily._slot
+    swing = (1.0 - np.cos(2 * np.pi * (at % daily.period) / daily.period)) / 2
+    draws = np.random.default_rng(daily.seed).standard_normal(count)
+    rates = daily.low + (daily.high - daily.low) * swing
+    rates *= np.maximum(1.0 + daily.noise * draws, 0.0)
+    return Curve.through(starts=at, rates=rates, joined=True)

@@ -1,0 +1,250 @@
+"""Rows that know nothing of each other.
+
+Rows that come at random: counts of a Poisson process whose rate changes at given moments.
+
+>>> curve = scatter(np.array([0.0, 10.0]), np.array([0.0, 500.0]), slot=0.02, until=20.0, seed=1)
+>>> curve.arrivals(np.array([10.0, 20.0])).tolist()
+[0.0, 4994.0]
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, inf, isfinite, log
+from typing import ClassVar, Final
+
+import numpy as np
+
+from penstock.core.errors import SettingError
+from penstock.core.roles import Workload
+from penstock.core.settings import rate, seconds
+from penstock.workload.curve import Curve, Curved, Floats, drawable, grow, not_negative, positive
+
+
+def drawn(workload: Workload) -> bool:
+    """Whether a workload's own curve already says when each row comes, chance included.
+
+    Where it does, a simulation takes the rows as they come; drawing a Poisson process about its
+    rate would add noise that is not the workload's. A kind of your own says so with a class
+    attribute `drawn = True`.
+
+    >>> from penstock.workload import parse
+    >>> drawn(parse("poisson:300/s")), drawn(parse("constant:300/s"))
+    (True, False)
+    """
+    return bool(getattr(workload, "drawn", False))
+
+
+def scatter(starts: Floats, rates: Floats, *, slot: float, until: float, seed: int) -> Curve:
+    """A Poisson process with these rates from these moments on, counted by slot.
+
+    Slots are cut where the rate changes, so the counts are exact whatever the moments are. Counts
+    are drawn from left to right: a longer curve begins with the very same numbers.
+    """
+    slots = ceil(until / slot)
+    edges: Floats = np.arange(slots + 1, dtype=np.float64) * slot
+    if len(starts) > 1:
+        edges = np.union1d(edges, starts[starts < edges[-1]])
+    level = rates[np.searchsorted(starts, edges[:-1], side="right") - 1]
+    counts = stream(seed, 1).poisson(level * np.diff(edges)).astype(np.float64)
+    return Curve.counted(edges=edges, counts=counts)
+
+
+def stream(seed: int, number: int) -> np.random.Generator:
+    """One of several streams of chance that have nothing to do with each other."""
+    return np.random.default_rng([seed, number])
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson(Curved):
+    """A Poisson process: exponential inter-arrivals, the variance of every count is its mean.
+
+    Counts are drawn by slot, and the rows of a slot come evenly spread over it.
+
+    >>> poisson = Poisson(300.0)
+    >>> counts = np.diff(poisson.arrivals(np.arange(10_001.0)))
+    >>> f"mean {counts.mean():.0f}, variance {counts.var():.0f}"
+    'mean 300, variance 302'
+    """
+
+    drawn: ClassVar[bool] = True
+
+    rate_: float = rate()
+    """Mean rows a second."""
+    slot: float = seconds(0.02)
+    """Seconds between draws."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        positive(self.rate_, "rate of workload poisson")
+        drawable(self.rate_, self.slot, "workload poisson")
+        not_negative(self.seed, "seed of workload poisson")
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
+        """As many slots as it takes."""
+        of = "workload poisson"
+        return grow(lambda n: _draw_poisson(self, n), slot=self.slot, until=until, rows=rows, of=of)
+
+
+@lru_cache(maxsize=8)
+def _draw_poisson(poisson: Poisson, count: int) -> Curve:
+    until, rates = count * poisson.slot, np.array([poisson.rate_])
+    return scatter(np.zeros(1), rates, slot=poisson.slot, until=until, seed=poisson.seed)
+
+
+# A rate that wanders.
+
+
+@dataclass(frozen=True, slots=True)
+class RandomWalk(Curved):
+    """A rate that moves by a normal draw in every slot and is reflected at its bounds.
+
+    >>> walk = RandomWalk(start=300.0, step=50.0, low=200.0, high=400.0)
+    >>> rates = walk.rate(np.arange(10_000.0))
+    >>> bool(rates[0] == 300 and rates.min() >= 200 and rates.max() <= 400)
+    True
+    """
+
+    start: float = rate()
+    """Rows a second in the first slot."""
+    step: float | None = rate(None)
+    """Standard deviation of one move, rows a second; a twentieth of `start` if not given."""
+    low: float = rate(0.0)
+    high: float = rate(inf)
+    slot: float = seconds(1.0)
+    """Seconds between moves."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be walked."""
+        not_negative(self.start, "start of workload random-walk")
+        not_negative(self.low, "low of workload random-walk")
+        not_negative(self.seed, "seed of workload random-walk")
+        positive(self._step, "step of workload random-walk")
+        positive(self.slot, "slot of workload random-walk")
+        if not (self.low <= self.start <= self.high and self.low < self.high):
+            raise SettingError(
+                f"workload random-walk needs low <= start <= high and low < high, "
+                f"got {self.low:g}, {self.start:g}, {self.high:g}"
+            )
+
+    @property
+    def _step(self) -> float:
+        return self.start / 20 if self.step is None else self.step
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
+        """As many slots as it takes."""
+        of = "workload random-walk"
+        return grow(
+            lambda n: _draw_random_walk(self, n), slot=self.slot, until=until, rows=rows, of=of
+        )
+
+
+@lru_cache(maxsize=64)
+def _draw_random_walk(walk: RandomWalk, count: int) -> Curve:
+    draws = np.random.default_rng(walk.seed).standard_normal(count)
+    free = walk.start + walk._step * np.append(0.0, np.cumsum(draws[:-1]))
+    rates = reflected(free, walk.low, walk.high)
+    return Curve.through(starts=np.arange(count) * walk.slot, rates=rates)
+
+
+def reflected(free: Floats, low: float, high: float) -> Floats:
+    """A walk that knew no bounds, as if every move had been reflected at them.
+
+    >>> reflected(np.array([1.0, 2.5, 3.5]), low=0.0, high=2.0).tolist()
+    [1.0, 1.5, 0.5]
+    """
+    # moves are symmetric, so folding the free walk is the same as reflecting every move
+    width = high - low
+    if not isfinite(width):
+        return low + np.abs(free - low)
+    return high - np.abs((free - low) % (2 * width) - width)
+
+
+# Rows at random about a rate that wanders by factors.
+
+
+_MOST_SIGMA: Final = 10.0  # a factor of 22,000
+
+
+@dataclass(frozen=True, slots=True)
+class LognormalWalk(Curved):
+    """Exponential inter-arrivals whose mean is multiplied by a lognormal draw in every period.
+
+    The logarithm of the rate is a random walk, reflected at its bounds so that it does not wander
+    off; by and by every logarithm between them comes equally often. With the default bounds the
+    mean of a very long run is 2.1 times `start`. From 5,000 rows/s on, the busiest of 420 seconds
+    is 3.4 times the mean one in the median of 60 seeds, 2.2 to 6.2 times in four of five; the
+    trace of the ppq paper has 4.17 (Tab. 3).
+
+    >>> walk = LognormalWalk(start=5000.0, low=2000.0, high=12_000.0)
+    >>> walk.arrivals(np.array([5.0, 10.0, 15.0])).tolist()
+    [24760.0, 40357.0, 61983.0]
+    """
+
+    drawn: ClassVar[bool] = True
+
+    start: float = rate()
+    """Mean rows a second in the first period."""
+    sigma: float = 0.4
+    """Standard deviation of the logarithm of one factor."""
+    period: float = seconds(5.0)
+    """Seconds between moves."""
+    low: float | None = rate(None)
+    """The lowest rate; a tenth of `start` if not given."""
+    high: float | None = rate(None)
+    """The highest rate; ten times `start` if not given."""
+    slot: float = seconds(0.02)
+    """Seconds between draws of rows."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be walked."""
+        positive(self.start, "start of workload lognormal-walk")
+        positive(self.period, "period of workload lognormal-walk")
+        not_negative(self.seed, "seed of workload lognormal-walk")
+        if not 0 <= self.sigma <= _MOST_SIGMA:
+            raise SettingError(
+                f"sigma of workload lognormal-walk must be in [0, {_MOST_SIGMA:g}], "
+                f"got {self.sigma:g}"
+            )
+        low, high = self.bounds
+        if not (0 < low <= self.start <= high and low < high and isfinite(high)):
+            raise SettingError(
+                f"workload lognormal-walk needs 0 < low <= start <= high, low < high and an end "
+                f"to high, got {low:g}, {self.start:g}, {high:g}"
+            )
+        drawable(high, self.slot, "workload lognormal-walk")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The rates at which the walk turns back."""
+        low = self.start / 10 if self.low is None else self.low
+        return low, self.start * 10 if self.high is None else self.high
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
+        """As many slots as it takes."""
+        slot = min(self.slot, self.period)
+        return grow(
+            lambda n: _draw_lognormal_walk(self, n * slot),
+            slot=slot,
+            until=until,
+            rows=rows,
+            of="workload lognormal-walk",
+            remedy="give it a longer slot or period",
+        )
+
+
+@lru_cache(maxsize=8)
+def _draw_lognormal_walk(walk: LognormalWalk, until: float) -> Curve:
+    rates = _walked(walk, ceil((until + walk.slot) / walk.period))
+    starts = np.arange(len(rates), dtype=np.float64) * walk.period
+    return scatter(starts, rates, slot=walk.slot, until=until, seed=walk.seed)
+
+
+def _walked(walk: LognormalWalk, moves: int) -> Floats:
+    low, high = walk.bounds
+    draws = stream(walk.seed, 2).standard_normal(moves)
+    free = log(walk.start) + walk.sigma * np.append(0.0, np.cumsum(draws))
+    # a rate may leave its bounds by rounding
+    return np.clip(np.exp(reflected(free, log(low), log(high))), low, high)

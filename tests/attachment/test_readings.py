@@ -1,0 +1,208 @@
+"""What is made of the progress of foreign queries; no Spark is needed to say."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from penstock.attachment import queries as latency
+from penstock.attachment import queries as links
+from penstock.attachment import queries as offsets
+from penstock.attachment.plant import combine
+from penstock.attachment.queries import Event, QueryReader, read_event
+from penstock.core.signals import Latency, ModuleReading
+from penstock.spark.backend import Executor, RunningTask
+from penstock.spark.progress import Occupancy
+from tests.spark.test_progress import executor
+
+
+def event(number: int, started: float, took: float, rows: int, **source: Any) -> Event:
+    """A batch that began so many seconds into a minute."""
+    return read_event(
+        {
+            "batchId": number,
+            "timestamp": f"2026-01-01T00:00:{started:06.3f}Z",
+            "numInputRows": rows,
+            "durationMs": {"addBatch": 1, "triggerExecution": 1000 * took},
+            "sources": [{"description": "somewhere", **source}],
+        }
+    )
+
+
+def kafka(*partitions: int) -> dict[str, Any]:
+    return {"clicks": {str(place): offset for place, offset in enumerate(partitions)}}
+
+
+def test_offsets_may_be_told_as_text() -> None:
+    assert offsets.counted(json.dumps(kafka(3, 4))) == 7
+    assert offsets.counted("not json") is None
+
+
+def test_kafka_offsets_are_rows_over_all_partitions() -> None:
+    source = {"latestOffset": kafka(100, 50), "endOffset": kafka(60, 50)}
+    assert offsets.waiting(source) == 40
+
+
+def test_the_metrics_of_kafka_stand_in_for_a_newest_offset() -> None:
+    metrics = {"avgOffsetsBehindLatest": "2.5", "maxOffsetsBehindLatest": "7"}
+    assert offsets.waiting({"endOffset": kafka(6, 9), "metrics": metrics}) == 5.0
+    assert offsets.waiting({"metrics": {"maxOffsetsBehindLatest": "7"}}) == 7.0
+
+
+def test_rows_are_unknown_where_one_of_several_sources_does_not_tell() -> None:
+    known = {"latestOffset": {"rows": 9}, "endOffset": {"rows": 4}}
+    files = {"latestOffset": None, "endOffset": {"logOffset": 3}}
+    assert offsets.all_waiting([known]) == 5
+    assert offsets.all_waiting([known, files]) is None
+    assert offsets.all_arrived([known, files]) is None
+
+
+@pytest.mark.parametrize(
+    ("sink", "source"),
+    [
+        ("FileSink[file:/data/out]", "FileStreamSource[file:/data/out]"),
+        ("FileSink[s3a://lake/out]", "FileStreamSource[s3a://lake/out/]"),
+        ("DeltaSink[/lake/table]", "DeltaSource[file:/lake/table]"),
+    ],
+)
+def test_a_sink_is_linked_to_the_source_that_reads_it(sink: str, source: str) -> None:
+    first = links.ends(
+        {"sources": [{"description": "RateStreamV2["}], "sink": {"description": sink}}
+    )
+    second = links.ends(
+        {"sources": [{"description": source}], "sink": {"description": "MemorySink"}}
+    )
+    assert links.feeds({"first": first, "second": second}) == {"first": ("second",), "second": ()}
+
+
+def test_a_kafka_sink_is_known_by_the_options_of_its_plan() -> None:
+    written = links.written({"topic": "clean", "kafka.bootstrap.servers": "h:1"})
+    first = links.ends({"sink": {"description": "KafkaSourceProvider$KafkaTable@1"}}, written)
+    second = links.ends({"sources": [{"description": "KafkaV2[Subscribe[clean]]"}]})
+    assert links.feeds({"first": first, "second": second})["first"] == ("second",)
+
+
+def test_a_query_that_reads_what_it_writes_does_not_feed_itself() -> None:
+    both = links.Ends(reads=frozenset({"path:/a"}), writes=frozenset({"path:/a"}))
+    assert links.feeds({"loop": both}) == {"loop": ()}
+
+
+def test_sinks_that_do_not_tell_feed_nobody() -> None:
+    quiet = links.ends({"sources": [], "sink": {"description": "ForeachBatchSink"}})
+    assert quiet.writes == frozenset()
+
+
+def test_rows_that_came_between_two_triggers_are_the_arrivals() -> None:
+    reader = QueryReader()
+    reader.advance([event(1, 10, 2, 999)], None)
+    reading = reader.advance([event(2, 20, 4, 100), event(3, 30, 4, 300)], None)
+    assert reading.arrival_rate == pytest.approx(400 / 20)
+    assert reading.processed_rate == pytest.approx(400 / 22)
+    assert reading.backlog is None
+    assert reading.batch_duration == 4
+
+
+def test_events_that_spark_has_forgotten_do_not_lower_the_rates() -> None:
+    reader = QueryReader()
+    reader.advance([event(1, 0, 1, 100)], None)
+    reading = reader.advance([event(40, 40, 1, 100), event(41, 41, 1, 100)], None)
+    assert reading.processed_rate == pytest.approx(100)
+    assert reading.arrival_rate == pytest.approx(100)
+
+
+def test_newest_offsets_tell_arrivals_that_a_limited_batch_leaves_behind() -> None:
+    reader = QueryReader()
+    reader.advance([event(1, 10, 2, 50, latestOffset=kafka(100), endOffset=kafka(50))], None)
+    reading = reader.advance(
+        [event(2, 20, 2, 50, latestOffset=kafka(900), endOffset=kafka(100))], None
+    )
+    assert reading.arrival_rate == pytest.approx(80)
+    assert reading.backlog == 800
+
+
+def test_a_step_without_an_event_tells_nothing() -> None:
+    assert QueryReader().advance([], None) == ModuleReading()
+
+
+def test_ages_run_from_the_duration_to_the_duration_and_the_interval() -> None:
+    reader = QueryReader(trigger=10.0)
+    reader.advance([event(1, 10, 2, 100)], None)
+    ages = reader.advance([event(2, 20, 4, 100)], None).latency
+    assert ages is not None
+    assert ages.p50 == pytest.approx(9, abs=0.2)
+    assert ages.p95 == pytest.approx(13.5, abs=0.2)
+
+
+def test_rows_that_find_an_idle_query_are_as_old_as_their_batch_takes() -> None:
+    reader = QueryReader(trigger=0.0)
+    reader.advance([event(1, 10, 0.5, 100)], None)
+    ages = reader.advance([event(2, 25, 0.5, 100)], None).latency
+    assert ages is not None
+    assert ages.p99 == pytest.approx(0.5)
+
+
+def test_batches_without_a_pause_have_rows_from_all_of_the_batch_before() -> None:
+    reader = QueryReader(trigger=0.0)
+    reader.advance([event(1, 10, 8, 100)], None)
+    ages = reader.advance([event(2, 18, 8, 100)], None).latency
+    assert ages is not None
+    assert ages.p95 == pytest.approx(15.6, abs=0.2)
+
+
+def test_rows_that_wait_are_older_by_the_time_that_those_before_them_take() -> None:
+    offsets = {"latestOffset": kafka(1100), "endOffset": kafka(100)}
+    reader = QueryReader(trigger=0.0)
+    reader.advance([event(1, 10, 1, 100)], None)
+    ages = reader.advance([event(2, 20, 1, 100, **offsets)], None).latency
+    assert ages is not None
+    assert ages.p50 == pytest.approx(1 + 1000 / 10)
+
+
+def test_a_batch_without_rows_has_no_latency() -> None:
+    assert latency.estimate([event(1, 10, 2, 0).batch]) is None
+
+
+def test_an_application_is_as_busy_as_its_queries_together() -> None:
+    light = ModuleReading(arrival_rate=100, processed_rate=90, backlog=50, service_time=0.01)
+    heavy = ModuleReading(arrival_rate=20, processed_rate=10, backlog=10, service_time=0.5)
+    both = combine({"light": light, "heavy": heavy})
+    work = 50 * 0.01 + 10 * 0.5
+    assert (both.arrival_rate, both.processed_rate) == (120, 100)
+    assert both.service_time == pytest.approx((90 * 0.01 + 10 * 0.5) / 100)
+    assert both.backlog is not None
+    assert both.service_time is not None
+    assert both.backlog * both.service_time == pytest.approx(work)
+
+
+def test_what_no_query_tells_stays_unknown() -> None:
+    assert combine({"a": ModuleReading(arrival_rate=5.0)}).backlog is None
+    assert combine({}) == ModuleReading()
+
+
+def test_rows_of_a_query_whose_cost_is_unknown_count_as_they_are() -> None:
+    told = {"a": ModuleReading(backlog=7.0, processed_rate=1.0)}
+    assert combine(told).backlog == 7.0
+
+
+def test_latency_adds_up_along_the_longest_way() -> None:
+    ages = {name: Latency(p50=1, p95=n, p99=n) for n, name in enumerate("abc", start=1)}
+    feeds = {"a": ["b", "c"], "b": [], "c": []}
+    whole = latency.end_to_end(dict(ages), feeds)
+    assert whole == Latency(p50=2, p95=4, p99=4)
+
+
+def test_queries_in_a_circle_are_passed_once() -> None:
+    one = Latency(p50=1, p95=1, p99=1)
+    whole = latency.end_to_end({"a": one, "b": one}, {"a": ["b"], "b": ["a"]})
+    assert whole == Latency(p50=2, p95=2, p99=2)
+
+
+def test_slots_are_cores() -> None:
+    wide = [replace(executor("1", busy=busy), cores=4) for busy in (0.0, 10.0)]
+    before, after = (_at(e, now) for e, now in zip(wide, (0.0, 10.0), strict=True))
+    assert after.share_since(before, ["1"]) == pytest.approx(0.25)
+
+
+def _at(one: Executor, now: float) -> Occupancy:
+    return Occupancy.of([one], list[RunningTask](), now)

@@ -1,0 +1,166 @@
+"""`penstock reproduce` as a user and a script meet it, and the workers behind it."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from penstock.cli import reproduce
+from penstock.core.errors import FileError, PenstockError
+from penstock.experiment.interval import interval, student
+from penstock.experiment.workers import spread
+from tests.support.reproduce_cli import LONG, WATCHED, arguments, check_mistake, start
+
+QUICK = ["game", "--seeds", "2", "--steps", "3", "--workload", "trend", "--jobs", "1", "--quiet"]
+
+
+def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "here"
+    assert reproduce.execute(arguments(*QUICK, "--out", str(out))) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    for words in ("Tab. IV, trend", "Tab. V", "denoiser-2", "price of stability", "Found again?"):
+        assert words in told.out
+    assert not any(line != line.rstrip() or len(line) > 160 for line in told.out.splitlines())
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "results.json"]
+    assert json.loads((out / "results.json").read_text())["folder"] == str(out)
+
+
+def test_the_page_loads_nothing_and_shows_every_figure(tmp_path: Path) -> None:
+    out = tmp_path / "page"
+    words = [word for word in QUICK if word not in ("--workload", "trend")]
+    reproduce.execute(arguments(*words, "--out", str(out)))
+    page = (out / "report.html").read_text()
+    assert all(name not in page for name in ("http://", "https://", "src=", "href=", "@import"))
+    for number in ("12", "13", "14", "15", "16", "17a", "17b"):
+        assert f"<h2>Fig. {number}: " in page
+    data = page.partition('id="data">')[2].partition("</script>")[0]
+    assert len(json.loads(data)) == page.count('<figure class="plot') == 3 + 6 + 4 + 3 + 2 + 1
+
+
+def test_json_is_one_object_with_everything_and_needs_no_spark(tmp_path: Path) -> None:
+    words = ["reproduce", *QUICK, "--json", "--out", "out"]
+    process = start("-c", WATCHED, *words, cwd=tmp_path)
+    out, err = process.communicate(timeout=LONG)
+    assert (process.returncode, err) == (0, "")
+    told = json.loads(out)
+    assert told["report"] == "out/report.html"
+    assert told == json.loads((tmp_path / "out" / "results.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["gmae"], "there is no paper 'gmae' to reproduce; did you mean 'game'?"),
+        (["game", "--seeds", "0"], "seeds must be 1 or more, got 0"),
+        (["game", "--jobs", "-1"], "jobs must be 1 or more, got -1"),
+        (["game", "--workload", "cycle"], "no workload 'cycle' in the paper; did you mean"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence_before_anything_is_written(
+    words: list[str], sentence: str, tmp_path: Path
+) -> None:
+    check_mistake(words, sentence, tmp_path)
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("do not touch")
+    with pytest.raises(FileError, match=r"holds something else \(thesis.tex\); give --out another"):
+        reproduce.execute(arguments(*QUICK, "--out", str(tmp_path)))
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(FileError, match="is a file; give --out another folder"):
+        reproduce.execute(arguments(*QUICK, "--out", str(tmp_path / "thesis.tex")))
+
+
+def test_an_earlier_reproduction_in_the_folder_is_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for steps in ("2", "3"):
+        reproduce.execute(arguments(*QUICK, "--steps", steps, "--out", str(out)))
+    assert json.loads((out / "results.json").read_text())["settings"]["steps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("number", "done"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 4)]
+)
+def test_a_signal_ends_the_workers_and_leaves_nothing_behind(
+    number: signal.Signals, done: int, tmp_path: Path
+) -> None:
+    words = ["game", "--seeds", "40", "--workload", "cyclic", "--steps", "60", "--jobs", "2"]
+    process = start("-m", "penstock", "reproduce", *words, "--out", "out/a/b", cwd=tmp_path)
+    assert process.stderr is not None
+    for count in range(0, done + 1, 4):  # it tells of every tenth part
+        assert process.stderr.readline() == f"penstock: {count} of 40 repetitions done\n"
+    whole_group = number == signal.SIGINT  # as a terminal does it
+    (os.killpg if whole_group else os.kill)(process.pid, number)
+    out, err = process.communicate(timeout=LONG)
+    assert (process.returncode, out) == (128 + number, "")
+    *progress, last = err.splitlines()
+    assert last == "penstock: stopped; nothing was written"
+    assert all(line.endswith("of 40 repetitions done") for line in progress)
+    assert list(tmp_path.iterdir()) == []
+    assert _is_over(process.pid)
+
+
+def _is_over(group: int) -> bool:
+    """Whether every process of the group has ended, as the last ones may take a moment to."""
+    until = monotonic() + LONG
+    while monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+    return False
+
+
+def test_results_come_with_their_place_whatever_the_order() -> None:
+    items = list(range(-5, 6))
+    assert dict(spread(abs, items, jobs=3)) == {i: abs(item) for i, item in enumerate(items)}
+    assert list(spread(abs, [], jobs=3)) == []
+
+
+def test_an_error_in_a_worker_is_raised_here() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(spread(int, ["1", "two", "3"], jobs=2))
+
+
+def test_a_worker_that_dies_is_told_of() -> None:
+    with pytest.raises(PenstockError, match=r"a worker process has died.*fewer --jobs"):
+        list(spread(os._exit, [3, 3], jobs=2))
+
+
+def test_workers_are_gone_when_nobody_asks_any_more() -> None:
+    results = spread(_parent_of, [0] * 50, jobs=2)
+    _, (pid, parent) = next(results)
+    assert parent == os.getpid()
+    results.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def _parent_of(_: int) -> tuple[int, int]:
+    return os.getpid(), os.getppid()
+
+
+@pytest.mark.parametrize(
+    ("freedom", "printed"), [(1, 12.706), (4, 2.776), (5, 2.571), (10, 2.228), (99, 1.984)]
+)
+def test_quantiles_of_student_are_those_of_printed_tables(freedom: int, printed: float) -> None:
+    assert student(freedom) == pytest.approx(printed, rel=2e-3)
+
+
+def test_intervals_hold_the_true_mean_in_95_of_100_cases() -> None:
+    random = np.random.default_rng(7)
+    samples = random.normal(10.0, 2.0, (4000, 6))
+    found = [interval(sample.tolist()) for sample in samples]
+    held = sum(abs(one.mean - 10.0) <= (one.half_width or 0.0) for one in found)
+    assert held / 4000 == pytest.approx(0.95, abs=0.012)
+
+
+def test_a_single_run_has_no_interval() -> None:
+    assert interval([3.0]).to_json() == {"mean": 3.0, "low": None, "high": None, "runs": 1}

@@ -1,0 +1,227 @@
+"""Every mistake of a pipeline file is told in a sentence, with the line it stands on."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core.errors import FileError, UserError
+from penstock.pipeline.file import check, load
+from penstock.pipeline.format.find import LARGEST
+from tests.conftest import Write
+from tests.pipeline.test_file import WORDCOUNT, mistakes
+
+
+def line_of(text: str, part: str) -> int:
+    return next(n for n, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("right", "wrong", "told"),
+        [
+            (
+                "service_time: 3ms",
+                "service_time: 3",
+                "service_time of module splitter needs a unit, got 3; write 3s, 3ms or 3m",
+            ),
+            ("slo:", "sloo:", "a pipeline file has no section 'sloo'; did you mean 'slo'?"),
+            ("step: 2s", "step: 0s", "step of the pipeline must be above 0s"),
+            ("step: 2s", "step: 1:30", "cannot read the duration '1:30'"),
+            ("step: 2s", "step: on", "cannot read the duration 'on'"),
+            ("duration: 60s", "duration: 1s", "is 1 s, shorter than its step of 2 s"),
+            ("seed: 1", "seed: -1", "seed of the pipeline must be 0 or more, got -1"),
+            ("kind: daily", "kind: dayly", "there is no workload 'dayly'; did you mean 'daily'?"),
+            ("high: 300/s", "high: 300", "high of workload daily needs a unit, got 300"),
+            ("noise: 0.05", "noise: -1", "noise of workload daily must be 0 or more, got -1"),
+            ("noise: 0.05", "nose: 0.05", "workload daily has no setting 'nose'"),
+            ("latency_p95: 10s", "latency_p95: 0s", "latency_p95 of slo must be above 0"),
+            ("name: threshold", "name: x", "there is no policy 'x'; there are "),
+            ("name: threshold", "nam: x", "policy needs name; there are "),
+            (
+                "name: threshold",
+                "name: static, degrees: {countr: 2}",
+                "there is no module 'countr'; did you mean 'counter'?",
+            ),
+            ("- hold", "- hodl", "there is no guard 'hodl'; did you mean 'hold'?"),
+            ("out: 4s", "out: 4", "out of guard cooldown needs a unit, got 4"),
+            ("out: 4s", "oot: 4s", "guard cooldown has no setting 'oot'; did you mean 'out'?"),
+            ("workers: 2", "workers: two", "workers of cluster must be a whole number, got 'two'"),
+            ("workers: 2", "port: 70000", "port of cluster must be 0 to 65535, got 70000"),
+            ("memory: 512m", "memory: 100m", "executor_memory of cluster must be at least 450m"),
+            ("memory: 512m", "memory: 9g", "more than a worker has; raise memory, which is 8g"),
+            (
+                " memory: 8g",
+                " memory: 8",
+                "memory of cluster must be a size with its unit, got '8'",
+            ),
+            ("module: splitter", "module: spliter", "there is no module 'spliter'; did you mean"),
+            ("to: counter", "to: countr", "there is no module 'countr'; did you mean 'counter'?"),
+            ("to: counter, s", "s", "a stream needs to; write {from: splitter, to: counter}"),
+            ("selectivity: 2", "selectivity: 0", "selectivity of the streams from splitter must"),
+            ("selectivity: 2", "probability: 0.5", "from splitter must sum to 1, got 0.5"),
+            ("to: counter", "to: splitter", "the streams form a cycle: splitter -> splitter"),
+            ("[splitter, filter]", "[splitter, fliter]", "no operator 'fliter'; did you mean"),
+            ("pipeline: w", "pipeline: v", "there is no pipeline 'vordcount'; did you mean"),
+            (
+                "max_replicas: 4",
+                "keys: 10",
+                "module splitter has keys, and splitter does not work by key; leave keys out",
+            ),
+        ],
+    )
+    def test_a_mistake_is_told_with_the_line_it_stands_on(
+        self, write: Write, right: str, wrong: str, told: str
+    ) -> None:
+        assert WORDCOUNT.count(right) >= 1
+        found = mistakes(write(WORDCOUNT.replace(right, wrong, 1)))
+        assert len(found) == 1
+        assert found[0].startswith(f"job.yaml, line {line_of(WORDCOUNT, right)}: ")
+        assert told in found[0]
+
+    def test_all_mistakes_are_found_in_the_order_of_the_file(self, write: Write) -> None:
+        wrong = {"step: 2s": "step: 2", "- hold": "- hodl", "trigger: 1s": "triger: 1s"}
+        text = WORDCOUNT
+        for before, after in wrong.items():
+            text = text.replace(before, after, 1)
+        lines = [line_of(WORDCOUNT, before) for before in wrong]
+        assert [mistake.place.line for mistake in check(write(text)).mistakes] == lines
+        with pytest.raises(
+            FileError, match=r"needs a unit.* \(and 2 more, listed by `penstock val"
+        ):
+            load(write(text))
+
+    @pytest.mark.parametrize("section", ["source", "modules", "workload"])
+    def test_a_missing_section_is_named(self, write: Write, section: str) -> None:
+        sections = json.loads(json.dumps(load("wordcount").resolved))
+        del sections[section]
+        assert any(
+            f"{section} is missing" in told for told in mistakes(write(json.dumps(sections)))
+        )
+
+    @pytest.mark.parametrize(
+        "section",
+        ["source", "modules", "streams", "guards", "policy", "workload", "slo", "cluster"],
+    )
+    @pytest.mark.parametrize("value", ["[1, [2]]", "{x: {y: 1}}", "5", "text", "true"])
+    def test_a_section_of_the_wrong_shape_is_told_at_its_line(
+        self, section: str, value: str
+    ) -> None:
+        checked = check("wordcount", [f"{section}={value}"])
+        assert checked.mistakes
+        assert any(f"with {section}=" in str(mistake) for mistake in checked.mistakes)
+
+    def test_a_key_that_stands_twice_is_a_mistake(self, write: Write) -> None:
+        found = mistakes(write(WORDCOUNT + "step: 5s\n"))
+        last = WORDCOUNT.count("\n") + 1
+        first = line_of(WORDCOUNT, "step: 2s")
+        assert found == [
+            f"job.yaml, line {last}: step already stands on line {first}; remove one of them"
+        ]
+
+    def test_a_workload_and_a_rate_contradict_each_other(self, write: Write) -> None:
+        found = mistakes(
+            write(WORDCOUNT.replace("module: splitter", "module: splitter, rate: 2/s"))
+        )
+        assert "there is a workload and a rate of source; keep one" in found[0]
+
+    def test_a_cycle_is_shown_with_the_first_stream_in_it(self, write: Write) -> None:
+        found = mistakes(write(WORDCOUNT + "  - {from: counter, to: splitter}\n"))
+        assert len(found) == 1
+        assert "cycle: splitter -> counter -> splitter; remove one of them" in found[0]
+
+    def test_a_module_that_no_row_reaches_is_shown_at_its_line(self, write: Write) -> None:
+        text = "source: {module: a, rate: 2/s}\nmodules:\n  a:\n  b:\n"
+        found = mistakes(write(text))
+        assert len(found) == 1
+        assert found[0].startswith("job.yaml, line 4: no row can reach module b from a")
+
+    def test_operators_must_be_covered_in_their_order(self, write: Write) -> None:
+        found = mistakes(write(WORDCOUNT.replace("[splitter, filter]", "[filter, splitter]")))
+        assert "must run splitter, filter, counter, consumer in this order" in found[0]
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("", "job.yaml is empty; a pipeline file has at least source and modules"),
+            ("# nothing\n", "job.yaml is empty"),
+            ("- a\n", "job.yaml must be a mapping with source, modules and streams, got a list"),
+            ("a: [1\nb: 2\n", "job.yaml, line 2: YAML breaks off here"),
+            ("a:\n\tb: 1\n", "job.yaml, line 2: YAML breaks off here (found character '\\t'"),
+            ("a: 'x\n", "close the quotes"),
+            ("a: 1\n---\nb: 2\n", "keep one document a file"),
+            ("a: *b\n", "define it with & before it is used with *"),
+            ("a: &a [*a]\n", "job.yaml, line 1: an alias stands inside itself"),
+            ("? [a]\n: 1\n", "job.yaml, line 1: a key must be a word"),
+            ("[" * 1000, "job.yaml nests its values too deeply"),
+            ("a: \0\n", "job.yaml, line 1: this is not text; a pipeline file is YAML in UTF-8"),
+        ],
+    )
+    def test_a_file_that_is_not_yaml_is_told_in_a_sentence(
+        self, write: Write, text: str, told: str
+    ) -> None:
+        path = write(text)
+        with pytest.raises(FileError) as error:
+            check(path)
+        assert told in str(error.value).replace(str(path), "job.yaml")
+        assert "\n" not in str(error.value)
+
+    def test_a_file_that_is_no_pipeline_file_by_its_size_is_not_read(self, write: Write) -> None:
+        with pytest.raises(FileError, match=f"has more than {LARGEST} bytes"):
+            check(write("#" * (LARGEST + 1)))
+
+    def test_aliases_cannot_unfold_to_billions(self, write: Write) -> None:
+        text = "a0: &a0 [x]\n"
+        for i in range(9):
+            text += f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n"
+        with pytest.raises(FileError, match="unfolds to more than 100000 values"):
+            check(write(text))
+
+    def test_rubbish_is_refused_with_its_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "job.yaml"
+        path.write_bytes(b"a: 1\n\xff\xfe\x00")
+        with pytest.raises(FileError, match="line 2: this is not text"):
+            check(path)
+
+    def test_a_missing_file_suggests_the_one_that_was_meant(self, write: Write) -> None:
+        path = write(WORDCOUNT)
+        with pytest.raises(FileError, match=r"there is no file .*/jbo.yaml; did you mean .*/job"):
+            check(path.with_name("jbo.yaml"))
+
+    def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(FileError, match="is a folder; give a file in it"):
+            check(tmp_path)
+
+    def test_a_name_that_is_not_built_in_suggests_one_that_is(self) -> None:
+        with pytest.raises(FileError, match="no built-in pipeline 'wordcont'; did you mean 'word"):
+            load("wordcont")
+
+    @given(text=st.text(max_size=200) | st.binary(max_size=200).map(lambda b: b.decode("latin-1")))
+    def test_no_text_does_more_than_be_refused(
+        self, tmp_path_factory: pytest.TempPathFactory, text: str
+    ) -> None:
+        refused_or_read(tmp_path_factory.getbasetemp() / "any.yaml", text)
+
+    @given(data=st.data())
+    def test_no_damage_to_a_file_does_more_than_be_told(
+        self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    ) -> None:
+        start = data.draw(st.integers(0, len(WORDCOUNT)))
+        end = data.draw(st.integers(start, min(start + 40, len(WORDCOUNT))))
+        junk = data.draw(
+            st.sampled_from(["", "5", "[]", "{}", "null", ": ", "- ", "\n", "nan", "-1s"])
+        )
+        path = tmp_path_factory.getbasetemp() / "damaged.yaml"
+        refused_or_read(path, WORDCOUNT[:start] + junk + WORDCOUNT[end:])
+
+
+def refused_or_read(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    try:
+        checked = check(path)
+    except UserError:
+        return
+    assert all("\n" not in str(mistake) for mistake in checked.mistakes)
+    assert checked.mistakes or checked.file is not None or checked.sort == "allocation graph"

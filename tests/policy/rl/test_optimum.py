@@ -1,0 +1,81 @@
+"""After learning, what is done costs at most 5 % more than the best that can be done."""
+
+import numpy as np
+import pytest
+
+from penstock.core.graph import FlowGraph, Module
+from penstock.core.regions import Infrastructure, Region
+from penstock.core.signals import Observation, RegionReading
+from penstock.policy import Rl
+from penstock.policy.nodes import LearnedNodes
+from penstock.policy.rl import known_costs
+from penstock.policy.rl.agent import Agent, greedy
+from penstock.testing import seen
+from tests.support.learning_worlds import Floats, Longs, World, level_chain, needs
+
+LEVELS, MOST, STEPS = 5, 6, 2500
+
+
+def too_few(need: Longs) -> Floats:
+    """By level and number, 1 where there are fewer than needed."""
+    return (np.arange(MOST + 1) < need[:, None]).astype(float)
+
+
+def excess(world: World, agent: Agent) -> float:
+    """Cost of what was learned by that of the optimum, over the states as they were visited."""
+    learned = world.values_of(greedy(agent.arrays()["q"]))
+    return float((learned * agent.visits).sum() / (world.best_values() * agent.visits).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rl_of_a_module_comes_within_5_percent_of_value_iteration(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    need, chain = needs(draw, LEVELS, MOST), level_chain(draw, LEVELS)
+    module = Module(name="count", service_time=0.01, max_replicas=MOST)
+    policy = Rl(FlowGraph(source="count", modules=(module,)), bound=0.5, levels=LEVELS, peak=100.0)
+    number, level = 1, 0
+    for _ in range(STEPS):
+        reading = {
+            "arrival_rate": 100.0 * (level + 0.5) / LEVELS,
+            "waiting_time": float(number < need[level]),
+            "service_time": 0.01,
+            "running": number,
+        }
+        number = policy(seen(count=reading)).configuration.degrees["count"]
+        level = int(draw.choice(LEVELS, p=chain[level]))
+    world = World(
+        known=known_costs(1, MOST, each=1 / 3, change=1 / 3),
+        level_chances=chain,
+        flag_chances=np.ones((1, 3, 1)),
+        penalty=too_few(need)[:, None, :] / 3,
+    )
+    assert 1 - 1e-6 <= excess(world, policy.agents()["count"]) < 1.05
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rl_of_a_region_comes_within_5_percent_of_value_iteration(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    need, chain = needs(draw, LEVELS, MOST), level_chain(draw, LEVELS)
+    idle_chances = draw.dirichlet([2, 2], size=(2, 3))
+    places = Infrastructure(regions=(Region(name="dc1", max_nodes=MOST),))
+    policy = LearnedNodes(places, quantum=1 / (LEVELS - 1))
+    number, level, idle = 1, 0, 0
+    for at in range(STEPS):
+        reading = RegionReading(
+            nodes=number,
+            idle=idle,
+            replicas=2,
+            utilisation=level / (LEVELS - 1),
+            unmet=int(number < need[level]),
+        )
+        decided = policy(Observation(at=at, step=1.0, modules={}, regions={"dc1": reading}))
+        after = decided.configuration.nodes["dc1"]
+        idle = int(draw.random() < idle_chances[idle, after - number + 1, 1])
+        number, level = after, int(draw.choice(LEVELS, p=chain[level]))
+    world = World(
+        known=known_costs(1, MOST, each=0.3, change=0.0),
+        level_chances=chain,
+        flag_chances=idle_chances,
+        penalty=0.7 * too_few(need)[:, None, :].repeat(2, axis=1),
+    )
+    assert 1 - 1e-6 <= excess(world, policy.agents()["dc1"]) < 1.05

@@ -1,0 +1,185 @@
+"""Regions of real workers: nodes come and go, die and get stuck, and no row is lost or doubled."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from penstock.apps.wordcount.application import digest
+from penstock.core.signals import Configuration, Decision, Observation
+from penstock.pipeline.deploy.launch import open_spark
+from penstock.pipeline.file import load
+from penstock.spark.plant import SparkPlant
+from tests.pipeline.deploy.test_run import expected
+from tests.spark.test_process import wait_until_nothing_is_left
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+LONGEST = 150.0
+"""Seconds after which a run has not gone as it should, on a busy machine too."""
+FILE = """
+pipeline: wordcount
+workload: constant:60/s
+step: 1s
+policy: static
+infrastructure:
+  policy: static
+  regions: {dc1: {max_nodes: 3}, dc2: {max_nodes: 3}}
+cluster: {memory: 1g, executor_memory: 512m}
+source: {module: splitter}
+modules:
+  splitter:
+    {region: dc1, operators: [splitter, filter], service_time: 1ms, max_replicas: 4, trigger: 1s}
+  counter:
+    {region: dc2, operators: [counter, consumer], service_time: 1ms, max_replicas: 4, trigger: 1s}
+streams:
+  - {from: splitter, to: counter, selectivity: 2}
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Something that is done to a running pipeline, and what is then to be seen."""
+
+    act: Callable[[SparkPlant], None]
+    until: Callable[[Observation], bool]
+
+
+def play(folder: Path, *scenes: Scene) -> tuple[SparkPlant, list[Observation]]:
+    """A run in which one scene follows the other, each as soon as the one before has ended."""
+    path, seen = folder / "regions.yaml", list[Observation]()
+    path.write_text(FILE)
+    with open_spark(load(path), master=None, folder=folder, duration=LONGEST) as plant:
+        readings = plant.readings()
+        for number, scene in enumerate(scenes):
+            scene.act(plant)
+            for now in readings:
+                seen.append(now)
+                if scene.until(now):
+                    break
+            else:
+                pytest.fail(f"scene {number} has not ended: {seen[-1]}")
+    return plant, seen
+
+
+def decide(degrees: dict[str, int] | None = None, **nodes: int) -> Callable[[SparkPlant], None]:
+    plan = Configuration(degrees=degrees or {}, nodes=nodes)
+    return lambda plant: check(plant.apply(Decision(configuration=plan, why="to see")), nodes)
+
+
+def check(asked: Configuration | None, nodes: dict[str, int]) -> None:
+    assert asked is not None
+    assert asked.nodes == nodes
+
+
+def worker_pid(folder: Path, node: str) -> int | None:
+    """The JVM of a node, from the folder that it works in."""
+    told = subprocess.run(
+        ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
+    )
+    marker = f"--work-dir {folder}/spark/{node} "
+    found = [line.split()[0] for line in told.stdout.splitlines() if marker in line]
+    jvms = [int(pid) for pid in found if Path(f"/proc/{pid}/exe").resolve().name == "java"]
+    return jvms[0] if jvms else None
+
+
+def send(folder: Path, node: str, what: signal.Signals) -> Callable[[SparkPlant], None]:
+    def act(_plant: SparkPlant) -> None:
+        pid = worker_pid(folder, node)
+        assert pid is not None
+        os.kill(pid, what)
+
+    return act
+
+
+def hosts(plant: SparkPlant) -> dict[str, set[str | None]]:
+    """By module, the nodes of its executors."""
+    members = plant.actuator.members(plant.actuator.backend.executors())
+    return {module: {executor.node for executor in crew} for module, crew in members.items()}
+
+
+def nothing(_plant: SparkPlant) -> None:
+    """See what happens."""
+
+
+def assert_nothing_was_lost_or_doubled(plant: SparkPlant) -> None:
+    truth = expected(plant.results["rows_fed"])
+    assert not any(plant.results["rows_waiting"].values())
+    assert plant.results["words_counted"] == truth.total()
+    assert plant.results["digest"] == digest(truth)
+
+
+def running(seen: Observation, module: str) -> int | None:
+    return seen.modules[module].running
+
+
+def test_nodes_come_and_go_with_the_executors_of_their_region(tmp_path: Path) -> None:
+    found: list[dict[str, set[str | None]]] = []
+    plant, seen = play(
+        tmp_path,
+        Scene(decide({"splitter": 3}, dc1=2), lambda now: running(now, "splitter") == 3),
+        Scene(lambda plant: found.append(hosts(plant)), lambda now: now.regions["dc1"].free == 1),
+        Scene(decide({"splitter": 1}), lambda now: now.regions["dc1"].idle == 1),
+        Scene(decide(dc1=1), lambda now: now.regions["dc1"].nodes == 1),
+        Scene(nothing, lambda _: worker_pid(tmp_path, "dc1-2") is None),
+    )
+    assert found == [{"splitter": {"dc1-1", "dc1-2"}, "counter": {"dc2-1"}}]
+    first, last = seen[0].regions["dc1"], seen[-1].regions["dc1"]
+    assert (first.unmet, first.requested) == (1, 2)
+    assert (last.unmet, last.nodes, last.requested) == (0, 1, 1)
+    assert {now.regions["dc2"].nodes for now in seen if now.regions["dc2"].answers} == {1}
+    assert_nothing_was_lost_or_doubled(plant)
+    wait_until_nothing_is_left(tmp_path)
+
+
+def test_a_killed_node_takes_its_executors_along_and_comes_back(tmp_path: Path) -> None:
+    plant, seen = play(
+        tmp_path,
+        Scene(nothing, lambda now: now.at > 3),
+        Scene(send(tmp_path, "dc2-1", signal.SIGKILL), lambda now: not now.regions["dc2"].answers),
+        Scene(nothing, lambda now: now.regions["dc2"].nodes == 1),
+        Scene(nothing, lambda now: running(now, "counter") == 1),
+        Scene(nothing, lambda now: now.modules["counter"].processed_rate is not None),
+    )
+    away = [now.regions["dc2"] for now in seen if not now.regions["dc2"].answers]
+    assert {reading.trouble for reading in away} == {"dc2-1 does not answer"}
+    assert {reading.requested for reading in away} == {1}
+    assert_nothing_was_lost_or_doubled(plant)
+    wait_until_nothing_is_left(tmp_path)
+
+
+def test_a_stuck_node_is_told_and_the_other_regions_go_on(tmp_path: Path) -> None:
+    plant, seen = play(
+        tmp_path,
+        Scene(nothing, lambda now: now.at > 3),
+        Scene(send(tmp_path, "dc1-1", signal.SIGSTOP), lambda now: not now.regions["dc1"].answers),
+        Scene(decide(dc2=2), lambda now: now.regions["dc2"].nodes == 2),
+        Scene(send(tmp_path, "dc1-1", signal.SIGCONT), lambda now: now.regions["dc1"].answers),
+    )
+    stuck = [now.regions["dc1"] for now in seen if not now.regions["dc1"].answers]
+    assert {reading.trouble for reading in stuck} == {"dc1-1 does not answer"}
+    assert seen[-1].regions["dc1"].nodes == 1
+    assert_nothing_was_lost_or_doubled(plant)
+    wait_until_nothing_is_left(tmp_path)
+
+
+def test_a_node_that_leaves_with_executors_on_it_loses_nothing(tmp_path: Path) -> None:
+    def leave(plant: SparkPlant) -> None:
+        assert plant.regions is not None
+        plant.regions.nodes.cluster.release("dc2-1")
+
+    plant, seen = play(
+        tmp_path,
+        Scene(decide(dc2=2), lambda now: now.regions["dc2"].nodes == 2),
+        Scene(leave, lambda now: "dc2-1 ended for good" in (now.regions["dc2"].trouble or "")),
+        Scene(nothing, lambda now: running(now, "counter") == 1),
+        Scene(nothing, lambda now: now.modules["counter"].processed_rate is not None),
+    )
+    assert worker_pid(tmp_path, "dc2-1") is None
+    assert seen[-1].regions["dc2"].requested == 1
+    assert_nothing_was_lost_or_doubled(plant)
+    wait_until_nothing_is_left(tmp_path)

@@ -1,0 +1,92 @@
+"""`penstock simulate` with keys: the twin of a keyed operator, or a sentence that says why not."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.cli import main
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Module
+from penstock.record import load
+from penstock.twin import KeyedTwin
+from penstock.workload import Constant
+
+ONE = """
+step: 1s
+duration: 6s
+source: {module: quotes, rate: 2000/s}
+policy: {name: static, degrees: 3}
+modules:
+  quotes: {service_time: 1ms, service_cv: 1, keys: 2836, initial_replicas: 2, max_replicas: 4}
+"""
+TWO = """
+step: 1s
+duration: 6s
+source: {module: split, rate: 10/s}
+policy: {name: static}
+modules:
+  split: {service_time: 1ms}
+  quotes: {service_time: 1ms, keys: 10}
+streams:
+  - {from: split, to: quotes}
+"""
+
+
+def simulate(folder: Path, text: str, *words: str) -> int:
+    (folder / "graph.yaml").write_text(text)
+    out = ["--quiet", "--out", str(folder / "run")]
+    return main(["simulate", str(folder / "graph.yaml"), *out, *words])
+
+
+def test_a_file_whose_module_has_keys_runs_on_the_twin_with_keys(tmp_path: Path) -> None:
+    assert simulate(tmp_path, ONE) == 0
+    first, *_, last = (tick.seen for tick in load(tmp_path / "run").ticks)
+    assert first.modules["quotes"].waiting_time is not None
+    assert first.frequency == 2.0
+    assert last.modules["quotes"].running == 3
+    assert first.power is not None
+    assert last.power is not None
+    assert last.power.modelled
+    assert last.power.watts > first.power.watts
+
+
+def test_the_clock_is_the_fastest_that_the_policy_knows_the_voltage_of(tmp_path: Path) -> None:
+    text = ONE.replace("{name: static, degrees: 3}", "{name: mpc, voltages: {1.0: 0.8, 3.0: 1.2}}")
+    assert simulate(tmp_path, text) == 0
+    assert load(tmp_path / "run").ticks[0].seen.frequency == 3.0
+
+
+def test_a_module_with_keys_among_others_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, TWO) == 2
+    complaint = capsys.readouterr().err.strip().splitlines()[-1]
+    assert complaint == (
+        "penstock: module quotes has keys, and the twin simulates a module with keys only by "
+        "itself, not among 2; make one module of them, or give it a graph of its own"
+    )
+
+
+def test_it_is_said_once_that_micro_batches_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, ONE) == 0
+    assert capsys.readouterr().err == ""
+    assert simulate(tmp_path, ONE.replace("keys:", "trigger: 2s, overhead: 600ms, keys:")) == 0
+    assert capsys.readouterr().err == (
+        "penstock: the twin serves keyed rows one by one: latencies leave out micro-batches "
+        "(trigger 2 s, overhead 600 ms)\n"
+    )
+
+
+def test_more_keys_than_the_twin_holds_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, ONE, "--set", "modules.quotes.keys=100000000000") == 2
+    told = "keys of module quotes must be 10,000,000 or less, got 100,000,000,000"
+    assert capsys.readouterr().err.strip().endswith(told)
+    many = Module(name="quotes", keys=10**11)
+    with pytest.raises(SettingError, match=told):
+        KeyedTwin(
+            FlowGraph(source="quotes", modules=(many,)), Constant(1.0), step=1.0, duration=1.0
+        )
