@@ -188,7 +188,7 @@ class TestHandbook:
 
     def test_what_a_file_may_name_is_what_spark_can_run(self) -> None:
         launch = pytest.importorskip("penstock.pipeline.deploy.launch")
-        real = {n: tuple(make(load(n)).operators) for n, make in launch.APPLICATIONS.items()}
+        real = {n: tuple(launch.application_of(load(n)).operators) for n in launch.APPLICATIONS}
         assert real == {name: shape.operators for name, shape in APPLICATIONS.items()}
 
 

@@ -14,6 +14,7 @@ from penstock.core.errors import FileError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.record import RunFolder, RunSettings, load, run_path, summarise
+from tests.support.paths import ROOT
 
 SETTINGS = RunSettings(
     pipeline="wordcount",
@@ -307,10 +308,10 @@ def test_a_folder_of_somebody_else_is_told(tmp_path: Path, mode: int) -> None:
 
 def _python(script: str, *before: str) -> subprocess.CompletedProcess[str]:
     """Run a script that knows this file's names in a process of its own."""
-    opening = "from pathlib import Path\nfrom test_record_folder import *\n"
+    opening = "from pathlib import Path\nfrom tests.record.test_folder import *\n"
     return subprocess.run(
         [*before, sys.executable, "-c", opening + textwrap.dedent(script)],
-        cwd=Path(__file__).parent,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,

@@ -332,7 +332,7 @@ def test_the_twin_imports_no_spark_and_numba_only_to_run() -> None:
     code = """if True:
         import sys
         from penstock.core.graph import FlowGraph, Module
-        from penstock.plant.twin import Twin
+        from penstock.twin import Twin
 
         class Even:
             def rate(self, at): return 0 * at + 1
@@ -353,13 +353,13 @@ def test_machine_code_is_compiled_once_and_kept_for_later_runs() -> None:
         pass
     code = """if True:
         from penstock.core.graph import FlowGraph, Module
-        from penstock.plant.twin import Twin
+        from penstock.twin import Twin
         from penstock.workload import Constant
         graph = FlowGraph(source="a", modules=(Module(name="a"),))
         for _ in Twin(graph, Constant(1.0), step=1.0, duration=1.0).readings():
             pass
-        from penstock.plant.twin import engine, latency
-        for compiled in (engine.advance, latency.quantiles):
+        from penstock.twin import engine, kernels
+        for compiled in (engine.advance, kernels.quantiles):
             assert compiled.stats.cache_hits and not compiled.stats.cache_misses
     """
     subprocess.run([sys.executable, "-c", code], check=True)

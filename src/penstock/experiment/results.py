@@ -231,7 +231,7 @@ def cell(entry: Entry | None, words: Words, *, half: Words = small) -> str:
 def _short_number(words: str) -> str:
     """Without noughts that say nothing.
 
-    >>> _short("0.870"), _short("418.0"), _short("1,790")
+    >>> _short_number("0.870"), _short_number("418.0"), _short_number("1,790")
     ('0.87', '418', '1,790')
     """
     return words.rstrip("0").rstrip(".") if "." in words else words

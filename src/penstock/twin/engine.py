@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.model.compiling import compiled, entry, inlined
-from penstock.twin.latency import record
+from penstock.twin.kernels import lognormal, record, service_time, uniform
 from penstock.twin.rows import append, give_back, pop, put_first, take
-from penstock.twin.sources import lognormal, service_time, uniform
 from penstock.twin.state import IDLE, NOBODY, OPEN
 
 # Which of a station's busy servers will be done first: a skew heap of the rows that they serve.

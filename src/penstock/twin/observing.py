@@ -18,6 +18,14 @@ from numpy.typing import NDArray
 
 from penstock.core.signals import Latency, ModuleReading
 
+LOWEST_OCTAVE: Final = -20
+"""Latencies below 2**-20 s, a microsecond, share the first bucket."""
+OCTAVES: Final = 47
+"""Enough to tell a microsecond from four years."""
+PER_OCTAVE_BITS: Final = 7
+BUCKETS: Final = OCTAVES << PER_OCTAVE_BITS
+"""Buckets that latencies are counted in: 128 an octave, so each is 0.8 % wide at most."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
@@ -146,7 +154,7 @@ def measured(now: Totals, before: Totals) -> ModuleReading:
 
 def latency(ages: NDArray[np.float64], stations: NDArray[np.int64]) -> Latency | None:
     """Latency of the rows that left any of these stations in this step."""
-    from penstock.twin.latency import quantiles  # only a run needs numba
+    from penstock.twin.kernels import quantiles  # only a run needs numba
 
     found = np.empty(3)
     if not quantiles(ages, stations, _SHARES, found):

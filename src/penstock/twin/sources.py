@@ -1,10 +1,5 @@
 """Moments at which rows come, a chunk at a time, so that a long run needs no more memory.
 
-Random numbers inside compiled code.
-
-Each station draws its service times from a stream of its own, and the ways of its results from
-another, so two policies compared with the same seed meet the same service times.
-
 How times scatter about their mean, by name.
 
 | law | of |
@@ -16,8 +11,8 @@ How times scatter about their mean, by name.
 (True, True)
 """
 
-from math import cos, erf, exp, inf, log, pi, sqrt
-from typing import Any, Final
+from math import erf, exp, inf, pi, sqrt
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +20,6 @@ from numpy.typing import NDArray
 from penstock.core.errors import PlantError, SettingError
 from penstock.core.roles import Workload
 from penstock.core.settings import near
-from penstock.model.compiling import compiled, inlined
 
 FIXED: Final = 0
 EXPONENTIAL: Final = 1
@@ -118,69 +112,3 @@ class Arrivals:
             )
         self._latest = float(moments[-1])
         return moments
-
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_UNIT = 2.0**-53
-
-
-@inlined
-def uniform(chance: Any) -> float:
-    """A number in [0, 1), by SplitMix64 (Steele, Lea and Flood, 2014)."""
-    chance.state += _STEP
-    bits = chance.state
-    bits = (bits ^ (bits >> _SHIFTS[0])) * _FIRST
-    bits = (bits ^ (bits >> _SHIFTS[1])) * _SECOND
-    bits = bits ^ (bits >> _SHIFTS[2])
-    return np.float64(bits >> _SHIFTS[3]) * _UNIT
-
-
-@inlined
-def exponential(chance: Any) -> float:
-    """A number above 0 with mean 1 and coefficient of variation 1."""
-    return -log(1.0 - uniform(chance))
-
-
-@inlined
-def normal(chance: Any) -> float:
-    """A standard normal number, by Box and Muller."""
-    return sqrt(2.0 * exponential(chance)) * cos(2.0 * pi * uniform(chance))
-
-
-@inlined
-def lognormal(chance: Any, sigma: float) -> float:
-    """A number with mean 1 whose logarithm is normal with this standard deviation."""
-    return exp(sigma * normal(chance) - 0.5 * sigma * sigma)
-
-
-@compiled
-def gamma(chance: Any, shape: float) -> float:
-    """A gamma number with mean `shape`, by Marsaglia and Tsang (2000)."""
-    boost = 1.0
-    if shape < 1.0:
-        boost = exp(-exponential(chance) / shape)
-        shape += 1.0
-    d = shape - 1.0 / 3.0
-    c = 1.0 / sqrt(9.0 * d)
-    while True:
-        x = normal(chance)
-        v = (1.0 + c * x) ** 3
-        if v > 0.0 and -exponential(chance) < 0.5 * x * x + d - d * v + d * log(v):
-            return boost * d * v
-
-
-@inlined
-def service_time(station: Any) -> float:
-    """Seconds that the next row takes, by the station's law."""
-    mean: float = station.mean
-    if station.law == FIXED:
-        return mean
-    if station.law == EXPONENTIAL:
-        return mean * exponential(station.service_chance)
-    cv: float = station.cv
-    unit: float = station.unit
-    if station.law == NORMAL:
-        return mean * max(1.0 + cv * normal(station.service_chance), 0.0) / unit
-    return mean * gamma(station.service_chance, unit) / unit

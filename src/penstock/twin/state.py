@@ -17,8 +17,7 @@ from penstock.core.errors import PlantError, SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.settings import near
 from penstock.model.scalability import scalability, slowdown
-from penstock.twin.latency import BUCKETS
-from penstock.twin.observing import TOTALS
+from penstock.twin.observing import BUCKETS, TOTALS
 from penstock.twin.sources import LAWS, MOST_NORMAL_CV, clipped_mean, law_of
 
 NOBODY: Final = -1

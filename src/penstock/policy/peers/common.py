@@ -13,6 +13,8 @@ from penstock.policy.common.degrees import sentence
 from penstock.policy.common.estimates import Through, declared, is_known
 from penstock.policy.common.verdict import Verdict, held, judged
 
+_MOST = 1e9
+"""No cluster has more executors; a rate near 0 may ask for more than a number can hold."""
 _ROUNDING = 1e-9
 """Quotients this close above a whole number of executors are that number."""
 
@@ -45,10 +47,10 @@ def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
 def whole(executors: float) -> int:
     """Executors that are enough, at least one.
 
-    >>> whole(2.1), whole(2.0000000001), whole(0.0)
-    (3, 2, 1)
+    >>> whole(2.1), whole(2.0000000001), whole(0.0), whole(float("inf"))
+    (3, 2, 1, 1000000000)
     """
-    return max(ceil(executors - _ROUNDING), 1)
+    return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
 
 
 def known(value: float | None) -> float | None:

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.model.compiling import entry, inlined
+from penstock.twin.kernels import record, service_time, uniform
 from penstock.twin.keys.state import MOVE_IN, MOVE_OUT, R_BLK, ROW_OF_KEY, S_BLK
-from penstock.twin.latency import record
 from penstock.twin.rows import append, give_back, pop, take
-from penstock.twin.sources import service_time, uniform
 from penstock.twin.state import NOBODY
 
 

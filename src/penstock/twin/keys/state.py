@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import PlantError
 from penstock.core.graph import Module
-from penstock.twin.latency import BUCKETS
-from penstock.twin.observing import TOTALS
+from penstock.twin.observing import BUCKETS, TOTALS
 from penstock.twin.sources import clipped_mean, law_of
 from penstock.twin.state import CHANCE, LANE, MOST_ROWS, NOBODY, Array, _sources
 
