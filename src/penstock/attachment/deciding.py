@@ -6,8 +6,8 @@ from datetime import datetime
 from math import ceil
 from typing import Any, Final
 
-from penstock.attachment.checked import APPLICATION, Checked
 from penstock.attachment.settings import Settings
+from penstock.attachment.tolerance import APPLICATION, Checked
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.roles import Policy
