@@ -5,7 +5,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,59 +16,86 @@ from urllib.request import urlopen
 
 import pytest
 
-from penstock.attachment.attachment import Attachment, Voice
+from penstock.attachment.attachment import Attachment, context_ended
 from penstock.attachment.journal import Journal, open_journal, try_journal
+from penstock.attachment.plant import AttachedPlant, application_actuator
+from penstock.attachment.queries import Running
 from penstock.attachment.settings import Settings
+from penstock.attachment.tolerance import Tolerance, Tolerant
 from penstock.core.errors import FileError, SettingError
+from penstock.core.loop import control
+from penstock.core.roles import Plant, Policy
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.record import load
 from penstock.report import page
+from penstock.spark.backend import DEFAULT_PROFILE, Executor, RunningTask
+from penstock.testing import seen
+from tests.spark.test_progress import executor
 
 PATIENCE = 10.0
 
 
 @dataclass
 class Program:
-    """A program with one query, and a cluster that grants everything."""
+    """A program with one query, and a cluster that grants everything at once."""
 
-    executors: int = 2
-    quiet: str | None = None
-    """Why nothing can be decided."""
+    executors_there: int = 2
+    quiet: bool = False
+    """Whether there is no query."""
     applied: list[int] = field(default_factory=list)
-    refuses: Exception | None = None
+    """Requests that were granted."""
+    refuses: Callable[[], Exception | None] = lambda: None
     blind: Exception | None = None
     stopped: bool = False
-    steps: int = 0
+    looks: int = 0
     marks: list[str] = field(default_factory=lambda: ["penstock.controller.app"])
     """Of whoever controls the application."""
 
-    def observe(self) -> Observation:
-        self.steps += 1
-        if self.blind is not None:
-            raise self.blind
-        reading = ModuleReading(arrival_rate=9.0, utilisation=0.9, running=self.executors)
-        modules = {"application": reading}
-        return Observation(at=float(self.steps), step=1.0, modules=modules, queries={"q": reading})
+    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
+        return tuple(executor(str(n)) for n in range(self.executors_there))
 
-    def silence(self) -> str | None:
-        return self.quiet
+    def running_tasks(self) -> tuple[RunningTask, ...]:
+        return ()
 
-    def apply(self, decided: Decision) -> Configuration | None:
-        if self.refuses is not None:
-            raise self.refuses
-        wish = decided.configuration.degrees["application"]
-        if wish == self.executors:
-            return None
-        self.applied.append(wish)
-        self.executors = wish
-        return decided.configuration
+    def request(self, targets: Mapping[int, int]) -> bool:
+        if (refusal := self.refuses()) is not None:
+            raise refusal
+        self.executors_there = targets[DEFAULT_PROFILE]
+        self.applied.append(self.executors_there)
+        return True
 
-    def settle(self) -> int:
-        return 0
+    def decommission(self, executors: Iterable[str]) -> tuple[str, ...]:
+        return tuple(executors)
 
     @property
-    def queries(self) -> Any:
-        return SimpleNamespace(feeds=lambda: {"q": ()})
+    def running(self) -> dict[str, Running]:
+        nothing: Any = None
+        reading = ModuleReading(arrival_rate=9.0)
+        query = Running(name="q", run="r", query=nothing, watched=nothing, last=reading)
+        return {} if self.quiet else {"r": query}
+
+    def look(self) -> bool:
+        self.looks += 1
+        if self.blind is not None:
+            raise self.blind
+        return False
+
+    def read(self, at: float, *, slots: float, since: float) -> bool:
+        return True
+
+    def feeds(self) -> dict[str, tuple[str, ...]]:
+        return {"q": ()}
+
+    def plant(self, tolerance: Tolerance, *, acts: bool = True) -> AttachedPlant:
+        itself: Any = self
+        return AttachedPlant(
+            queries=itself,
+            actuator=application_actuator(itself, itself, graceful=True),
+            step=0.01,
+            window=60.0,
+            acts=acts,
+            tolerance=tolerance,
+        )
 
     @property
     def session(self) -> Any:
@@ -98,15 +125,19 @@ def attached(
     settings = Settings(
         policy=policy, mode=mode, step=0.01, metrics_window=1.0, history_max_count=history
     )
-    made = Attachment(
-        program.session,
-        settings,
-        mode=mode,
-        voice=Voice(),
-        plant=program,  # type: ignore[arg-type]
+    session = program.session
+    tolerance = Tolerance(ended=lambda: context_ended(session))
+    if mode == "off":
+        return Attachment(session, settings, tolerance)
+    plant = program.plant(tolerance, acts=mode == "apply")
+    tolerant = Tolerant(
         policy=policy,
-        journal=journal,
+        name=settings.policy_name,
+        log=tolerance.log,
+        advises=lambda: not plant.acts,
+        silence=plant.silence,
     )
+    made = Attachment(session, settings, tolerance, plant=plant, policy=tolerant, journal=journal)
     made.start()
     return made
 
@@ -145,9 +176,10 @@ def test_advice_touches_nothing() -> None:
 def test_off_does_nothing_at_all() -> None:
     program = Program()
     with attached(program, mode="off") as attachment:
+        attachment.start()
         assert not attachment.alive
-    assert program.steps == 0
-    assert str(attachment) == "penstock (off, grow): 1 query; it is switched off"
+    assert program.looks == 0
+    assert str(attachment) == "penstock (off, grow): 0 queries; it is switched off"
 
 
 def test_a_policy_that_raises_holds_and_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -201,7 +233,7 @@ def test_a_decision_that_cannot_be_holds(answer: Any) -> None:
 
 
 def test_a_cluster_that_refuses_leaves_advice(caplog: pytest.LogCaptureFixture) -> None:
-    program = Program(refuses=RuntimeError("not allowed"))
+    program = Program(refuses=lambda: RuntimeError("not allowed"))
     with caplog.at_level(logging.INFO, "penstock"), attached(program) as attachment:
         wait_until(lambda: attachment.mode == "advise" and len(attachment.ticks) >= 5)
         assert attachment.status()["asked_for"] == "apply"
@@ -213,17 +245,13 @@ def test_a_cluster_that_refuses_leaves_advice(caplog: pytest.LogCaptureFixture) 
 
 
 def test_a_refusal_that_passes_does_not_end_acting() -> None:
-    program = Program()
     asked: list[int] = []
-    granted = program.apply
 
-    def shaky(decided: Decision) -> Configuration | None:
+    def now_and_then() -> Exception | None:
         asked.append(1)
-        if len(asked) % 3:
-            raise OSError("timed out")
-        return granted(decided)
+        return OSError("timed out") if len(asked) % 3 else None
 
-    program.apply = shaky  # type: ignore[method-assign]
+    program = Program(refuses=now_and_then)
     with attached(program) as attachment:
         wait_until(lambda: len(program.applied) >= 3)
         assert attachment.mode == "apply"
@@ -232,21 +260,22 @@ def test_a_refusal_that_passes_does_not_end_acting() -> None:
 def test_a_step_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     program = Program(blind=OSError("status store"))
     with caplog.at_level(logging.INFO, "penstock"), attached(program) as attachment:
-        wait_until(lambda: program.steps >= 5)
-        assert attachment.explain().startswith("held: a step failed, and the next tries again")
+        wait_until(lambda: program.looks >= 5)
+        assert attachment.explain() == (
+            "held: a step failed, and the next tries again: OSError: status store"
+        )
         assert program.applied == []
         program.blind = None
         wait_until(lambda: bool(program.applied))
-    said = [r.message for r in caplog.records if "a step failed" in r.message]
-    assert said == ["a step failed, and the next tries again: OSError: status store"]
+    logged = [r.message for r in caplog.records if "a step failed" in r.message]
+    assert logged == ["a step failed, and the next tries again: OSError: status store"]
 
 
 def test_without_figures_it_holds_and_says_so() -> None:
-    program = Program(quiet="no query has told its progress for 6 min")
+    program = Program(quiet=True)
     with attached(program) as attachment:
         wait_until(lambda: len(attachment.ticks) >= 3)
-        why = "application held at 2: no query has told its progress for 6 min"
-        assert attachment.explain() == why
+        assert attachment.explain() == "application held at 2: no streaming query runs"
         assert attachment.ticks[-1].decided.configuration.degrees == {"application": 2}
     assert program.applied == []
 
@@ -266,10 +295,35 @@ def test_stopping_twice_is_stopping() -> None:
     assert not attachment.alive
 
 
+def test_the_turns_are_those_of_the_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[Tick] = []
+
+    def observed_control(plant: Plant, policy: Policy) -> Iterator[Tick]:
+        for tick in control(plant, policy):
+            turns.append(tick)
+            yield tick
+
+    monkeypatch.setattr("penstock.attachment.attachment.control", observed_control)
+    with attached(Program()) as attachment:
+        assert isinstance(attachment._plant, Plant)
+        wait_until(lambda: len(attachment.ticks) >= 3)
+    assert attachment.ticks == tuple(turns)
+
+
+def test_a_turn_that_cannot_be_recorded_does_not_end_it(tmp_path: Path) -> None:
+    whole = journal(tmp_path / "mine")
+    broken = Broken(whole.folder, whole.settings, whole.say)
+    with attached(Program(), journal=broken) as attachment:
+        wait_until(lambda: len(attachment.ticks) >= 3)
+        assert attachment.alive
+        logged = attachment.status()["said"]
+    assert logged == ("a step failed, and the next tries again: ValueError: no tick",)
+
+
 def test_the_newest_turns_are_kept_and_no_more() -> None:
     program = Program()
     with attached(program, mode="advise", history=2) as attachment:
-        wait_until(lambda: program.steps >= 6)
+        wait_until(lambda: program.looks >= 6)
         assert len(attachment.ticks) == 2
 
 
@@ -299,6 +353,13 @@ def test_a_recording_is_a_run_that_others_read(tmp_path: Path) -> None:
     assert run.summary is not None
     assert run.summary.scale_outs >= 3
     assert "shop" in page(run)
+
+
+class Broken(Journal):
+    """One that cannot write."""
+
+    def write(self, tick: Tick) -> None:
+        raise ValueError("no tick")
 
 
 class Stuck(Journal):
@@ -334,7 +395,8 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
 
 def test_a_program_starts_though_its_last_recording_was_cut_off(tmp_path: Path) -> None:
     cut_off = journal(tmp_path / "mine")
-    cut_off.write(Tick(seen=Program().observe(), decided=grow(Program().observe()), asked=None))
+    observed = seen(application={"running": 2})
+    cut_off.write(Tick(seen=observed, decided=grow(observed), asked=None))
     cut_off.folder.close()
     said: list[str] = []
     settings = Settings(policy=grow, record=tmp_path / "mine")

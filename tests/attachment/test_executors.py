@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from penstock.attachment.plant import Crew
+from penstock.attachment.plant import application_actuator
+from penstock.attachment.tolerance import APPLICATION
 from penstock.core.errors import ClusterError
-from penstock.spark.backend import Executor
+from penstock.spark.actuator import Actuator
+from penstock.spark.backend import Executor, RunningTask
 from tests.spark.test_progress import executor
 
 
@@ -35,33 +37,64 @@ class Books:
         self.killed.extend(gone)
         return tuple(gone)
 
-    def executors(self) -> tuple[Executor, ...]:
+    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
         return tuple(self.there.values())
 
+    def running_tasks(self) -> tuple[RunningTask, ...]:
+        return ()
 
-def crew(*busy: int, graceful: bool = True) -> tuple[Crew, Books]:
+
+@dataclass
+class Application:
+    """The executors of an application, by number."""
+
+    actuator: Actuator
+
+    def want(self, number: int) -> bool:
+        return self.actuator.want({APPLICATION: number})
+
+    def settle(self, executors: Iterable[Executor]) -> int:
+        return self.actuator.settle(executors)
+
+    def members(self, executors: Iterable[Executor]) -> list[Executor]:
+        return self.actuator.members(executors)[APPLICATION]
+
+    @property
+    def wanted(self) -> int | None:
+        return self.actuator.wanted.get(APPLICATION)
+
+    @property
+    def requested(self) -> int | None:
+        return self.actuator.requested.get(APPLICATION)
+
+
+def application(*busy: int, graceful: bool = True) -> tuple[Application, Books]:
     """With one executor for each number of tasks."""
     there = {str(n): executor(str(n), tasks=tasks) for n, tasks in enumerate(busy)}
     books = Books(there)
-    return Crew(books, books, graceful=graceful), books
+    return Application(actuator_of(books, graceful=graceful)), books
+
+
+def actuator_of(books: Books, *, graceful: bool = True) -> Actuator:
+    return application_actuator(books, books, graceful=graceful)  # type: ignore[arg-type]
 
 
 def test_growing_is_a_request() -> None:
-    few, books = crew(1, 1)
+    few, books = application(1, 1)
     assert few.want(5)
     assert books.requests == [{0: 5}]
     assert (few.wanted, few.requested) == (5, 5)
 
 
 def test_what_is_there_need_not_be_asked_for() -> None:
-    few, books = crew(1, 1)
+    few, books = application(1, 1)
     assert not few.want(2)
     assert books.requests == []
     assert few.requested is None
 
 
 def test_a_request_that_nobody_took_up_is_no_request() -> None:
-    few, books = crew(1)
+    few, books = application(1)
     books.deaf = True
     with pytest.raises(ClusterError, match="did not take up a request for 3 executors"):
         few.want(3)
@@ -71,21 +104,21 @@ def test_a_request_that_nobody_took_up_is_no_request() -> None:
 
 
 def test_wanting_the_same_again_asks_for_nothing() -> None:
-    few, books = crew(1)
+    few, books = application(1)
     few.want(3)
     assert not few.want(3)
     assert len(books.requests) == 1
 
 
 def test_shrinking_lowers_the_request_and_lets_the_idle_leave() -> None:
-    few, books = crew(1, 0, 1)
+    few, books = application(1, 0, 1)
     few.want(2)
     assert books.requests == [{0: 2}]
     assert books.decommissioned == ["1"]
 
 
 def test_a_leaving_executor_is_dismissed_once_and_counts_no_more() -> None:
-    few, books = crew(0, 0, 0)
+    few, books = application(0, 0, 0)
     few.want(2)
     assert few.settle(books.executors()) == 0
     assert len(books.decommissioned) == 1
@@ -93,7 +126,7 @@ def test_a_leaving_executor_is_dismissed_once_and_counts_no_more() -> None:
 
 
 def test_without_decommissioning_a_busy_executor_is_never_killed() -> None:
-    few, books = crew(1, 1, graceful=False)
+    few, books = application(1, 1, graceful=False)
     few.want(1)
     assert books.killed == []
     assert few.settle(books.executors()) == 1
@@ -103,7 +136,7 @@ def test_without_decommissioning_a_busy_executor_is_never_killed() -> None:
 
 
 def test_growing_again_before_the_farewell_keeps_everybody() -> None:
-    few, books = crew(1, 1, graceful=False)
+    few, books = application(1, 1, graceful=False)
     few.want(1)
     few.want(2)
     books.there = {name: executor(name) for name in books.there}
@@ -112,7 +145,7 @@ def test_growing_again_before_the_farewell_keeps_everybody() -> None:
 
 
 def test_executors_of_other_profiles_are_neither_counted_nor_cancelled() -> None:
-    few, books = crew(1, 1)
+    few, books = application(1, 1)
     books.there["9"] = replace(executor("9"), profile=4)
     assert len(few.members(books.executors())) == 2
     few.want(3)
@@ -120,6 +153,6 @@ def test_executors_of_other_profiles_are_neither_counted_nor_cancelled() -> None
 
 
 def test_an_executor_that_died_is_no_member() -> None:
-    few, books = crew(1, 1)
+    few, books = application(1, 1)
     books.there["1"] = executor("1", active=False)
     assert len(few.members(books.executors())) == 1

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from penstock.attachment.plant import AttachedPlant, Crew
+from penstock.attachment.plant import AttachedPlant
 from penstock.attachment.queries import Running
+from penstock.attachment.tolerance import held
 from penstock.core.errors import SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading
-from penstock.spark.backend import Executor, RunningTask
-from tests.attachment.test_executors import Books
+from penstock.testing import PLANT_CHECKS
+from penstock.testing.checking import Check
+from tests.attachment.test_executors import Books, actuator_of
 from tests.spark.test_progress import executor
 
 
@@ -25,22 +27,11 @@ class Clock:
 
 
 @dataclass
-class Cluster(Books):
-    """Executors whose busy time a test sets."""
-
-    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
-        return tuple(self.there.values())
-
-    def running_tasks(self) -> tuple[RunningTask, ...]:
-        return ()
-
-
-@dataclass
-class Told:
-    """Queries that tell what a test says."""
+class Scripted:
+    """Queries that report what a test says."""
 
     running: dict[str, Any] = field(default_factory=dict)
-    tells: bool = True
+    reports: bool = True
     starts: bool = False
 
     def look(self) -> bool:
@@ -48,9 +39,9 @@ class Told:
 
     def read(self, at: float, *, slots: float, since: float) -> bool:
         for each in self.running.values():
-            each.fresh = each.last if self.tells else ModuleReading()
-            each.told_at = at if self.tells else each.told_at
-        return self.tells and bool(self.running)
+            each.fresh = each.last if self.reports else ModuleReading()
+            each.reported_at = at if self.reports else each.reported_at
+        return self.reports and bool(self.running)
 
     def feeds(self) -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(self.running, ())
@@ -60,29 +51,28 @@ class Told:
 class World:
     plant: AttachedPlant
     clock: Clock
-    cluster: Cluster
-    queries: Told
+    cluster: Books
+    queries: Scripted
 
-    def step(self, seconds: float, busy: float = 0.0, *, tells: bool = True) -> Any:
+    def step(self, seconds: float, busy: float = 0.0, *, reports: bool = True) -> Any:
         """Let time pass in which every executor is busy for a while."""
         self.clock.now += seconds
         self.cluster.there = {
             name: replace(each, busy=each.busy + busy) for name, each in self.cluster.there.items()
         }
-        self.queries.tells = tells
+        self.queries.reports = reports
         return self.plant.observe()
 
 
 @pytest.fixture
 def world() -> World:
     clock = Clock()
-    cluster = Cluster({"0": executor("0"), "1": executor("1")})
-    queries = Told({"shop": a_query()})
-    crew = Crew(cluster, cluster, graceful=True)
+    cluster = Books({"0": executor("0"), "1": executor("1")})
+    queries = Scripted({"shop": a_query()})
     plant = AttachedPlant(
-        backend=cluster,  # type: ignore[arg-type]
         queries=queries,  # type: ignore[arg-type]
-        crew=crew,
+        actuator=actuator_of(cluster),
+        step=10.0,
         window=60.0,
         timer=clock,
         clock=clock,
@@ -109,8 +99,8 @@ def test_utilisation_is_the_busy_share_of_all_slots(world: World) -> None:
 
 def test_in_the_middle_of_a_batch_only_a_full_share_is_new(world: World) -> None:
     world.step(10.0, busy=6.0)
-    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation == 0.6
-    assert world.step(10.0, busy=10.0, tells=False).modules["application"].utilisation == 1.0
+    assert world.step(10.0, busy=5.0, reports=False).modules["application"].utilisation == 0.6
+    assert world.step(10.0, busy=10.0, reports=False).modules["application"].utilisation == 1.0
     whole = world.step(10.0, busy=0.0).modules["application"].utilisation
     assert whole == pytest.approx(15 / 30)
 
@@ -118,30 +108,30 @@ def test_in_the_middle_of_a_batch_only_a_full_share_is_new(world: World) -> None
 def test_the_share_that_was_told_last_does_not_outlast_its_executors(world: World) -> None:
     world.step(10.0, busy=6.0)
     world.plant.apply(wish(3))
-    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation is None
+    assert world.step(10.0, busy=5.0, reports=False).modules["application"].utilisation is None
     world.cluster.there["2"] = executor("2")
-    assert world.step(10.0, busy=5.0, tells=False).modules["application"].utilisation is None
+    assert world.step(10.0, busy=5.0, reports=False).modules["application"].utilisation is None
     world.step(10.0, busy=5.0)
-    assert world.step(10.0, tells=False).modules["application"].utilisation is not None
-    assert world.step(70.0, tells=False).modules["application"].utilisation is None
+    assert world.step(10.0, reports=False).modules["application"].utilisation is not None
+    assert world.step(70.0, reports=False).modules["application"].utilisation is None
 
 
 def test_what_a_query_told_last_stands_in_for_a_while(world: World) -> None:
     world.step(10.0)
-    seen = world.step(10.0, tells=False)
+    seen = world.step(10.0, reports=False)
     assert seen.modules["application"].arrival_rate == 50.0
     assert seen.queries["shop"].arrival_rate is None
-    assert world.step(70.0, tells=False).modules["application"].arrival_rate is None
+    assert world.step(70.0, reports=False).modules["application"].arrival_rate is None
 
 
 def test_silence_is_told_when_it_outlasts_the_window(world: World) -> None:
     world.step(10.0)
-    world.step(50.0, tells=False)
+    world.step(50.0, reports=False)
     assert world.plant.silence() is None
-    world.step(20.0, tells=False)
-    told = world.plant.silence()
-    assert told is not None
-    assert told.startswith("no query has told its progress for 1.17 min")
+    world.step(20.0, reports=False)
+    silence = world.plant.silence()
+    assert silence is not None
+    assert silence.startswith("no query has told its progress for 1.17 min")
     world.step(10.0)
     assert world.plant.silence() is None
 
@@ -150,10 +140,10 @@ def test_a_query_that_starts_late_has_the_window_to_tell_something(world: World)
     world.queries.running = {}
     world.step(600.0)
     world.queries.running, world.queries.starts = {"shop": a_query()}, True
-    world.step(10.0, tells=False)
+    world.step(10.0, reports=False)
     assert world.plant.silence() is None
     world.queries.starts = False
-    world.step(61.0, tells=False)
+    world.step(61.0, reports=False)
     assert (world.plant.silence() or "").startswith("no query has told its progress for 1.02 min")
 
 
@@ -189,3 +179,31 @@ def test_failed_tasks_are_those_of_the_step(world: World) -> None:
 def test_no_executors_at_all_cannot_be_asked_for(world: World) -> None:
     with pytest.raises(SettingError, match="needs at least one executor, got 0"):
         world.plant.apply(wish(0))
+
+
+def test_a_hold_without_any_executor_asks_for_nothing(world: World) -> None:
+    world.cluster.there.clear()
+    seen = world.step(10.0)
+    assert world.plant.apply(held(seen, "no figures")) is None
+    assert world.cluster.requests == []
+
+
+def test_what_the_cluster_answers_is_never_raised(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.cluster.deaf = True
+    assert [world.plant.apply(wish(number)) for number in (3, 4, 5)] == [None] * 3
+    assert not world.plant.acts
+    assert len(world.cluster.requests) == 3
+    world.plant.apply(wish(3))
+    assert len(world.cluster.requests) == 3  # it only advises now
+
+
+@pytest.mark.parametrize("check", PLANT_CHECKS, ids=lambda check: check.__name__)
+def test_an_attached_application_does_what_every_plant_promises(check: Check[Any]) -> None:
+    def factory() -> AttachedPlant:
+        cluster = Books({"0": executor("0"), "1": executor("1")})
+        queries: Any = Scripted({"shop": a_query()})
+        return AttachedPlant(queries=queries, actuator=actuator_of(cluster), step=0.01, window=60.0)
+
+    check(factory)

@@ -6,14 +6,13 @@ from datetime import datetime
 from math import ceil
 from typing import Any, Final
 
-from penstock.attachment.checked import APPLICATION, Checked
 from penstock.attachment.settings import Settings
+from penstock.attachment.tolerance import APPLICATION, Checked
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.roles import Policy
-from penstock.core.settings import build, choose, option_names
+from penstock.core.settings import build, choose, option_names, taken
 from penstock.guard import CatchUp, safe
-from penstock.pipeline.format.policies import taken
 from penstock.policy import POLICIES
 
 _AIMS: Final = ("utilisation_target", "max_utilisation", "target", "headroom")

@@ -1,9 +1,8 @@
 """A running application as a plant of one module: its executors, and the work of its queries.
 
-One application out of its queries: their rows weigh by the work that they cost.
-
-A row of a heavy query is more to do than one of a light one. With service times s_i and rows r_i
-the application has a mean service time s = sum(r_i s_i) / sum(r_i), and rows that wait count as
+`combine` makes one module of all queries: their rows weigh by the work that they cost. A row of a
+heavy query is more to do than one of a light one. With service times s_i and rows r_i the
+application has a mean service time s = sum(r_i s_i) / sum(r_i), and rows that wait count as
 b_i s_i / s: so many mean rows are as much work.
 
 >>> light = ModuleReading(processed_rate=90.0, backlog=100.0, service_time=0.01)
@@ -11,56 +10,47 @@ b_i s_i / s: so many mean rows are as much work.
 >>> both = combine({"light": light, "heavy": heavy})
 >>> round(both.service_time, 3), round(both.backlog, 1), both.processed_rate
 (0.02, 600.0, 100.0)
-
-The executors of an application, brought to the number that was decided.
-
-Growing is a request to the cluster. Shrinking lets executors finish their tasks and leave where
-Spark decommissions, and else removes such as have none; one that is busy stays until it has none.
 """
 
+import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
-from penstock.attachment.checked import APPLICATION
-from penstock.attachment.queries import Queries, end_to_end
-from penstock.core.errors import ClusterError
+from penstock.attachment.queries import Queries
+from penstock.attachment.tolerance import APPLICATION, Tolerance, describe
 from penstock.core.signals import (
     Configuration,
     Decision,
+    Latency,
     ModuleReading,
     Observation,
     check_degrees,
     current,
+    worst,
 )
 from penstock.core.units import format_duration
-from penstock.spark.actuator import least_useful
-from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor
-from penstock.spark.progress import Occupancy
+from penstock.spark.actuator import Actuator, Lane
+from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor, Foreign
+from penstock.spark.rates import Occupancy, Utilisation, look
 
 Readings = Mapping[str, ModuleReading]
 
 
 def combine(queries: Readings, feeds: Mapping[str, Sequence[str]] | None = None) -> ModuleReading:
-    """The readings of all queries as one; unknown where no query tells."""
-    told = list(queries.values())
-    mean = mean_service_time(told)
+    """The readings of all queries as one; unknown where no query reports it."""
+    known = list(queries.values())
+    mean = _mean((r.service_time, r.processed_rate) for r in known)
     return ModuleReading(
-        arrival_rate=_sum(r.arrival_rate for r in told),
-        processed_rate=_sum(r.processed_rate for r in told),
-        backlog=_sum(_weighed(r, mean) for r in told),
+        arrival_rate=_sum(r.arrival_rate for r in known),
+        processed_rate=_sum(r.processed_rate for r in known),
+        backlog=_sum(_weighed(r, mean) for r in known),
         service_time=mean,
-        batch_duration=_mean((r.batch_duration, r.processed_rate) for r in told),
+        batch_duration=_mean((r.batch_duration, r.processed_rate) for r in known),
         latency=end_to_end({name: r.latency for name, r in queries.items()}, feeds or {}),
-        state_rows=_whole(_sum(r.state_rows for r in told)),
+        state_rows=_whole(_sum(r.state_rows for r in known)),
     )
-
-
-def mean_service_time(told: Iterable[ModuleReading]) -> float | None:
-    """Seconds of an executor for a mean row of all queries."""
-    return _mean((reading.service_time, reading.processed_rate) for reading in told)
 
 
 def _weighed(reading: ModuleReading, mean: float | None) -> float | None:
@@ -90,126 +80,134 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-class Scheduler(Protocol):
-    """Who is asked for executors."""
+def end_to_end(
+    latencies: Mapping[str, Latency | None], feeds: Mapping[str, Sequence[str]]
+) -> Latency | None:
+    """The worst way through the queries: rows that pass several add up their times in each.
 
-    def request(self, targets: dict[int, int], /) -> bool:
-        """Ask for so many of each profile; False where nobody took it up."""
-        ...
-
-    def decommission(self, executors: Iterable[str], /) -> tuple[str, ...]:
-        """Let executors finish their tasks and leave."""
-        ...
-
-    def executors(self) -> tuple[Executor, ...]:
-        """All that there are or were."""
-        ...
+    >>> one = Latency(p50=1.0, p95=2.0, p99=3.0)
+    >>> end_to_end({"a": one, "b": one, "c": one}, {"a": ["b"]})
+    Latency(p50=2.0, p95=4.0, p99=6.0)
+    """
+    fed = {target for targets in feeds.values() for target in targets}
+    starts = [name for name in latencies if name not in fed] or list(latencies)
+    return worst(_onwards(name, latencies, feeds, frozenset()) for name in starts)
 
 
-class Remover(Protocol):
-    """Who removes executors that have no task."""
-
-    def kill_idle(self, executors: Iterable[str], /) -> tuple[str, ...]:
-        """Those that go."""
-        ...
-
-
-@dataclass(slots=True)
-class Crew:
-    """Holds what is wanted and what was asked for; None before anything was decided."""
-
-    scheduler: Scheduler
-    remover: Remover
-    graceful: bool
-    """Whether executors can be decommissioned."""
-    wanted: int | None = None
-    requested: int | None = None
-    _leaving: set[str] = field(default_factory=set)
-
-    def want(self, number: int) -> bool:
-        """Bring the executors to a number; False where that was wanted before."""
-        everyone = self.scheduler.executors()
-        there = len(self.members(everyone))
-        if number == (there if self.wanted is None else self.wanted):
-            self.wanted = number if self.wanted is None else self.wanted
-            return False
-        if not self.scheduler.request({**self._others(everyone), DEFAULT_PROFILE: number}):
-            raise ClusterError(f"the cluster did not take up a request for {number} executors")
-        self.wanted = self.requested = number
-        self.settle(everyone)
-        return True
-
-    def settle(self, everyone: Iterable[Executor]) -> int:
-        """Let go of what is too much and can go now; returns how many have yet to."""
-        members = self.members(everyone)
-        surplus = 0 if self.requested is None else len(members) - self.requested
-        if surplus <= 0:
-            return 0
-        idle = [e for e in members if not e.active_tasks]
-        crowds = Counter(executor.node for executor in members)
-        chosen = least_useful(members if self.graceful else idle, surplus, crowds)
-        if not chosen:
-            return surplus
-        remove = self.scheduler.decommission if self.graceful else self.remover.kill_idle
-        gone = remove(chosen)
-        self._leaving.update(gone)
-        return surplus - len(gone)
-
-    def members(self, everyone: Iterable[Executor]) -> list[Executor]:
-        """Of these executors, those of the default profile that are here to stay."""
-        active = [executor for executor in everyone if executor.active]
-        self._leaving &= {executor.id for executor in active}
-        return [e for e in active if e.profile == DEFAULT_PROFILE and e.id not in self._leaving]
-
-    def _others(self, everyone: Iterable[Executor]) -> dict[int, int]:
-        """Executors of other profiles: a request that leaves them out would cancel them."""
-        return dict(Counter(e.profile for e in everyone if e.active))
+def _onwards(
+    name: str,
+    latencies: Mapping[str, Latency | None],
+    feeds: Mapping[str, Sequence[str]],
+    passed: frozenset[str],
+) -> Latency | None:
+    """From a query to the end of the worst way from it; a circle is gone round once."""
+    here = passed | {name}
+    ways = [target for target in feeds.get(name, ()) if target not in here]
+    after = worst(_onwards(way, latencies, feeds, here) for way in ways if way in latencies)
+    return _added([latencies[name], after])
 
 
-_FULL: Final = 0.95
-"""Busy share that says something even in the middle of a batch: there is no executor to spare."""
+def _added(parts: Iterable[Latency | None]) -> Latency | None:
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    return Latency(
+        p50=sum(part.p50 for part in known),
+        p95=sum(part.p95 for part in known),
+        p99=sum(part.p99 for part in known),
+    )
+
+
+def application_actuator(backend: Backend, foreign: Foreign, *, graceful: bool) -> Actuator:
+    """Of the executors that the application has by itself; `graceful` where they can be
+    decommissioned."""
+    lane = Lane(module=APPLICATION, profile=DEFAULT_PROFILE, hint=None)
+    kill_idle = None if graceful else foreign.kill_idle
+    return Actuator(backend, {APPLICATION: lane}, adopts=True, kill_idle=kill_idle)
+
+
+_SLICE: Final = 0.5
+"""Seconds between two tries to let go of executors that were busy."""
+_TRIES: Final = 3
+"""Refusals in a row after which the cluster is taken at its word; one may be a passing trouble."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AttachedPlant:
-    """Observes an application step by step, and resizes it when told to."""
+    """Spark queries of somebody else as a plant.
 
-    backend: Backend
+    Nothing that Spark or the cluster does ends it: a look that fails is skipped, and executors that
+    cannot be set stay as they are.
+    """
+
     queries: Queries
-    crew: Crew
+    actuator: Actuator
+    step: float
+    window: float
+    """Seconds for which the last report of a query stands in for what it does not report."""
     local: bool = False
     """Whether the driver does all work itself, and counts as the one executor."""
-    window: float
-    """Seconds for which what a query told last stands in for what it does not tell."""
+    initial: int | None = None
+    """Executors to begin with."""
+    acts: bool = True
+    """Whether decisions are carried out; not any more where the cluster refuses them."""
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    stopped: threading.Event = field(default_factory=threading.Event)
     timer: Callable[[], float] = time.monotonic
     clock: Callable[[], float] = time.time
     """Seconds since the epoch, by which Spark dates its events."""
     began: float = field(default_factory=time.monotonic)
     """By the timer."""
     _at: float = 0.0
-    _told_at: float = 0.0
-    """When a query last told something."""
-    _occupancy: Occupancy | None = None
-    """When a query last told something, or at the beginning."""
-    _looked: Occupancy | None = None
-    """In the step before."""
+    _reported_at: float = 0.0
+    """When a query last reported something."""
+    _utilisation: Utilisation | None = None
     _executors: tuple[Executor, ...] = ()
     _failed: int | None = None
-    _shared: tuple[float | None, frozenset[str]] = (None, frozenset())
-    """The busy share that was told last, and of which executors."""
     _in_force: int | None = None
     """What the newest observation showed."""
+    _refusals: int = 0
+    """Tries in a row to set the executors that failed."""
+
+    def readings(self) -> Iterator[Observation]:
+        """One observation a step, until it is stopped or the application ends."""
+        attempt = self.tolerance.attempt
+        attempt("the first look failed, and the next step tries again", self.observe)
+        self._begin()
+        due = self.timer() + self.step
+        while self._wait(due):
+            seen = attempt("a step failed, and the next tries again", self.observe)
+            if seen is not None:
+                yield seen
+            due = max(due + self.step, self.timer())
+
+    def apply(self, decision: Decision) -> Configuration | None:
+        """Bring the executors to what was decided; None where nothing had to change or could."""
+        degrees = dict(decision.configuration.degrees)
+        # executors that come by themselves since are no reason to send them away
+        if not self.acts or not degrees or degrees == {APPLICATION: self._in_force}:
+            return None
+        check_degrees(degrees, [APPLICATION])
+        try:
+            asked = self.actuator.want(degrees)
+        except Exception as error:  # whatever the cluster answers, the queries go on
+            self._refused(error)
+            return None
+        if not asked:
+            return None
+        self._refusals = 0
+        return Configuration(degrees=degrees)
 
     def observe(self) -> Observation:
         """What one step brought."""
         at = self.timer() - self.began
-        now = self._look()
+        occupancy = self._look()
         started = self.queries.look()
-        told = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
-        # a query that starts has the window to tell something, however long none was there
-        self._told_at = at if told or started else self._told_at
+        reported = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
+        # a query that starts has the window to report something, however long none was there
+        self._reported_at = at if reported or started else self._reported_at
         step, self._at = at - self._at, at
-        reading = self._read(at, now, told=told)
+        reading = self._read(occupancy, reported=reported)
         seen = Observation(
             at=at,
             step=step,
@@ -221,10 +219,10 @@ class AttachedPlant:
         return seen
 
     def silence(self) -> str | None:
-        """Why nothing can be decided now; None where queries tell enough."""
+        """Why nothing can be decided now; None where queries report enough."""
         if not self.queries.running:
             return "no streaming query runs"
-        silent = self._at - self._told_at
+        silent = self._at - self._reported_at
         if silent > self.window:
             return (
                 f"no query has told its progress for {format_duration(silent)}; where batches or "
@@ -232,81 +230,87 @@ class AttachedPlant:
             )
         return None
 
-    def apply(self, decision: Decision) -> Configuration | None:
-        """Bring the executors to what was decided; None where nothing had to change."""
-        degrees = dict(decision.configuration.degrees)
-        check_degrees(degrees, [APPLICATION])
-        wish = degrees.get(APPLICATION)
-        # executors that come by themselves since are no reason to send them away
-        if wish is None or wish == self._in_force or not self.crew.want(wish):
-            return None
-        return Configuration(degrees=degrees)
+    def _begin(self) -> None:
+        """Go to the number of executors to begin with."""
+        if self.initial is not None:
+            first = Configuration(degrees={APPLICATION: self.initial})
+            why = f"it begins with {self.initial} executors"
+            self.apply(Decision(configuration=first, why=why))
 
-    def settle(self) -> int:
+    def _wait(self, due: float) -> bool:
+        """Sleep until a step is due; False where it is time to end."""
+        crowded = True
+        while not self.stopped.is_set() and not self.tolerance.ended():
+            left = due - self.timer()
+            if left <= 0:
+                return True
+            if crowded and self.acts:
+                crowded = bool(self.tolerance.attempt("executors cannot be let go", self._settle))
+            self.stopped.wait(min(left, _SLICE))
+        return False
+
+    def _settle(self) -> int:
         """Let go of executors that could not go before; returns how many still cannot."""
-        return self.crew.settle(self.backend.executors())
+        return self.actuator.settle(self.actuator.backend.executors())
 
-    @property
-    def running(self) -> int:
-        """Executors that were there in the newest step."""
-        return len(self.crew.members(self._executors))
+    def _refused(self, error: Exception) -> None:
+        """Where the cluster refuses again and again, only advise from now on."""
+        if self.tolerance.ended():
+            return
+        self._refusals += 1
+        if self._refusals < _TRIES:
+            trouble = "executors could not be set, and the next step tries again"
+            self.tolerance.log.warn(f"{trouble}: {describe(error)}", kind=trouble)
+            return
+        self.acts = False
+        trouble = "it advises from now on, executors cannot be set"
+        self.tolerance.log.warn(f"{trouble}: {describe(error)}")
 
     def _look(self) -> Occupancy:
-        self._executors = self.backend.executors(driver=self.local)
-        busy = any(executor.active_tasks for executor in self._executors)
-        tasks = self.backend.running_tasks() if busy else ()
-        now = Occupancy.of(self._executors, tasks, self.clock())
-        self._occupancy = self._occupancy or now
-        return now
+        backend = self.actuator.backend
+        self._executors, occupancy = look(backend, self.clock(), driver=self.local)
+        self._utilisation = self._utilisation or Utilisation(occupancy)
+        return occupancy
+
+    def _members(self) -> list[Executor]:
+        return self.actuator.members(self._executors)[APPLICATION]
 
     def _slots(self) -> float:
         """Cores of an executor, on average."""
-        members = self.crew.members(self._executors)
+        members = self._members()
         return sum(e.cores for e in members) / len(members) if members else 1.0
 
-    def _read(self, at: float, now: Occupancy, *, told: bool) -> ModuleReading:
-        members = self.crew.members(self._executors)
+    def _read(self, occupancy: Occupancy, *, reported: bool) -> ModuleReading:
+        members = self._members()
         reading = replace(
-            self._combined(at),
-            utilisation=self._utilisation(members, now, told=told),
+            self._combined(),
+            utilisation=self._busy_share(occupancy, members, reported=reported),
             failed_tasks=self._new_failures(),
-            wanted=self.crew.wanted,
-            requested=self.crew.requested,
+            wanted=self.actuator.wanted.get(APPLICATION),
+            requested=self.actuator.requested.get(APPLICATION),
             running=len(members),
         )
-        return reading if told else replace(reading, latency=None)
+        return reading if reported else replace(reading, latency=None)
 
-    def _combined(self, at: float) -> ModuleReading:
-        """All queries as one, those included that told something not too long ago."""
+    def _combined(self) -> ModuleReading:
+        """All queries as one, those included that reported something not too long ago."""
         recent = {
             each.name: each.last
             for each in self.queries.running.values()
-            if each.told_at is not None and at - each.told_at <= self.window
+            if each.reported_at is not None and self._at - each.reported_at <= self.window
         }
         return combine(recent, self.queries.feeds())
 
-    def _utilisation(self, members: list[Executor], now: Occupancy, *, told: bool) -> float | None:
-        """Busy share of the slots since a query last told something.
-
-        In the middle of a batch executors that are done with their share of it look idle until the
-        last one is, so that only one answer counts: that all are busy. Else the share that was told
-        last stands, as long as the same executors are there.
-        """
+    def _busy_share(
+        self, occupancy: Occupancy, members: list[Executor], *, reported: bool
+    ) -> float | None:
         ids = [executor.id for executor in members]
-        before, self._looked = self._looked or self._occupancy, now
-        if not told:
-            share = None if before is None else now.share_since(before, ids)
-            return share if share is not None and share >= _FULL else self._told_share(ids)
-        since, self._occupancy = self._occupancy, now
-        share = None if since is None else now.share_since(since, ids)
-        self._shared = (share, frozenset(ids))
-        return share
-
-    def _told_share(self, ids: list[str]) -> float | None:
-        """The share that was told last; unknown where executors have come or gone, or are to."""
-        share, then = self._shared
-        settled = self.crew.requested in (None, len(ids)) and then == frozenset(ids)
-        return share if settled and self._at - self._told_at <= self.window else None
+        utilisation = self._utilisation or Utilisation(occupancy)
+        if reported:
+            return utilisation.at_report(occupancy, ids)
+        arrived = self.actuator.requested.get(APPLICATION) in (None, len(ids))
+        recent = self._at - self._reported_at <= self.window
+        return utilisation.between_reports(occupancy, ids, settled=arrived and recent)
 
     def _new_failures(self) -> int:
         total = sum(e.failed_tasks for e in self._executors if e.profile == DEFAULT_PROFILE)

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.core.errors import FileError, SettingError
+from penstock.core.located import read
 from penstock.core.settings import MISFITS, convert, near
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import parse_duration, parse_size
 from penstock.guard import DeadBand
-from penstock.pipeline.format.located import read
 from penstock.policy import DEFAULT
 
 # Values of settings as people write them. Each reader refuses what cannot be, in one sentence.

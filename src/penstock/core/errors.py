@@ -27,3 +27,18 @@ class ClusterError(UserError):
 
 class PlantError(PenstockError):
     """The plant stopped working in the middle of a run."""
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
+
+    >>> first_line(ValueError("It failed: Traceback (most recent call last):\\n at\\nOSError: 7"))
+    'It failed: OSError: 7'
+    """
+    cause = getattr(error, "java_exception", None)
+    text = str(error if cause is None else cause.toString()).partition("JVM stacktrace")[0].strip()
+    before, trace, after = text.partition("Traceback (most recent call last):")
+    lines = [line.strip() for line in after.splitlines() if not line.startswith((" ", "SQLSTATE"))]
+    if trace and any(lines):  # of Python's own trace, the last line says what happened
+        text = f"{before.strip()} {[line for line in lines if line][-1]}"
+    return text.splitlines()[0].strip().rstrip(".") if text else type(error).__name__

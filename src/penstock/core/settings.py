@@ -246,3 +246,15 @@ def _read(f: Field[Any], hint: Any, value: object, what: str) -> object:
 
 def _optional(hint: Any) -> bool:
     return type(None) in get_args(hint)
+
+
+def taken(part: type, given: Mapping[str, object]) -> dict[str, object]:
+    """Of what is given, that for which a part has a field.
+
+    >>> @dataclass
+    ... class Pause:
+    ...     for_: float = 5.0
+    >>> taken(Pause, {"for": 2.0, "graph": None})
+    {'for': 2.0}
+    """
+    return {name: value for name, value in given.items() if name in option_names(part)}

@@ -12,11 +12,10 @@ from datetime import datetime
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
-from penstock.core.settings import build, choose
+from penstock.core.settings import build, choose, taken
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
 from penstock.pipeline.format.checks import with_run
-from penstock.pipeline.format.policies import taken
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 from penstock.policy import POLICIES, Fuzzy
 from penstock.policy.fuzzy.splitting import SplittingControl

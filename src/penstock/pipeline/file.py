@@ -17,11 +17,11 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from penstock.core.errors import FileError
+from penstock.core.located import Draft, Mistake, read
 from penstock.pipeline import sharing
 from penstock.pipeline.format import allocation, checks, feed, flow, infrastructure, kafka
 from penstock.pipeline.format.allocation import AllocationGraph
 from penstock.pipeline.format.find import Text, built_in, find
-from penstock.pipeline.format.located import Draft, Mistake, read
 from penstock.pipeline.format.overrides import Setting, override
 from penstock.pipeline.format.policies import read_policy
 from penstock.pipeline.format.resolve import resolve, resolve_shared

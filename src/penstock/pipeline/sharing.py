@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
+from penstock.core.located import Draft, read
 from penstock.core.settings import near
 from penstock.core.signals import Tick
 from penstock.pipeline.format.find import built_in, find
 from penstock.pipeline.format.flow import NAME
-from penstock.pipeline.format.located import Draft, read
 from penstock.pipeline.format.sections import assemble, check_keys, mapping
 from penstock.pipeline.settings import APPLICATIONS, PipelineFile
 from penstock.policy.static import SCHEDULERS

@@ -1,13 +1,16 @@
-"""Bring each module to the number of executors that was decided, without restarting a query.
+"""Bring an application to the executors that were decided, without restarting a query.
 
-Growing is a request to the cluster. Shrinking is a graceful farewell: chosen executors finish
-their tasks, get no new ones, and go. A module that shuffles lets them go only between two
-batches, because what they wrote for the second stage of a batch would leave with them.
+Growing is a request to the cluster. Shrinking lets chosen executors finish their tasks, gives them
+no new ones, and then they leave. A module that shuffles lets them go only between two batches,
+because what they wrote for the second stage of a batch would leave with them. Where Spark cannot
+decommission executors, those that have no task are removed, and a busy one stays until it has none.
 
-Executors that all queries share: Spark's scheduler gives them tasks, by shares that we decide.
+`Actuator` gives each module executors of its own. With `adopts` it serves an application of others
+that is attached to: one module, whose executors were there before.
 
-An executor is never idle while any query has a task for it, and another division takes effect with
-the next task: no executor has to leave or to come.
+`Pool` has executors that all queries share: Spark's scheduler gives them tasks, by shares that we
+decide. An executor is never idle while any query has a task for it, and another division takes
+effect with the next task: no executor has to leave or to come.
 """
 
 import threading
@@ -18,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from penstock.core.errors import ClusterError
 from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor
 
 Members = Mapping[str, list[Executor]]
@@ -30,8 +34,9 @@ class Lane:
 
     module: str
     profile: int
-    hint: Path
-    """The file that tells the module's source in how many parts to read a batch."""
+    hint: Path | None
+    """The file that tells the module's source in how many parts to read a batch; None where the
+    source is not ours."""
     shuffles: bool = False
     between_batches: Callable[[], bool] = lambda: True
     """Whether the module's query is between two batches now."""
@@ -39,13 +44,21 @@ class Lane:
 
 @dataclass(slots=True)
 class Actuator:
-    """Holds what is wanted, asks the cluster for it, and sees off what is too much."""
+    """Holds what is wanted, asks the cluster for it, and lets go of what is too much."""
 
     backend: Backend
     lanes: Mapping[str, Lane]
     on_growth: Callable[[], None] = lambda: None
     """Called when executors were asked for that are not there yet."""
+    adopts: bool = False
+    """Whether the executors were there before us. Then the first decision is compared with what is
+    there, executors of other profiles stay in every request, and a request that the cluster does
+    not take up is an error."""
+    kill_idle: Callable[[Iterable[str]], tuple[str, ...]] | None = None
+    """Removes those of these executors that have no task; given where executors cannot be
+    decommissioned."""
     wanted: dict[str, int] = field(default_factory=dict)
+    """Nothing before the first decision."""
     requested: dict[str, int] = field(default_factory=dict)
     asked_at: float | None = None
     """When the cluster was last asked for something, in seconds since the epoch."""
@@ -54,27 +67,35 @@ class Actuator:
     """Modules that have more executors than wanted and wait for a good moment."""
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def want(self, degrees: Mapping[str, int]) -> None:
-        """Set what modules should have, and do at once what can be done at once."""
+    def want(self, degrees: Mapping[str, int]) -> bool:
+        """Set what modules should have, and do at once what can be done at once; returns whether
+        the cluster was asked for it."""
         with self._lock:
-            self.wanted.update(degrees)
-            self._request()
+            targets = {**self.wanted, **degrees}
+            asked = self._is_new(targets)
+            if asked:
+                self._request(targets)
+            self.wanted = targets
             self.settle(self.backend.executors())
+            return asked
 
     def expected(self) -> dict[str, int]:
         """Executors that there should be, by module."""
         return dict(self.wanted)
 
-    def settle(self, executors: Iterable[Executor]) -> None:
-        """See off what is too much where that is safe now, and tell the sources what is left."""
+    def settle(self, executors: Iterable[Executor]) -> int:
+        """Let go of what is too much where that is safe now, and tell the sources what is left;
+        returns how many executors have yet to go."""
         with self._lock:
             members = self.members(executors)
             for module, lane in self.lanes.items():
                 if self._surplus(module, members[module]) > 0:
                     members[module] = self._shrink_if_safe(lane, members)
                 tell_source(lane, members[module])
-            if any(self._surplus(module, members[module]) < 0 for module in self.lanes):
+            surplus = [self._surplus(module, members[module]) for module in self.lanes]
+            if min(surplus, default=0) < 0:
                 self.on_growth()
+            return sum(max(count, 0) for count in surplus)
 
     def batch_ended(self, module: str) -> None:
         """A batch of this module has just ended, and the next has not begun."""
@@ -96,15 +117,30 @@ class Actuator:
 
     def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
         """Of these executors, those that have proved that they can take tasks, by module."""
-        members = self.members(executors)
-        return {module: [e for e in crew if e.is_warm] for module, crew in members.items()}
+        return _warm(self.members(executors))
 
-    def _request(self) -> None:
+    def _is_new(self, targets: Mapping[str, int]) -> bool:
+        """Whether the cluster has to be asked for these."""
+        if not self.adopts or self.wanted:
+            return targets != self.wanted
+        there = self.members(self.backend.executors())
+        return any(count != len(there[module]) for module, count in targets.items())
+
+    def _request(self, targets: Mapping[str, int]) -> None:
         """Ask for what is wanted. This alone removes nothing that runs."""
-        if self.requested != self.wanted:
-            self.asked_at = time.time()
-            self.backend.request({self.lanes[m].profile: n for m, n in self.wanted.items()})
-            self.requested = dict(self.wanted)
+        self.asked_at = time.time()
+        profiles = {self.lanes[module].profile: count for module, count in targets.items()}
+        accepted = self.backend.request({**self._others(), **profiles})
+        if self.adopts and not accepted:
+            count = sum(targets.values())
+            raise ClusterError(f"the cluster did not take up a request for {count} executors")
+        self.requested = dict(targets)
+
+    def _others(self) -> dict[int, int]:
+        """Executors of profiles that are not ours: a request without them would cancel them."""
+        if not self.adopts:
+            return {}
+        return dict(Counter(e.profile for e in self.backend.executors() if e.active))
 
     def _shrink_if_safe(self, lane: Lane, members: Members) -> list[Executor]:
         if not lane.shuffles or lane.between_batches():
@@ -117,13 +153,22 @@ class Actuator:
         surplus = self._surplus(module, members[module])
         if surplus <= 0:
             return members[module]
-        crowds = Counter(executor.node for crew in members.values() for executor in crew)
-        agreed = self.backend.decommission(least_useful(members[module], surplus, crowds))
-        self._leaving.update(agreed)
-        return [executor for executor in members[module] if executor.id not in agreed]
+        crowds = Counter(executor.node for own in members.values() for executor in own)
+        leaving = self._release(members[module], surplus, crowds)
+        self._leaving.update(leaving)
+        return [executor for executor in members[module] if executor.id not in leaving]
+
+    def _release(
+        self, members: list[Executor], count: int, crowds: Mapping[str | None, int]
+    ) -> tuple[str, ...]:
+        """Let so many executors go, or as many as can; returns those that do."""
+        if self.kill_idle is None:
+            return self.backend.decommission(least_useful(members, count, crowds))
+        idle = [executor for executor in members if not executor.active_tasks]
+        return self.kill_idle(least_useful(idle, count, crowds)) if idle else ()
 
     def _surplus(self, module: str, members: list[Executor]) -> int:
-        return len(members) - self.wanted.get(module, len(members))
+        return len(members) - self.requested.get(module, len(members))
 
 
 def least_useful(
@@ -150,7 +195,12 @@ def _usefulness(executor: Executor) -> tuple[bool, bool, int]:
 
 def tell_source(lane: Lane, members: list[Executor]) -> None:
     """One part of a batch for each executor that is ready for it."""
-    lane.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))
+    if lane.hint is not None:
+        lane.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))
+
+
+def _warm(members: Members) -> dict[str, list[Executor]]:
+    return {module: [e for e in own if e.is_warm] for module, own in members.items()}
 
 
 EVERYONE: Final = "everyone"
@@ -203,10 +253,11 @@ class Pool:
         alike = self.size / len(self.lanes)
         for module, lane in self.lanes.items():
             cores = max(round(there * self.wanted.get(module, alike)), 1)
-            lane.hint.write_text(str(PARTS * cores))
+            if lane.hint is not None:
+                lane.hint.write_text(str(PARTS * cores))
 
     def batch_ended(self, module: str) -> None:
-        """A batch has ended, after which nobody has to leave."""
+        """A batch has ended, after which no executor has to leave."""
 
     def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
         """Of these executors, those that are there."""
@@ -214,5 +265,4 @@ class Pool:
 
     def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
         """Of these executors, those that have proved that they can take tasks."""
-        members = self.members(executors)
-        return {who: [e for e in crew if e.is_warm] for who, crew in members.items()}
+        return _warm(self.members(executors))

@@ -21,8 +21,8 @@ import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from penstock.core.errors import ClusterError
-from penstock.spark.session import first_line, try_connecting
+from penstock.core.errors import ClusterError, first_line
+from penstock.spark.session import try_connecting
 
 _DOWNLOAD_PATIENCE: Final = 300
 """Seconds after which a repository that does not answer is given up."""

@@ -1,14 +1,13 @@
 """The plant itself: running queries that are watched, and executors that follow decisions."""
 
-import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.core.errors import FileError, PlantError
+from penstock.core.errors import FileError, PlantError, first_line
 from penstock.core.regions import check_nodes
 from penstock.core.routing import Routing
 from penstock.core.signals import (
@@ -19,73 +18,23 @@ from penstock.core.signals import (
     check_degrees,
     worst,
 )
-from penstock.spark import progress as monitor
 from penstock.spark.actuator import EVERYONE, Actuator, Pool
 from penstock.spark.backend import Executor
 from penstock.spark.clock import Clock
-from penstock.spark.progress import Batch, Occupancy
-from penstock.spark.rates import Progress
+from penstock.spark.progress import Batch, Watched
+from penstock.spark.rates import (
+    Occupancy,
+    QueryRates,
+    Utilisation,
+    look,
+    reading_of,
+    rows_behind,
+    service,
+)
 from penstock.spark.regions import Regions
-from penstock.spark.session import first_line
 
 POLL = 0.02
 """Seconds between two looks for a progress event, once a step is due."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Watched:
-    """A module's query, and how far its progress has been read."""
-
-    module: str
-    query: StreamingQuery
-    arrived: Callable[[], int | None] | None = None
-    """Rows that have come by now, asked of the source itself; None where it cannot say."""
-    base: int = 0
-    """Rows before the first one of the run, where the source counts those too."""
-    on_batch: Callable[[Batch], None] = lambda batch: None  # noqa: ARG005
-    """Told of every progress event, once."""
-    measured: Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]] = lambda *_: {}
-    """What else is known of a step, as fields of its reading: given the reading, and the progress
-    events of the step."""
-    _seen: tuple[int, str] = (-1, "")
-
-    def newest(self) -> str | None:
-        """The moment of the query's newest progress event; asked often, so two calls must do."""
-        last = self._jvm_query().lastProgress()
-        return None if last is None else str(last.timestamp())
-
-    def read(self) -> int:
-        """Rows that the query's last batch ended with."""
-        last = self._jvm_query().lastProgress()
-        return (self._parse(json.loads(last.json())).read or 0) if last else 0
-
-    def collect(self) -> list[tuple[Batch, str]]:
-        """The progress events since the last call, with their text."""
-        fresh: list[tuple[Batch, str]] = []
-        recent, newest = self._jvm_query().recentProgress(), self._seen
-        for place in reversed(range(len(recent))):  # a call each, so only as far as needed
-            text = recent[place].json()
-            event = json.loads(text)
-            mark = (event["batchId"], event["timestamp"])
-            if mark <= self._seen:
-                break
-            newest = max(newest, mark)
-            fresh.append((self._parse(event), text))
-        self._seen = newest
-        for batch, _ in reversed(fresh):
-            self.on_batch(batch)
-        return fresh[::-1]
-
-    def _parse(self, event: Mapping[str, Any]) -> Batch:
-        batch = monitor.parse_progress(event)
-        return replace(batch, arrived=self._own(batch.arrived), read=self._own(batch.read))
-
-    def _own(self, rows: int | None) -> int | None:
-        """Rows of this run."""
-        return None if rows is None else max(rows - self.base, 0)
-
-    def _jvm_query(self) -> Any:
-        return self.query._jsq
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,20 +59,20 @@ class SparkPlant:
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
     """When the newest progress event ended, in seconds since the epoch."""
-    _occupancy: dict[str, Occupancy] = field(default_factory=dict)
-    """By module, when it last reported."""
+    _utilisation: dict[str, Utilisation] = field(default_factory=dict)
     _executors: tuple[Executor, ...] = ()
     _failed: dict[str, int] = field(default_factory=dict)
     _routing: dict[str, Routing] = field(default_factory=dict)
     """By module, the table last asked for."""
-    _progress: dict[str, Progress] = field(default_factory=dict)
+    _rates: dict[str, QueryRates] = field(default_factory=dict)
 
     def readings(self) -> Iterator[Observation]:
         """One observation a step, as soon as a query has reported something new."""
         begin = time.monotonic()
         now = time.time()
-        self._progress = {name: _begin(w, now) for name, w in self.queries.items()}
-        self._occupancy = dict.fromkeys(self.queries, self._look(now))
+        self._rates = {name: _begin(w, now) for name, w in self.queries.items()}
+        occupancy = self._look(now)
+        self._utilisation = {name: Utilisation(occupancy) for name in self.queries}
         due = self.step
         previous = 0.0
         while due <= self.duration + 1e-9:
@@ -188,7 +137,7 @@ class SparkPlant:
         """Rows that have come to each query and have not been through it."""
         asked = {name: (watched, watched.arrived) for name, watched in self.queries.items()}
         return {
-            name: max((ask() or 0) - watched.read(), 0)
+            name: rows_behind(ask() or 0, watched.read())
             for name, (watched, ask) in asked.items()
             if ask is not None
         }
@@ -198,7 +147,7 @@ class SparkPlant:
 
         Rates cannot tell: where a batch outlasts a step, its rows are spread over both.
         """
-        return {name: progress.read - progress.begun for name, progress in self._progress.items()}
+        return {name: rates.read - rates.begun for name, rates in self._rates.items()}
 
     def collect_progress(self) -> None:
         """Hand on the progress events that came after the last step."""
@@ -226,10 +175,8 @@ class SparkPlant:
                 raise PlantError(f"the query of module {name} stopped: {failure}")
 
     def _look(self, now: float) -> Occupancy:
-        self._executors = self.actuator.backend.executors()
-        busy = any(executor.active_tasks for executor in self._executors)
-        tasks = self.actuator.backend.running_tasks() if busy else ()
-        return Occupancy.of(self._executors, tasks, now)
+        self._executors, occupancy = look(self.actuator.backend, now)
+        return occupancy
 
     def _observe(self, *, at: float, step: float) -> Observation:
         batches = {name: self._collect(watched) for name, watched in self.queries.items()}
@@ -270,40 +217,17 @@ class SparkPlant:
     def _read(
         self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
     ) -> ModuleReading:
-        progress = self._progress[name]
-        arrived = self._arrived(name, events)
-        rates = progress.advance(events, arrived, now.at)
-        batches = [batch for batch in events if not batch.idle]
-        mean, cv = monitor.service(batches)
-        return ModuleReading(
-            arrival_rate=rates.arrival,
-            processed_rate=rates.processed,
-            backlog=rates.backlog,
-            utilisation=self._utilisation(name, events, running, now),
-            service_time=mean,
-            service_cv=cv,
-            batch_duration=_mean([batch.duration for batch in batches]),
-            batch_parts=monitor.mean_parts(batches),
-            latency=monitor.latency(batches),
-            state_rows=events[-1].state_rows if events else None,
+        rates = self._rates[name].from_offsets(events, self._arrived(name, events), now.at)
+        mean, cv = service(batch for batch in events if not batch.idle)
+        ids = [executor.id for executor in running]
+        return replace(
+            reading_of(events, rates, service_time=mean, service_cv=cv),
+            utilisation=self._utilisation[name].at_report(now, ids) if events else None,
             failed_tasks=self._new_failures(name),
             wanted=self.actuator.wanted.get(name),
             requested=self.actuator.requested.get(name),
             running=None if isinstance(self.actuator, Pool) else len(running),
         )
-
-    def _utilisation(
-        self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
-    ) -> float | None:
-        """Busy share of the slots since the module last reported; unknown in mid-batch.
-
-        Over part of a batch it would say little: executors that are done with their share of it
-        look idle until the last one is.
-        """
-        if not events:
-            return None
-        before, self._occupancy[name] = self._occupancy[name], now
-        return now.share_since(before, [executor.id for executor in running])
 
     def _arrived(self, name: str, events: list[Batch]) -> int | None:
         ask = self.queries[name].arrived
@@ -320,14 +244,10 @@ class SparkPlant:
         return max(total - before, 0)
 
 
-def _begin(watched: Watched, now: float) -> Progress:
+def _begin(watched: Watched, now: float) -> QueryRates:
     ask = watched.arrived
     read = watched.read()
-    return Progress(read=read, begun=read, arrived=ask and ask(), arrived_at=now)
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return QueryRates(read=read, begun=read, arrived=ask and ask(), arrived_at=now)
 
 
 def _failure(query: StreamingQuery) -> str:

@@ -1,28 +1,43 @@
-"""From what Spark reports to what a policy sees. Everything here is a pure function.
+"""Read what Spark's queries report. The one parser of progress events; nothing here needs pyspark.
 
-A query reports one progress event for each micro-batch; executors report their tasks. Where a
-step brought no event, the figures that would come from it are None.
+A query reports one progress event for each micro-batch. `Batch` is what such an event says, in
+seconds and rows; what it does not say is None. `spark/rates.py` derives rates, backlog and latency
+from batches.
+
+Offsets count rows where a source is one of ours or Kafka:
+
+>>> end = {"clicks": {"0": 70, "1": 20}}
+>>> rows_at(end), rows_waiting({"endOffset": end, "latestOffset": {"clicks": {"0": 100, "1": 20}}})
+(90, 30.0)
+
+Files have numbers of log entries and the rate source has seconds, which are not rows:
+
+>>> rows_at({"logOffset": 7}), rows_at(12), rows_waiting({"endOffset": 12, "latestOffset": 14})
+(None, None, None)
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from math import sqrt
-from typing import Any, Final
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from penstock.core.signals import ModuleReading
 
-from penstock.core.signals import Latency
-from penstock.spark.backend import Executor, RunningTask
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
 
 METRICS: Final = "penstock"
 """The name of our own metrics in Spark's progress events."""
 LEVELS: Final = (0.0, 0.01, *(level / 20 for level in range(1, 20)), 0.99, 1.0)
 """The quantiles at which the rows' moments of creation are observed."""
-_GRID: Final = (np.arange(100) + 0.5) / 100
+
+_Number = TypeVar("_Number", int, float)
+Event = Mapping[str, Any]
+"""A progress event as Spark writes it."""
+Source = Mapping[str, Any]
+"""One of `sources` in a progress event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +64,17 @@ class Batch:
     """Rows read by the end of the batch, from the source's end offset."""
     state_rows: int | None
     observed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What operators told of their own, by name."""
+    """Metrics that operators observed, by name."""
+    query: str | None = None
+    """The name of the query."""
+    input_rows: int = 0
+    """Rows taken in, by Spark's count."""
+    waiting: float | None = None
+    """Rows that had come by the start of the batch and that it left to the next."""
+    sources: tuple[str, ...] = ()
+    """Descriptions of the sources."""
+    sink: str = ""
+    """Description of the sink."""
 
     @property
     def ended(self) -> float:
@@ -57,134 +82,56 @@ class Batch:
         return self.started + self.duration
 
 
-def parse_progress(told: Mapping[str, Any]) -> Batch:
-    """Read a progress event; what it lacks is None."""
-    parts = {phase: ms / 1000 for phase, ms in told.get("durationMs", {}).items()}
-    sources = told.get("sources") or []
-    observed = told.get("observedMetrics") or {}
+def parse_progress(event: Event) -> Batch:
+    """Read a progress event; what it lacks is None.
+
+    >>> batch = parse_progress({
+    ...     "batchId": 3, "timestamp": "2026-01-01T00:00:10.000Z", "numInputRows": 40,
+    ...     "durationMs": {"addBatch": 600, "triggerExecution": 800},
+    ...     "sources": [{"endOffset": {"rows": 90}, "latestOffset": {"rows": 100}}],
+    ... })
+    >>> batch.input_rows, batch.arrived, batch.waiting, batch.duration
+    (40, 100, 10.0, 0.8)
+    """
+    parts = {phase: ms / 1000 for phase, ms in event.get("durationMs", {}).items()}
+    sources = event.get("sources") or []
+    observed = event.get("observedMetrics") or {}
     metrics = observed.get(METRICS) or {}
-    states = told.get("stateOperators") or []
+    states = event.get("stateOperators") or []
     created = metrics.get("created")
     return Batch(
-        number=told["batchId"],
-        started=_epoch(told["timestamp"]),
-        duration=parts.get("triggerExecution", told.get("batchDuration", 0) / 1000),
+        number=event["batchId"],
+        started=datetime.fromisoformat(event["timestamp"]).timestamp(),
+        duration=parts.get("triggerExecution", event.get("batchDuration", 0) / 1000),
         parts={phase: took for phase, took in parts.items() if phase != "triggerExecution"},
         idle="addBatch" not in parts,
         rows=metrics.get("rows"),
         service=metrics.get("service"),
         service_squared=metrics.get("service_squared"),
         created=tuple(created) if created else None,
-        arrived=_rows(sources, "latestOffset"),
-        read=_rows(sources, "endOffset"),
+        arrived=_total([rows_at(source.get("latestOffset")) for source in sources]),
+        read=_total([rows_at(source.get("endOffset")) for source in sources]),
         state_rows=sum(state["numRowsTotal"] for state in states) if states else None,
         observed=observed,
+        query=event.get("name"),
+        input_rows=_input_rows(event, sources),
+        waiting=_total([rows_waiting(source) for source in sources]),
+        sources=tuple(str(source.get("description", "")) for source in sources),
+        sink=str((event.get("sink") or {}).get("description", "")),
     )
 
 
-def service(batches: Iterable[Batch]) -> tuple[float | None, float | None]:
-    """Mean service time of the rows, and its coefficient of variation."""
-    known = [b for b in batches if b.rows and b.service and b.service_squared is not None]
-    rows = sum(batch.rows or 0 for batch in known)
-    if rows == 0:
-        return None, None
-    mean = sum(batch.service or 0.0 for batch in known) / rows
-    squared = sum(batch.service_squared or 0.0 for batch in known) / rows
-    return mean, sqrt(max(squared - mean**2, 0.0)) / mean
+def parse_line(line: str) -> Batch | None:
+    """Read a line of a recording; None where it is no event, or half of one.
 
-
-def latency(batches: Iterable[Batch]) -> Latency | None:
-    """From creation to the end of the batch, over all rows of these batches."""
-    known = [batch for batch in batches if batch.rows and batch.created is not None]
-    if not known:
+    >>> parse_line('{"name": "count", "durat') is None, parse_line("[]") is None
+    (True, True)
+    """
+    try:
+        event = json.loads(line)
+        return parse_progress({"batchId": -1, **event})  # older recordings may lack the number
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    ages = np.concatenate([batch.ended - _spread(batch.created or ()) for batch in known])
-    weights = np.repeat([(batch.rows or 0) / len(_GRID) for batch in known], len(_GRID))
-    p50, p95, p99 = _weighted_quantiles(ages, weights, (0.50, 0.95, 0.99))
-    return Latency(p50=p50, p95=p95, p99=p99)
-
-
-def mean_parts(batches: Sequence[Batch]) -> dict[str, float] | None:
-    """Mean seconds of each phase over these batches."""
-    if not batches:
-        return None
-    phases = sorted({phase for batch in batches for phase in batch.parts})
-    return {
-        phase: sum(batch.parts.get(phase, 0.0) for batch in batches) / len(batches)
-        for phase in phases
-    }
-
-
-def in_flight(tasks: Iterable[RunningTask], now: float) -> dict[str, float]:
-    """Seconds that tasks under way have taken so far, by executor."""
-    seconds: dict[str, float] = {}
-    for task in tasks:
-        seconds[task.executor] = seconds.get(task.executor, 0.0) + max(now - task.launched, 0.0)
-    return seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occupancy:
-    """How long each executor has been busy up to a moment, tasks under way included."""
-
-    at: float
-    busy: Mapping[str, float]
-    active: frozenset[str]
-    slots: Mapping[str, int] = field(default_factory=dict)
-    """Tasks that each executor runs at a time; one where nothing is said."""
-
-    @classmethod
-    def of(
-        cls, executors: Iterable[Executor], tasks: Iterable[RunningTask], now: float
-    ) -> "Occupancy":
-        """What the executors and their tasks amount to."""
-        everyone = list(executors)
-        under_way = in_flight(tasks, now)
-        return cls(
-            at=now,
-            busy={e.id: e.busy + under_way.get(e.id, 0.0) for e in everyone},
-            active=frozenset(e.id for e in everyone if e.active),
-            slots={e.id: e.cores for e in everyone if e.cores > 1},
-        )
-
-    def share_since(self, before: "Occupancy", members: Iterable[str]) -> float | None:
-        """Busy share of these executors' slots since an earlier moment.
-
-        Only executors that were there throughout count: one that has just come has had no time
-        to be busy. Where there is none, the answer is unknown.
-        """
-        stayed = [m for m in members if m in self.active and m in before.active]
-        elapsed = self.at - before.at
-        if not stayed or elapsed <= 0:
-            return None
-        busy = sum(self.busy[m] - before.busy.get(m, 0.0) for m in stayed)
-        slots = sum(self.slots.get(m, 1) for m in stayed)
-        return min(max(busy / (elapsed * slots), 0.0), 1.0)
-
-
-def _spread(created: tuple[float, ...]) -> NDArray[np.float64]:
-    spread: NDArray[np.float64] = np.interp(_GRID, LEVELS, created)
-    return spread
-
-
-def _weighted_quantiles(
-    values: NDArray[np.float64], weights: NDArray[np.float64], levels: tuple[float, ...]
-) -> list[float]:
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order]) / weights.sum()
-    places = np.searchsorted(reached, levels).clip(max=len(order) - 1)
-    return [float(value) for value in values[order][places]]
-
-
-def _epoch(timestamp: str) -> float:
-    return datetime.fromisoformat(timestamp).timestamp()
-
-
-def _rows(sources: Sequence[Mapping[str, Any]], which: str) -> int | None:
-    """Rows over all sources of a query; unknown where one of them does not say."""
-    counts = [rows_at(source.get(which)) for source in sources]
-    known = [rows for rows in counts if rows is not None]
-    return sum(known) if known and len(known) == len(sources) else None
 
 
 def rows_at(offset: object) -> int | None:
@@ -195,9 +142,7 @@ def rows_at(offset: object) -> int | None:
     >>> rows_at({"rows": 7}), rows_at({"lines": {"0": 10, "1": 5}}), rows_at(None)
     (7, 15, None)
     """
-    if isinstance(offset, str):  # as other listeners have it
-        with suppress(ValueError):
-            offset = json.loads(offset)
+    offset = _parsed(offset)
     if not isinstance(offset, dict):
         return None
     if "rows" in offset and not isinstance(offset["rows"], dict):
@@ -207,3 +152,108 @@ def rows_at(offset: object) -> int | None:
         return None
     ends = [end for partitions in topics for end in partitions.values()]
     return sum(ends) if all(isinstance(end, int) for end in ends) else None
+
+
+def rows_waiting(source: Source) -> float | None:
+    """Rows of a source that have come and have not been read."""
+    newest, read = rows_at(source.get("latestOffset")), rows_at(source.get("endOffset"))
+    if newest is not None and read is not None:
+        return float(max(newest - read, 0))
+    return _behind(source)
+
+
+def _behind(source: Source) -> float | None:
+    """What Kafka's own metrics say: the mean over the partitions, else the one furthest behind."""
+    metrics = source.get("metrics") or {}
+    mean, most = (_number(metrics.get(f"{which}OffsetsBehindLatest")) for which in ("avg", "max"))
+    read = _parsed(source.get("endOffset"))
+    topics = read.values() if isinstance(read, dict) else ()
+    parts = sum(len(topic) for topic in topics if isinstance(topic, dict))
+    return mean * parts if mean is not None and parts else most
+
+
+def _input_rows(event: Event, sources: Sequence[Source]) -> int:
+    rows = event.get("numInputRows")
+    if rows is None:
+        rows = sum(source.get("numInputRows") or 0 for source in sources)
+    return max(int(rows), 0)
+
+
+def _total(counts: Sequence[_Number | None]) -> _Number | None:
+    """Over all sources of a query; unknown where one of them does not say."""
+    known = [rows for rows in counts if rows is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(counts) else None
+
+
+def _parsed(offset: Any) -> Any:
+    """An offset as data; other listeners have it as a text."""
+    if not isinstance(offset, str):
+        return offset
+    try:
+        return json.loads(offset)
+    except ValueError:
+        return None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if isfinite(number) and number >= 0 else None
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """A module's query, and how far its progress has been read."""
+
+    module: str
+    query: "StreamingQuery"
+    arrived: Callable[[], int | None] | None = None
+    """Rows that have come by now, asked of the source itself; None where it cannot say."""
+    base: int = 0
+    """Rows before the first one of the run, where the source counts those too."""
+    on_batch: Callable[[Batch], None] = lambda batch: None  # noqa: ARG005
+    """Called with every progress event, once."""
+    measured: Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]] = lambda *_: {}
+    """What else is known of a step, as fields of its reading: given the reading, and the progress
+    events of the step."""
+    _seen: tuple[int, str] = (-1, "")
+
+    def newest(self) -> str | None:
+        """The moment of the query's newest progress event; asked often, so two calls must do."""
+        last = self._jvm_query().lastProgress()
+        return None if last is None else str(last.timestamp())
+
+    def read(self) -> int:
+        """Rows that the query's last batch ended with."""
+        last = self._jvm_query().lastProgress()
+        return (self._parse(json.loads(last.json())).read or 0) if last else 0
+
+    def collect(self) -> list[tuple[Batch, str]]:
+        """The progress events since the last call, with their text."""
+        fresh: list[tuple[Batch, str]] = []
+        recent, newest = self._jvm_query().recentProgress(), self._seen
+        for place in reversed(range(len(recent))):  # a call each, so only as far as needed
+            text = recent[place].json()
+            event = json.loads(text)
+            mark = (event["batchId"], event["timestamp"])
+            if mark <= self._seen:
+                break
+            newest = max(newest, mark)
+            fresh.append((self._parse(event), text))
+        self._seen = newest
+        for batch, _ in reversed(fresh):
+            self.on_batch(batch)
+        return fresh[::-1]
+
+    def _parse(self, event: Event) -> Batch:
+        batch = parse_progress(event)
+        return replace(batch, arrived=self._own(batch.arrived), read=self._own(batch.read))
+
+    def _own(self, rows: int | None) -> int | None:
+        """Rows of this run."""
+        return None if rows is None else max(rows - self.base, 0)
+
+    def _jvm_query(self) -> Any:
+        return self.query._jsq

@@ -1,22 +1,53 @@
-"""Rates of one module over a control step, from running totals."""
+"""What a control step measured, derived from progress events and from executors.
 
-from dataclasses import dataclass
+This is the one place for arrival rate, processed rate, backlog, service time, latency and
+utilisation. There are two ways to know what has come to a query, and `QueryRates` has a method for
+each:
 
-from penstock.spark.progress import Batch
+==============  ======================================  =======================================
+figure          `from_offsets`: the source counts rows  `from_events`: only progress events say
+==============  ======================================  =======================================
+processed       end offset, from event to event         input rows, from event to event
+arrival         asked of the source, from step to step  newest offsets at the starts of batches,
+                                                        else input rows between two starts
+backlog         what has come by now and was not read   what the newest batch left in its sources
+latency         rows carry their moment of creation     estimated from the starts of batches
+==============  ======================================  =======================================
+
+The first is used for queries of ours, the second for queries of an attached program.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import sqrt
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.core.signals import Latency, ModuleReading
+from penstock.spark.backend import Executor, RunningTask
+from penstock.spark.progress import LEVELS, Batch
+
+_GRID: Final = (np.arange(100) + 0.5) / 100
+_AT_ONCE: Final = 0.1
+"""Seconds between two batches that follow each other without a pause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Rows a second, and rows that wait; None where a step did not tell."""
+    """Rows a second, rows that wait, and ages of rows; None where a step did not tell."""
 
-    arrival: float | None
-    processed: float | None
-    backlog: float | None
+    arrival: float | None = None
+    processed: float | None = None
+    backlog: float | None = None
+    latency: Latency | None = None
 
 
-@dataclass(slots=True)
-class Progress:
-    """Running totals of one module, from which rates over a step follow."""
+@dataclass(slots=True, kw_only=True)
+class QueryRates:
+    """Running totals of one query, from which rates over a step follow."""
 
     read: int = 0
     begun: int = 0
@@ -24,16 +55,37 @@ class Progress:
     read_at: float | None = None
     arrived: int | None = None
     arrived_at: float = 0.0
+    trigger: float | None = None
+    """Seconds between two triggers, 0 where there is no pause; None where that is unknown."""
+    _last: Batch | None = None
+    """The newest event of the steps before."""
 
-    def advance(self, events: list[Batch], arrived: int | None, now: float) -> Rates:
+    def from_offsets(self, events: Sequence[Batch], arrived: int | None, now: float) -> Rates:
         """Take in what a step brought: progress events, and rows that have come by now."""
         return Rates(
-            processed=self._processed(events),
-            arrival=self._arrival(arrived, now),
-            backlog=None if arrived is None else float(max(arrived - self.read, 0)),
+            processed=self._read_rate(events),
+            arrival=self._asked_rate(arrived, now),
+            backlog=None if arrived is None else float(rows_behind(arrived, self.read)),
+            latency=latency([batch for batch in events if not batch.idle]),
         )
 
-    def _processed(self, events: list[Batch]) -> float | None:
+    def from_events(self, events: Sequence[Batch]) -> Rates:
+        """Take in what a step brought, where there is nothing but its progress events."""
+        if not events:
+            return Rates()
+        before = self._before(events)
+        processed = _input_rate(events, before)
+        backlog = events[-1].waiting
+        waits = backlog / processed if backlog and processed else 0.0
+        self._last = events[-1]
+        return Rates(
+            processed=processed,
+            arrival=_start_rate(events, before or events[0]),
+            backlog=backlog,
+            latency=estimated_latency(events, before=before, trigger=self.trigger, waits=waits),
+        )
+
+    def _read_rate(self, events: Sequence[Batch]) -> float | None:
         """Rows finished between the last event of this step and that of the step before."""
         if not events or events[-1].read is None:
             return None
@@ -42,9 +94,274 @@ class Progress:
         self.read, self.read_at = events[-1].read, end
         return rows / (end - begin) if end > begin else None
 
-    def _arrival(self, arrived: int | None, now: float) -> float | None:
+    def _asked_rate(self, arrived: int | None, now: float) -> float | None:
         if arrived is None:
             return None
         before, then = self.arrived, self.arrived_at
         self.arrived, self.arrived_at = arrived, now
         return None if before is None or now <= then else (arrived - before) / (now - then)
+
+    def _before(self, events: Sequence[Batch]) -> Batch | None:
+        """The event before these; None where Spark has forgotten some in between."""
+        last = self._last
+        return last if last and events[0].number <= last.number + 1 else None
+
+
+def rows_behind(arrived: int, read: int) -> int:
+    """The backlog: rows that have come and were not read.
+
+    >>> rows_behind(900, 850), rows_behind(0, 7)
+    (50, 0)
+    """
+    return max(arrived - read, 0)
+
+
+def _input_rate(events: Sequence[Batch], before: Batch | None) -> float | None:
+    """Rows finished, over the time since the event before."""
+    begin = events[0].started if before is None else before.ended
+    span = events[-1].ended - begin
+    return sum(batch.input_rows for batch in events) / span if span > 0 else None
+
+
+def _start_rate(events: Sequence[Batch], first: Batch) -> float | None:
+    """By what the sources had by the start of each batch, else by the rows that came between two
+    starts: those are what a batch found."""
+    last = events[-1]
+    span = last.started - first.started
+    if span <= 0:
+        return None
+    if first.arrived is not None and last.arrived is not None:
+        return rows_behind(last.arrived, first.arrived) / span
+    return sum(batch.input_rows for batch in events if batch is not first) / span
+
+
+def reading_of(
+    events: Sequence[Batch],
+    rates: Rates,
+    *,
+    service_time: float | None,
+    service_cv: float | None = None,
+) -> ModuleReading:
+    """What a step measured of a query; figures that no event brought are None."""
+    batches = [batch for batch in events if not batch.idle]
+    return ModuleReading(
+        arrival_rate=rates.arrival,
+        processed_rate=rates.processed,
+        backlog=rates.backlog,
+        service_time=service_time,
+        service_cv=service_cv,
+        batch_duration=_mean([batch.duration for batch in batches]),
+        batch_parts=mean_parts(batches),
+        latency=rates.latency,
+        state_rows=events[-1].state_rows if events else None,
+    )
+
+
+def service(batches: Iterable[Batch]) -> tuple[float | None, float | None]:
+    """Mean service time of the rows, and its coefficient of variation."""
+    known = [b for b in batches if b.rows and b.service and b.service_squared is not None]
+    rows = sum(batch.rows or 0 for batch in known)
+    if rows == 0:
+        return None, None
+    mean = sum(batch.service or 0.0 for batch in known) / rows
+    squared = sum(batch.service_squared or 0.0 for batch in known) / rows
+    return mean, sqrt(max(squared - mean**2, 0.0)) / mean
+
+
+def mean_parts(batches: Sequence[Batch]) -> dict[str, float] | None:
+    """Mean seconds of each phase over these batches."""
+    if not batches:
+        return None
+    phases = sorted({phase for batch in batches for phase in batch.parts})
+    return {
+        phase: sum(batch.parts.get(phase, 0.0) for batch in batches) / len(batches)
+        for phase in phases
+    }
+
+
+def latency(batches: Iterable[Batch]) -> Latency | None:
+    """From creation to the end of the batch, over all rows of these batches."""
+    known = [batch for batch in batches if batch.rows and batch.created is not None]
+    if not known:
+        return None
+    ages = np.concatenate([batch.ended - _spread(batch.created or ()) for batch in known])
+    weights = np.repeat([(batch.rows or 0) / len(_GRID) for batch in known], len(_GRID))
+    p50, p95, p99 = _weighted_quantiles(ages, weights, (0.50, 0.95, 0.99))
+    return Latency(p50=p50, p95=p95, p99=p99)
+
+
+def estimated_latency(
+    batches: Sequence[Batch],
+    *,
+    before: Batch | None = None,
+    trigger: float | None = None,
+    waits: float = 0.0,
+) -> Latency | None:
+    """Ages of rows that carry no date, at the end of each batch; None where no row came.
+
+    Rows of a batch came after the query had last looked for some, which it does at the start of
+    every batch, and at every trigger while there are none. At the end of the batch they are as old
+    as it took, and up to the time since that look more. Where rows wait in the source, all are
+    older by the time that those take.
+
+    `before` is the batch before the first, `trigger` the seconds between two triggers, 0 where a
+    query looks for rows all the time. `waits` are the seconds that rows spent in the source.
+
+    >>> every = {"parts": {}, "idle": False, "service": None, "service_squared": None, "rows": None}
+    >>> every |= {"created": None, "arrived": None, "read": None, "state_rows": None}
+    >>> one = Batch(number=1, started=10.0, duration=4.0, input_rows=50, **every)
+    >>> two = [one, replace(one, number=2, started=20.0)]
+    >>> ages = estimated_latency(two, before=one, trigger=10.0)
+    >>> round(ages.p95), round(estimated_latency(two, trigger=0.0).p95)
+    (13, 4)
+    """
+    if not batches:
+        return None
+    pairs = pairwise([before or batches[0], *batches])
+    return latency([_dated(own, _gap(last, own, trigger), waits) for last, own in pairs])
+
+
+def _gap(last: Batch, own: Batch, trigger: float | None) -> float:
+    """Seconds since a query had looked for rows, when it began a batch."""
+    since = max(own.started - last.started, 0.0)
+    if trigger is None or own.started - last.ended <= trigger + _AT_ONCE:
+        return since
+    return trigger  # it was idle, and looked at every trigger
+
+
+def _dated(batch: Batch, since: float, waits: float) -> Batch:
+    first = batch.started - waits - since
+    created = tuple(first + since * level for level in LEVELS)
+    return replace(batch, rows=batch.input_rows, created=created)
+
+
+def _spread(created: tuple[float, ...]) -> NDArray[np.float64]:
+    spread: NDArray[np.float64] = np.interp(_GRID, LEVELS, created)
+    return spread
+
+
+def _weighted_quantiles(
+    values: NDArray[np.float64], weights: NDArray[np.float64], levels: tuple[float, ...]
+) -> list[float]:
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    places = np.searchsorted(reached, levels).clip(max=len(order) - 1)
+    return [float(value) for value in values[order][places]]
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+# Utilisation: how busy executors are, from what they report of their tasks.
+
+
+class ExecutorStatus(Protocol):
+    """Where executors and their tasks are asked for."""
+
+    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
+        """Every executor the application has or had; the driver only where it is asked for."""
+        ...
+
+    def running_tasks(self) -> tuple[RunningTask, ...]:
+        """The tasks under way at this moment."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occupancy:
+    """How long each executor has been busy up to a moment, tasks under way included."""
+
+    at: float
+    busy: Mapping[str, float]
+    active: frozenset[str]
+    slots: Mapping[str, int] = field(default_factory=dict)
+    """Tasks that each executor runs at a time; one where nothing is said."""
+
+    @classmethod
+    def of(
+        cls, executors: Iterable[Executor], tasks: Iterable[RunningTask], now: float
+    ) -> "Occupancy":
+        """What the executors and their tasks amount to."""
+        everyone = list(executors)
+        under_way = in_flight(tasks, now)
+        return cls(
+            at=now,
+            busy={e.id: e.busy + under_way.get(e.id, 0.0) for e in everyone},
+            active=frozenset(e.id for e in everyone if e.active),
+            slots={e.id: e.cores for e in everyone if e.cores > 1},
+        )
+
+    def share_since(self, before: "Occupancy", members: Iterable[str]) -> float | None:
+        """Busy share of these executors' slots since an earlier moment.
+
+        Only executors that were there throughout count: one that has just come has had no time
+        to be busy. Where there is none, the answer is unknown.
+        """
+        stayed = [m for m in members if m in self.active and m in before.active]
+        elapsed = self.at - before.at
+        if not stayed or elapsed <= 0:
+            return None
+        busy = sum(self.busy[m] - before.busy.get(m, 0.0) for m in stayed)
+        slots = sum(self.slots.get(m, 1) for m in stayed)
+        return min(max(busy / (elapsed * slots), 0.0), 1.0)
+
+
+def look(
+    status: ExecutorStatus, now: float, *, driver: bool = False
+) -> tuple[tuple[Executor, ...], Occupancy]:
+    """The executors of an application, and how busy they have been up to now."""
+    executors = status.executors(driver=driver)
+    tasks = status.running_tasks() if any(e.active_tasks for e in executors) else ()
+    return executors, Occupancy.of(executors, tasks, now)
+
+
+def in_flight(tasks: Iterable[RunningTask], now: float) -> dict[str, float]:
+    """Seconds that tasks under way have taken up to now, by executor."""
+    seconds: dict[str, float] = {}
+    for task in tasks:
+        seconds[task.executor] = seconds.get(task.executor, 0.0) + max(now - task.launched, 0.0)
+    return seconds
+
+
+_FULL: Final = 0.95
+"""Busy share that says something even in the middle of a batch: there is no executor to spare."""
+
+
+@dataclass(slots=True)
+class Utilisation:
+    """Busy share of executors, from report to report of their queries.
+
+    Over part of a batch it would say little: executors that are done with their share of it look
+    idle until the last one is.
+    """
+
+    reported: Occupancy
+    """When a query last reported, or at the beginning."""
+    _looked: Occupancy | None = None
+    """In the step before."""
+    _share: float | None = None
+    """At the last report."""
+    _members: frozenset[str] = frozenset()
+    """The executors of which that was the share."""
+
+    def at_report(self, now: Occupancy, members: Sequence[str]) -> float | None:
+        """Busy share of these executors' slots since the last report."""
+        self._share = now.share_since(self.reported, members)
+        self.reported = self._looked = now
+        self._members = frozenset(members)
+        return self._share
+
+    def between_reports(
+        self, now: Occupancy, members: Sequence[str], *, settled: bool
+    ) -> float | None:
+        """The share in the middle of a batch.
+
+        Only one new answer counts there: that all are busy. Else the last share stands, as long as
+        the same executors are there and `settled`: none is to come or to go.
+        """
+        share = now.share_since(self._looked or self.reported, members)
+        self._looked = now
+        if share is not None and share >= _FULL:
+            return share
+        return self._share if settled and self._members == frozenset(members) else None

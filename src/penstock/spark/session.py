@@ -23,7 +23,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.core.errors import ClusterError, PlantError
+from penstock.core.errors import ClusterError, PlantError, first_line
 from penstock.spark.cluster.embedded import LIGHT_JVM, LOOPBACK
 
 _NEVER: Final = "3650d"
@@ -145,21 +145,6 @@ def _restore(on_interrupt: Any) -> None:
     """Ctrl-C is the caller's again: PySpark takes it for itself."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)
-
-
-def first_line(error: Exception) -> str:
-    """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
-
-    >>> first_line(ValueError("It failed: Traceback (most recent call last):\\n at\\nOSError: 7"))
-    'It failed: OSError: 7'
-    """
-    cause = getattr(error, "java_exception", None)
-    text = str(error if cause is None else cause.toString()).partition("JVM stacktrace")[0].strip()
-    before, trace, after = text.partition("Traceback (most recent call last):")
-    told = [line.strip() for line in after.splitlines() if not line.startswith((" ", "SQLSTATE"))]
-    if trace and any(told):  # of Python's own trace, the last line says what happened
-        text = f"{before.strip()} {[line for line in told if line][-1]}"
-    return text.splitlines()[0].strip().rstrip(".") if text else type(error).__name__
 
 
 def _create(builder: Any, log: Path) -> SparkSession:

@@ -13,6 +13,8 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.experiment.fit import fit
 from penstock.experiment.fit.batches import aligned, events, micro_batches
 from penstock.record import Run, load
+from penstock.spark.progress import parse_progress
+from tests.spark.test_progress import EVENT
 from tests.support.fit_recordings import pipeline, written
 
 BEGAN = datetime(2026, 3, 1, 9, 31, 7, tzinfo=UTC).timestamp()
@@ -133,3 +135,9 @@ def test_events_that_no_step_agrees_with_are_left_alone(tmp_path: Path) -> None:
     batches = micro_batches(replace(run, ticks=ticks), run.settings.graph["count"])
     assert len(batches) == 60  # one for each step
     assert all(batch.count != 1 for batch in batches)
+
+
+def test_fit_and_run_read_an_event_alike(tmp_path: Path) -> None:
+    whole = {**EVENT, "name": "count", "numInputRows": 60}
+    (tmp_path / "progress.jsonl").write_text(json.dumps(whole) + "\n")
+    assert events(tmp_path) == {"count": (parse_progress(whole),)}

@@ -7,8 +7,8 @@ import pytest
 
 from penstock.cli.validate import examine
 from penstock.core.errors import FileError
+from penstock.core.located import MOST_VALUES, read
 from penstock.pipeline.file import load
-from penstock.pipeline.format.located import MOST_VALUES, read
 
 GRAPH = """\
 step: 300s

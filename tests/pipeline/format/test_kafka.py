@@ -15,8 +15,7 @@ from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, NoWorkload
 from penstock.record.secrets import HIDDEN, redact
 from penstock.spark import kafka
 from penstock.spark import kafka as jars
-from penstock.spark import progress as monitor
-from penstock.spark.plant import Watched
+from penstock.spark.progress import Watched, parse_progress, rows_at
 from penstock.workload import Constant
 from tests.cli.test_process import penstock
 from tests.conftest import Write
@@ -234,18 +233,18 @@ class TestOffsets:
     }
 
     def test_offsets_of_all_partitions_add_up(self) -> None:
-        seen = monitor.parse_progress(self.EVENT)
+        seen = parse_progress(self.EVENT)
         assert (seen.arrived, seen.read) == (163, 153)
 
     @pytest.mark.parametrize(
         "offset", [None, "null", "", [], {}, 3, {"lines": 3}, {"lines": {"0": None}}, {"rows": "x"}]
     )
     def test_an_offset_that_is_none_is_unknown(self, offset: object) -> None:
-        assert monitor.rows_at(offset) is None
+        assert rows_at(offset) is None
 
     def test_offsets_may_be_a_text_and_a_topic_may_be_called_rows(self) -> None:
-        assert monitor.rows_at('{"lines": {"0": 3, "1": 4}}') == 7
-        assert monitor.rows_at({"rows": {"0": 3}}) == 3
+        assert rows_at('{"lines": {"0": 3, "1": 4}}') == 7
+        assert rows_at({"rows": {"0": 3}}) == 3
 
     def test_rows_count_from_where_the_run_began(self, write: Write) -> None:
         fed = feed(write(TEXT))

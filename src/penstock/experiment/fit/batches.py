@@ -11,13 +11,11 @@ tells is that of the events it took in, to the millisecond: where the two agree,
 after the last of those events, and most such pairs agree about when the run began.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -25,6 +23,7 @@ from penstock.core.graph import Module
 from penstock.core.signals import ModuleReading, Tick
 from penstock.record import Run
 from penstock.record.folder import PROGRESS
+from penstock.spark.progress import Batch, parse_line
 
 _MOST: Final = 6
 """Events that one step may have taken in."""
@@ -32,28 +31,10 @@ _NEAR: Final = 0.25
 """Seconds by which pairs may differ about the beginning: a step comes a moment after an event."""
 _FEWEST: Final = 3
 """Pairs that must agree."""
-_METRICS: Final = "penstock"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One micro-batch by Spark's account. Moments are seconds since 1970."""
-
-    started: float
-    duration: float
-    rows: float
-    service: float | None
-    """Summed seconds of service of its rows, where the module counts them."""
-    squared: float | None
-
-    @property
-    def ended(self) -> float:
-        """When it was committed."""
-        return self.started + self.duration
 
 
 @lru_cache(maxsize=4)
-def events(folder: Path) -> Mapping[str, tuple[Event, ...]]:
+def events(folder: Path) -> Mapping[str, tuple[Batch, ...]]:
     """The micro-batches by query, oldest first; what is no event, or only half of one, is left out.
 
     Events without work are left out too: there was nothing to do.
@@ -62,44 +43,16 @@ def events(folder: Path) -> Mapping[str, tuple[Event, ...]]:
         lines = (folder / PROGRESS).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
         return {}
-    found: dict[str, list[Event]] = {}
-    for told in _objects(lines):
-        event = _event(told)
-        if event is not None:
-            found.setdefault(str(told.get("name")), []).append(event)
-    return {name: tuple(sorted(all_, key=lambda e: e.started)) for name, all_ in found.items()}
+    batches: dict[str, list[Batch]] = {}
+    for batch in map(parse_line, lines):
+        if batch is not None and not batch.idle:
+            batches.setdefault(str(batch.query), []).append(batch)
+    return {name: tuple(sorted(own, key=lambda b: b.started)) for name, own in batches.items()}
 
 
-def _objects(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        try:
-            told = json.loads(line or "null")
-        except ValueError:
-            continue  # a run that was killed may have left half a line
-        if isinstance(told, dict):
-            yield told
-
-
-def _event(told: Mapping[str, Any]) -> Event | None:
-    try:
-        phases = told["durationMs"]
-        if "addBatch" not in phases:
-            return None
-        metrics = (told.get("observedMetrics") or {}).get(_METRICS) or {}
-        return Event(
-            started=datetime.fromisoformat(told["timestamp"]).timestamp(),
-            duration=float(phases["triggerExecution"]) / 1000,
-            rows=float(metrics.get("rows", told.get("numInputRows", 0))),
-            service=metrics.get("service"),
-            squared=metrics.get("service_squared"),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def aligned(told: Sequence[Event], ticks: Sequence[Tick], name: str) -> float | None:
+def aligned(batches: Sequence[Batch], ticks: Sequence[Tick], name: str) -> float | None:
     """When the run began, in seconds since 1970; None where steps and events do not agree."""
-    votes = np.array([vote for tick in ticks for vote in _votes(told, tick, name)])
+    votes = np.array([vote for tick in ticks for vote in _votes(batches, tick, name)])
     if not votes.size:
         return None
     agreeing = [int((np.abs(votes - vote) <= _NEAR).sum()) for vote in votes]
@@ -109,15 +62,15 @@ def aligned(told: Sequence[Event], ticks: Sequence[Tick], name: str) -> float | 
     return float(found.max()) if found.size >= _FEWEST else None
 
 
-def _votes(told: Sequence[Event], tick: Tick, name: str) -> Iterator[float]:
+def _votes(batches: Sequence[Batch], tick: Tick, name: str) -> Iterator[float]:
     seen = tick.seen.modules.get(name)
     if seen is None or seen.batch_duration is None:
         return
-    durations = np.array([event.duration for event in told])
-    for size in range(1, min(_MOST, len(told)) + 1):
+    durations = np.array([event.duration for event in batches])
+    for size in range(1, min(_MOST, len(batches)) + 1):
         means = np.convolve(durations, np.full(size, 1 / size), mode="valid")
         for place in np.flatnonzero(np.abs(means - seen.batch_duration) < 1e-6).tolist():
-            yield told[place + size - 1].ended - tick.seen.at
+            yield batches[place + size - 1].ended - tick.seen.at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,29 +102,30 @@ class MicroBatch:
 
 def micro_batches(run: Run, module: Module) -> tuple[MicroBatch, ...]:
     """Those of a module within the steps of the run, oldest first; none where it has none."""
-    told = events(run.path).get(module.name, ())
-    begin = aligned(told, run.ticks, module.name)
+    batches = events(run.path).get(module.name, ())
+    begin = aligned(batches, run.ticks, module.name)
     if begin is not None:
-        return tuple(_of_events(told, begin, run.ticks, module.name))
+        return tuple(_of_events(batches, begin, run.ticks, module.name))
     return tuple(_of_steps(run.ticks, module))
 
 
 def _of_events(
-    told: Sequence[Event], begin: float, ticks: Sequence[Tick], name: str
+    batches: Sequence[Batch], begin: float, ticks: Sequence[Tick], name: str
 ) -> Iterator[MicroBatch]:
     last = ticks[-1].seen.at
-    for event in told:
+    for event in batches:
         started, ended = event.started - begin, event.ended - begin
         replicas = _running(ticks, name, started)
-        if not event.rows or replicas is None or started < 0 or ended > last:
+        rows = event.input_rows if event.rows is None else event.rows
+        if not rows or replicas is None or started < 0 or ended > last:
             continue
         yield MicroBatch(
             at=ended,
             duration=event.duration,
-            rows=event.rows,
+            rows=rows,
             replicas=replicas,
-            service=None if event.service is None else event.service / event.rows,
-            squared=None if event.squared is None else event.squared / event.rows,
+            service=None if event.service is None else event.service / rows,
+            squared=None if event.service_squared is None else event.service_squared / rows,
         )
 
 

@@ -34,7 +34,8 @@ from penstock.spark.actuator import PARTS, Actuator, Lane, Pool
 from penstock.spark.backend import Backend
 from penstock.spark.clock import Clock, find_processors
 from penstock.spark.machine import Processors
-from penstock.spark.plant import SparkPlant, Watched
+from penstock.spark.plant import SparkPlant
+from penstock.spark.progress import Watched
 from penstock.spark.regions import Regions
 from penstock.spark.warmup import Welcome
 

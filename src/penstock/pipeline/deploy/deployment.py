@@ -28,7 +28,8 @@ from penstock.query.keyed.operator import Sink
 from penstock.spark import source
 from penstock.spark import streams as stream
 from penstock.spark.actuator import Actuator, Pool
-from penstock.spark.plant import SparkPlant, Watched
+from penstock.spark.plant import SparkPlant
+from penstock.spark.progress import Watched
 from penstock.spark.streams import DurableStream
 
 _FIRST_ROWS: Final = 32

@@ -23,8 +23,7 @@ from penstock.pipeline.deploy.loads import LoadMeter, pane_seconds, panes_of
 from penstock.pipeline.settings import PipelineFile
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory
 from penstock.query.preference.splitting import Split, Splitting
-from penstock.spark.plant import Watched
-from penstock.spark.progress import Batch
+from penstock.spark.progress import Batch, Watched
 from penstock.spark.source import Emitter, parallelism
 
 _PERIOD: Final = 0.25

@@ -3,7 +3,7 @@
 Its streams say how much flow a unit of resource consumes and produces at either end; it can be
 planned, and neither run nor simulated.
 
->>> from penstock.pipeline.format.located import read
+>>> from penstock.core.located import read
 >>> text = '''
 ... budget: 2
 ... sources: {s: {rate: 3, to: a}}
@@ -17,7 +17,7 @@ planned, and neither run nor simulated.
 
 Parts of an allocation graph as they are written, with their amounts checked.
 
->>> from penstock.pipeline.format.located import read
+>>> from penstock.core.located import read
 >>> draft = read("{from: a, to: b, produces: -1, consumes: lots}", name="job.yaml")
 >>> read_part(draft, (), draft.value, Stream, of="stream a -> b").to
 'b'
@@ -29,7 +29,7 @@ got the text 'lots'
 
 The policy that divides the budget of an allocation graph, and what can be set about it.
 
->>> from penstock.pipeline.format.located import read
+>>> from penstock.core.located import read
 >>> draft = read("policy: {name: cutting-plane, tolerance: 0.01}", name="job.yaml")
 >>> read_planner(draft)
 Part(name='cutting-plane', settings={'tolerance': 0.01})
@@ -51,9 +51,9 @@ from math import inf, isfinite, nan
 from typing import Any, Final, TypeVar
 
 from penstock.core.errors import SettingError
+from penstock.core.located import Draft, Path
 from penstock.core.settings import MISFITS, convert, kind_of, near
 from penstock.core.units import parse_rate
-from penstock.pipeline.format.located import Draft, Path
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sequence
 from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS

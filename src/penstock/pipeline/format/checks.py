@@ -17,10 +17,10 @@ from typing import Any, Final
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
+from penstock.core.located import Draft, Path
 from penstock.core.settings import near, option_names, seconds
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
-from penstock.pipeline.format.located import Draft, Path
 from penstock.pipeline.format.preference import Asked
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part, misfits, misplaced_keys

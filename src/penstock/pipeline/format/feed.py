@@ -5,11 +5,11 @@ from pathlib import Path as FilePath
 from typing import Any, cast
 
 from penstock.core.errors import UserError
+from penstock.core.located import Draft
 from penstock.core.roles import Workload
 from penstock.core.settings import option_names
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import NoWorkload
-from penstock.pipeline.format.located import Draft
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, sentence
 from penstock.workload import WORKLOADS, parse
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, GraphError, Module, Stream
+from penstock.core.located import Draft, Path
 from penstock.core.settings import near, rate, seconds
 from penstock.pipeline.format.kafka import KafkaSource, read_kafka_source
-from penstock.pipeline.format.located import Draft, Path
 from penstock.pipeline.format.sections import assemble, kind, mapping, sentence, sequence
 
 NAME: Final = re.compile(r"[^\W\d_][\w-]*")

@@ -7,7 +7,7 @@
 
 The regions of a file, their delays, and whether its modules are in them.
 
->>> from penstock.pipeline.format.located import read
+>>> from penstock.core.located import read
 >>> text = "modules: {a: {region: dc7}}\\ninfrastructure: {regions: {dc1: {slots: 4}}}\\n"
 >>> draft = read(text, name="job.yaml")
 >>> read_places(draft, None).names()
@@ -22,11 +22,11 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
+from penstock.core.located import Draft, Path
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.settings import near
 from penstock.core.units import parse_duration
 from penstock.pipeline.format.flow import NAME
-from penstock.pipeline.format.located import Draft, Path
 from penstock.pipeline.format.policies import read_named, read_settings, with_saved
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sentence
 from penstock.pipeline.settings import InfrastructureSettings, Part, Slo

@@ -1,6 +1,6 @@
 """Topics of Kafka in a pipeline file: where rows come from, and where results go.
 
->>> from penstock.pipeline.format.located import read
+>>> from penstock.core.located import read
 >>> draft = read("source: {kafka: {servers: localhost, topic: lines}}", name="job.yaml")
 >>> read_kafka_source(draft)
 >>> print(draft.mistakes[0])
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, TypeVar
 
 from penstock.core.errors import SettingError
-from penstock.pipeline.format.located import Draft, Path
+from penstock.core.located import Draft, Path
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
 
 T = TypeVar("T")

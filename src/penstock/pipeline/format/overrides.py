@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from penstock.core.errors import FileError, SettingError
-from penstock.pipeline.format.located import Draft, Path, Place, read
+from penstock.core.located import Draft, Path, Place, read
 from penstock.record.secrets import redact_words
 
 SHORT: Final = {"policy": "name", "manager": "name", "workload": "kind"}

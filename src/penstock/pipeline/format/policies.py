@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
-from penstock.core.settings import option_names
+from penstock.core.located import Draft, Path
+from penstock.core.settings import taken
 from penstock.core.units import parse_duration
 from penstock.model.flow_graph import unpriced
 from penstock.pipeline.format.checks import Timing, check_names
-from penstock.pipeline.format.located import Draft, Path
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind
 from penstock.pipeline.settings import Part, Slo
 from penstock.policy import DEFAULT, POLICIES, Fuzzy
@@ -100,15 +100,6 @@ def read_settings(
     if draft.mistakes:
         settings = {key: value for key, value in settings.items() if key != "load"}
     return assemble(draft, path, settings, kinds, of=of, **taken(kinds, given))
-
-
-def taken(part: type, given: Mapping[str, object]) -> dict[str, object]:
-    """What a part takes from the file: that for which it has a field.
-
-    >>> taken(POLICIES["fuzzy"], {"graph": _SOME_GRAPH, "slo": 5.0}) == {"graph": _SOME_GRAPH}
-    True
-    """
-    return {name: value for name, value in given.items() if name in option_names(part)}
 
 
 def with_saved(draft: Draft, path: Path, part: Part, folder: FilePath) -> Part:

@@ -1,7 +1,7 @@
 """Sections of a draft turned into parts, with every mistake written down on the way.
 
 >>> from penstock.core.graph import Module
->>> from penstock.pipeline.format.located import read
+>>> from penstock.core.located import read
 >>> draft = read("split:\\n  service_time: 3\\n  max_replica: 4\\n", name="job.yaml")
 >>> assemble(draft, ("split",), draft.value["split"], Module, of="module split", name="split")
 >>> for mistake in draft.mistakes:
@@ -16,8 +16,8 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from penstock.core.errors import SettingError, UserError
+from penstock.core.located import Draft, Path
 from penstock.core.settings import choose, missing_settings, near, read_setting
-from penstock.pipeline.format.located import Draft, Path
 
 T = TypeVar("T")
 

@@ -1,0 +1,166 @@
+"""What keeps a controller from hurting the program that it runs beside.
+
+Every failure is caught and logged once: the application keeps the executors that it has, and the
+next step tries again. `Tolerance.attempt` runs what may fail; `Tolerant` is a policy that turns an
+error or a decision that cannot be into a decision to hold.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Final, TypeVar
+
+from penstock.core.errors import first_line
+from penstock.core.roles import Policy
+from penstock.core.signals import Configuration, Decision, Observation, check_degrees, current
+from penstock.guard import DryRun
+
+APPLICATION: Final = "application"
+"""The one module of an application that was attached to."""
+LOG: Final = logging.getLogger("penstock")
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class OnceLogger:
+    """Logs each kind of message once."""
+
+    messages: deque[str] = field(default_factory=lambda: deque(maxlen=100))
+    """The newest ones."""
+    _kinds: set[str] = field(default_factory=set)
+
+    def info(self, message: str, *, kind: str | None = None, level: int = logging.INFO) -> None:
+        """Log a message, unless one of its kind was logged before."""
+        if kind is not None and kind in self._kinds:
+            return
+        self._kinds.update([kind] if kind else [])
+        self.messages.append(message)
+        LOG.log(level, message)
+
+    def warn(self, message: str, *, kind: str | None = None) -> None:
+        """Log what a user should look at."""
+        self.info(message, kind=kind or message, level=logging.WARNING)
+
+
+def describe(error: Exception) -> str:
+    """An error in a few words.
+
+    >>> describe(ValueError("no rows"))
+    'ValueError: no rows'
+    """
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+@dataclass(slots=True)
+class Tolerance:
+    """Runs what may fail; a failure is logged once and goes no further."""
+
+    log: OnceLogger = field(default_factory=OnceLogger)
+    ended: Callable[[], bool] = lambda: False
+    """Whether the application has ended, after which failures are no news."""
+    why: str = "no step has been taken yet"
+    """The reason of the last decision, or the trouble since."""
+
+    def attempt(self, trouble: str, act: Callable[[], T]) -> T | None:
+        """The result of an action; None where it failed."""
+        try:
+            return act()
+        except Exception as error:  # nothing here may take the program down
+            if not self.ended():
+                message = f"{trouble}: {describe(error)}"
+                self.why = f"held: {message}"
+                self.log.warn(message, kind=f"{trouble} {type(error).__name__}")
+            return None
+
+
+@dataclass(slots=True)
+class Checked:
+    """Passes on decisions of a user's policy, and raises where one cannot be.
+
+    A policy is checked before any guard sees its decision: a guard would make sense of nonsense,
+    and an application would shrink to its fewest executors because -3 were asked for.
+
+    >>> from penstock.testing import seen
+    >>> Checked(lambda seen: 3)(seen(application={"running": 2}))
+    Traceback (most recent call last):
+    ...
+    TypeError: it must return a Decision, got 3
+    """
+
+    policy: Policy
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy decides."""
+        return checked(self.policy(seen))
+
+
+def checked(decided: object) -> Decision:
+    """The decision, or an error where it is none on the executors of the application.
+
+    >>> checked(Decision(configuration=Configuration(degrees={"application": 2.5}), why="half"))
+    Traceback (most recent call last):
+    ...
+    TypeError: it must ask for a whole number of executors, got 2.5
+    """
+    if not isinstance(decided, Decision) or not isinstance(decided.configuration, Configuration):
+        raise TypeError(f"it must return a Decision, got {decided!r}")
+    if not isinstance(decided.why, str):
+        raise TypeError(f"it must say why in a sentence, got {decided.why!r}")
+    degrees = decided.configuration.degrees
+    for degree in degrees.values():
+        if isinstance(degree, bool) or not isinstance(degree, Integral):
+            raise TypeError(f"it must ask for a whole number of executors, got {degree!r}")
+    check_degrees(degrees, [APPLICATION])
+    return decided
+
+
+@dataclass(slots=True, kw_only=True)
+class Tolerant:
+    """A policy that holds where the one inside fails or has nothing to decide on.
+
+    >>> from penstock.testing import seen
+    >>> held = Tolerant(policy=lambda seen: 3, name="mine", log=OnceLogger())
+    >>> held(seen(application={"running": 2})).why
+    'application held at 2: policy mine raised TypeError: it must return a Decision, got 3'
+    """
+
+    policy: Policy
+    name: str
+    log: OnceLogger
+    advises: Callable[[], bool] = lambda: False
+    """Whether decisions are only proposed now."""
+    silence: Callable[[], str | None] = lambda: None
+    """Why nothing can be decided now; None where something can."""
+    failures: int = 0
+    """Steps in a row in which the policy failed."""
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy decides; what is in force where it cannot."""
+        silence = self.silence()
+        if silence is not None:
+            self.log.warn(f"executors are held: {silence}", kind=f"silence {silence[:20]}")
+            return held(seen, silence)
+        try:
+            policy = DryRun(self.policy) if self.advises() else self.policy
+            decided = checked(policy(seen))
+        except Exception as error:  # anything may be wrong with a policy of the user's
+            return self._failed(seen, error)
+        self.failures = 0
+        return decided
+
+    def _failed(self, seen: Observation, error: Exception) -> Decision:
+        self.failures += 1
+        what = f"policy {self.name} raised {describe(error)}"
+        self.log.warn(f"{what}; executors are held", kind=f"policy {type(error).__name__}")
+        times = f", {self.failures} times in a row" if self.failures > 1 else ""
+        return held(seen, f"{what}{times}")
+
+
+def held(seen: Observation, why: str) -> Decision:
+    """Keep what there is."""
+    now = current(seen)
+    number = now.degrees.get(APPLICATION)
+    at = "" if number is None else f" at {number}"
+    return Decision(configuration=now, why=f"{APPLICATION} held{at}: {why}")
