@@ -9,11 +9,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.pipeline.deploy.launch import session_on
+from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.settings import PipelineFile
 from penstock.spark import source
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.spark.java import find_java, usable_home
 
 
 @contextmanager
@@ -22,7 +21,7 @@ def cluster(file: PipelineFile, executors: int) -> Iterator[tuple[SparkSession, 
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "spark"
         scratch.mkdir()
-        with session_on(file, None, scratch, usable_home(find_java(), scratch)) as made:
+        with prepare(file, None).session(scratch) as made:
             made.spark.dataSource.register(source.WorkloadSource)
             _await(Backend(made.spark), executors)
             yield made.spark, Path(folder)

@@ -187,7 +187,7 @@ class TestHandbook:
         assert load(write(examples()[0])).resolved == load("wordcount").resolved
 
     def test_what_a_file_may_name_is_what_spark_can_run(self) -> None:
-        launch = pytest.importorskip("penstock.pipeline.deploy.launch")
+        launch = pytest.importorskip("penstock.pipeline.deploy.pipeline")
         real = {n: tuple(launch.application_of(load(n)).operators) for n in launch.APPLICATIONS}
         assert real == {name: shape.operators for name, shape in APPLICATIONS.items()}
 

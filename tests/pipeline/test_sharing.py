@@ -138,8 +138,8 @@ class TestFile:
 
     @pytest.mark.parametrize("name", list(APPLICATIONS))
     def test_an_application_exchanges_rows_if_it_is_said_to(self, name: str) -> None:
-        from penstock.pipeline.deploy.launch import application_of
-        from penstock.pipeline.deploy.layout import lay_out
+        from penstock.pipeline.deploy.module import lay_out
+        from penstock.pipeline.deploy.pipeline import application_of
 
         file = load(name)
         stages = lay_out(file.graph, APPLICATIONS[name], application_of(file))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.actuator import Actuator, Lane, least_useful
+from penstock.spark.actuator import Actuator, ModuleExecutors, least_useful
 from penstock.spark.backend import Executor
 from tests.spark.test_progress import executor
 
@@ -47,17 +47,16 @@ def query() -> Query:
 
 @pytest.fixture
 def actuator(tmp_path: Path, query: Query) -> Actuator:
-    lanes = {
-        "split": Lane(module="split", profile=1, hint=tmp_path / "split"),
-        "count": Lane(
-            module="count",
+    modules = {
+        "split": ModuleExecutors(profile=1, hint=tmp_path / "split"),
+        "count": ModuleExecutors(
             profile=0,
             hint=tmp_path / "count",
             shuffles=True,
             between_batches=lambda: query.between_batches,
         ),
     }
-    made = Actuator(Ledger(), lanes)  # type: ignore[arg-type]
+    made = Actuator(Ledger(), modules)  # type: ignore[arg-type]
     made.want({"split": 2, "count": 3})
     return made
 

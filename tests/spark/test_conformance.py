@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from penstock.pipeline.deploy.deploy import Session, deploy
-from penstock.pipeline.deploy.launch import pieces_of, session_on
+from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
-from penstock.spark.java import find_java, usable_home
 from penstock.spark.plant import SparkPlant
 from penstock.testing import PLANT_CHECKS
 from penstock.testing.checking import Check
@@ -23,7 +22,7 @@ FILE = load("wordcount", ["workload=constant:60/s", "step=1s", "duration=4s"])
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     scratch = tmp_path_factory.mktemp("spark")
-    with session_on(FILE, None, scratch, usable_home(find_java(), scratch)) as opened:
+    with prepare(FILE, None).session(scratch) as opened:
         yield opened
 
 
@@ -40,8 +39,9 @@ def test_spark_plant(
         return deploy(
             session,
             FILE,
-            pieces_of(FILE, folder),
+            prepare(FILE, None).pipelines,
             workspace=folder,
+            results=folder,
             duration=4.0,
             on_progress=lambda _: None,
         )

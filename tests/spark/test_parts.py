@@ -17,13 +17,13 @@ from penstock.apps.wordcount.application import WORDCOUNT
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.pipeline.deploy.launch import open_spark
-from penstock.pipeline.deploy.layout import lay_out
+from penstock.pipeline.deploy.module import lay_out
 from penstock.pipeline.file import load
 from penstock.pipeline.settings import APPLICATIONS as SHAPES
-from penstock.spark.actuator import Actuator, Lane
+from penstock.spark.actuator import Actuator, ModuleExecutors
 from penstock.spark.serve import Serve, draw
 from penstock.spark.session import compiled_home
-from penstock.spark.warmup import Welcome
+from penstock.spark.warmup import ExecutorWarmup
 from tests.spark.test_actuator import Ledger
 
 
@@ -89,11 +89,11 @@ class Guests:
 
 
 @pytest.mark.parametrize("misses", [0, 2])
-def test_newcomers_are_greeted_until_they_run_and_no_longer(tmp_path: Path, misses: int) -> None:
+def test_new_executors_are_warmed_up_until_they_run_and_no_longer(tmp_path: Path, misses: int) -> None:
     ledger = Ledger()
     guests = Guests(ledger, misses)
-    actuator = Actuator(ledger, {"split": Lane(module="split", profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
-    welcome = Welcome(actuator, guests.warm_up)
+    actuator = Actuator(ledger, {"split": ModuleExecutors(profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
+    welcome = ExecutorWarmup(actuator, guests.warm_up)
     actuator.want({"split": 2})
     ledger.granted = {n: replace(e, completed_tasks=0) for n, e in ledger.granted.items()}
     actuator.settle(ledger.executors())
@@ -110,9 +110,9 @@ def test_newcomers_are_greeted_until_they_run_and_no_longer(tmp_path: Path, miss
     assert len(actuator.running(ledger.executors())["split"]) == 2
 
 
-def test_a_newcomer_is_greeted_while_another_is_still_starting(tmp_path: Path) -> None:
+def test_a_new_executor_is_warmed_up_while_another_is_still_starting(tmp_path: Path) -> None:
     ledger = Ledger()
-    actuator = Actuator(ledger, {"split": Lane(module="split", profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
+    actuator = Actuator(ledger, {"split": ModuleExecutors(profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
     greeted: queue.Queue[int] = queue.Queue()
     starting = threading.Event()
 
@@ -120,7 +120,7 @@ def test_a_newcomer_is_greeted_while_another_is_still_starting(tmp_path: Path) -
         greeted.put(tasks)
         starting.wait(30)
 
-    welcome = Welcome(actuator, warm_up)
+    welcome = ExecutorWarmup(actuator, warm_up)
     actuator.want({"split": 2})
     first, second = sorted(ledger.granted.items())
     ledger.granted = {first[0]: replace(first[1], completed_tasks=0)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.actuator import EVERYONE, PARTS, Lane, Pool
+from penstock.spark.actuator import EVERYONE, PARTS, ModuleExecutors, Pool
 from penstock.spark.backend import DEFAULT_PROFILE, Executor
 from tests.spark.test_progress import executor
 
@@ -33,9 +33,9 @@ class Ledger:
 
 def make(folder: Path, *, divided: bool) -> tuple[Pool, Ledger]:
     names = ("fraud.lookup", "reports.lookup")
-    lanes = {n: Lane(module=n, profile=DEFAULT_PROFILE, hint=folder / n) for n in names}
+    modules = {n: ModuleExecutors(profile=DEFAULT_PROFILE, hint=folder / n) for n in names}
     ledger = Ledger()
-    pool = Pool(ledger, lanes, 8, divided=divided)  # type: ignore[arg-type]
+    pool = Pool(ledger, modules, 8, divided=divided)  # type: ignore[arg-type]
     pool.open()
     return pool, ledger
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.pipeline.deploy.launch import session_on
+from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.spark.java import find_java, usable_home
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -55,7 +54,7 @@ def both(spark: SparkSession) -> tuple[int, int]:
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     scratch: Path = tmp_path_factory.mktemp("shares")
-    with session_on(load("shared"), None, scratch, usable_home(find_java(), scratch)) as session:
+    with prepare(load("shared"), None).session(scratch) as session:
         backend = Backend(session.spark)
         backend.request({DEFAULT_PROFILE: EXECUTORS})
         give_up = time.monotonic() + 120

@@ -31,7 +31,7 @@ from penstock.core.signals import (
     worst,
 )
 from penstock.core.units import format_duration
-from penstock.spark.actuator import Actuator, Lane
+from penstock.spark.actuator import Actuator, ModuleExecutors
 from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor, Foreign
 from penstock.spark.rates import Occupancy, Utilisation, look
 
@@ -121,9 +121,9 @@ def _added(parts: Iterable[Latency | None]) -> Latency | None:
 def application_actuator(backend: Backend, foreign: Foreign, *, graceful: bool) -> Actuator:
     """Of the executors that the application has by itself; `graceful` where they can be
     decommissioned."""
-    lane = Lane(module=APPLICATION, profile=DEFAULT_PROFILE, hint=None)
+    executors = ModuleExecutors(profile=DEFAULT_PROFILE)
     kill_idle = None if graceful else foreign.kill_idle
-    return Actuator(backend, {APPLICATION: lane}, adopts=True, kill_idle=kill_idle)
+    return Actuator(backend, {APPLICATION: executors}, adopts=True, kill_idle=kill_idle)
 
 
 _SLICE: Final = 0.5

@@ -207,10 +207,10 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
 def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
     from penstock.cli.run import hush_libraries
     from penstock.experiment.compare.on_spark import recording
-    from penstock.pipeline.deploy.launch import check_start
+    from penstock.pipeline.deploy.launch import prepare
 
     hush_libraries()
-    check_start(file, None)
+    prepare(file, None)
     tell = (lambda text: None) if args.quiet else say  # noqa: ARG005
     words = ("penstock", *args.words)
     return recording(path / RUNS, lambda: datetime.now().astimezone(), words, tell)

@@ -3,7 +3,6 @@
 import os
 from argparse import ArgumentParser, Namespace
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from penstock.cli.options import add_run_options, overrides, pipeline
@@ -56,26 +55,16 @@ def execute(args: Namespace) -> int:
     hush_libraries()
 
     from penstock.pipeline import interference
-    from penstock.pipeline.deploy import launch as regions_on_spark
-    from penstock.pipeline.deploy.launch import check_start
+    from penstock.pipeline.deploy.launch import elsewhere, prepare
 
-    check_start(file, args.master)
+    launch = prepare(file, args.master)
     if (doubt := interference.elsewhere(file.interference, args.master)) is not None:
         say(doubt)
-    if (doubt := regions_on_spark.elsewhere(file, args.master)) is not None:
+    if (doubt := elsewhere(file, args.master)) is not None:
         say(doubt)
-        file = replace(file, infrastructure=None)
 
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":
-        from penstock.pipeline.deploy.launch import open_spark
-
-        opened = open_spark(
-            file,
-            master=args.master,
-            folder=folder.path,
-            duration=file.duration,
-            on_progress=folder.write_progress,
-        )
+        opened = launch.open(folder.path, duration=file.duration, on_progress=folder.write_progress)
         return interference.beside(opened, file.interference, lasts=file.duration)
 
     on = args.master or _own_cluster(file)

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from penstock.core.errors import ClusterError
 from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor
@@ -28,18 +28,38 @@ Members = Mapping[str, list[Executor]]
 """Executors by module."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
-    """A module's executors: the profile they carry, and when they may leave."""
+class ScaledModule(Protocol):
+    """What an actuator knows of a module: which executors are its own, and when they may leave."""
 
-    module: str
+    @property
+    def profile(self) -> int:
+        """The resource profile that its executors carry."""
+        ...
+
+    @property
+    def hint(self) -> Path | None:
+        """The file that says in how many parts the module's source is to read a batch; None where
+        the source is not ours."""
+        ...
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether its executors may leave only between two batches."""
+        ...
+
+    def between_batches(self) -> bool:
+        """Whether its query is between two batches now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleExecutors:
+    """Executors of one profile whose query is not ours, so that they may leave at any time."""
+
     profile: int
-    hint: Path | None
-    """The file that tells the module's source in how many parts to read a batch; None where the
-    source is not ours."""
+    hint: Path | None = None
     shuffles: bool = False
     between_batches: Callable[[], bool] = lambda: True
-    """Whether the module's query is between two batches now."""
 
 
 @dataclass(slots=True)
@@ -47,7 +67,7 @@ class Actuator:
     """Holds what is wanted, asks the cluster for it, and lets go of what is too much."""
 
     backend: Backend
-    lanes: Mapping[str, Lane]
+    modules: Mapping[str, ScaledModule]
     on_growth: Callable[[], None] = lambda: None
     """Called when executors were asked for that are not there yet."""
     adopts: bool = False
@@ -88,11 +108,11 @@ class Actuator:
         returns how many executors have yet to go."""
         with self._lock:
             members = self.members(executors)
-            for module, lane in self.lanes.items():
-                if self._surplus(module, members[module]) > 0:
-                    members[module] = self._shrink_if_safe(lane, members)
-                tell_source(lane, members[module])
-            surplus = [self._surplus(module, members[module]) for module in self.lanes]
+            for name, module in self.modules.items():
+                if self._surplus(name, members[name]) > 0:
+                    members[name] = self._shrink_if_safe(name, members)
+                tell_source(module, members[name])
+            surplus = [self._surplus(name, members[name]) for name in self.modules]
             if min(surplus, default=0) < 0:
                 self.on_growth()
             return sum(max(count, 0) for count in surplus)
@@ -102,7 +122,7 @@ class Actuator:
         with self._lock:
             if module in self._crowded:
                 members = self.members(self.backend.executors())
-                tell_source(self.lanes[module], self._shrink(module, members))
+                tell_source(self.modules[module], self._shrink(module, members))
 
     def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
         """Of these executors, those that are here to stay, by module."""
@@ -111,8 +131,8 @@ class Actuator:
             self._leaving &= {executor.id for executor in active}
             staying = [executor for executor in active if executor.id not in self._leaving]
             return {
-                module: [executor for executor in staying if executor.profile == lane.profile]
-                for module, lane in self.lanes.items()
+                name: [executor for executor in staying if executor.profile == module.profile]
+                for name, module in self.modules.items()
             }
 
     def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
@@ -129,7 +149,7 @@ class Actuator:
     def _request(self, targets: Mapping[str, int]) -> None:
         """Ask for what is wanted. This alone removes nothing that runs."""
         self.asked_at = time.time()
-        profiles = {self.lanes[module].profile: count for module, count in targets.items()}
+        profiles = {self.modules[module].profile: count for module, count in targets.items()}
         accepted = self.backend.request({**self._others(), **profiles})
         if self.adopts and not accepted:
             count = sum(targets.values())
@@ -142,11 +162,12 @@ class Actuator:
             return {}
         return dict(Counter(e.profile for e in self.backend.executors() if e.active))
 
-    def _shrink_if_safe(self, lane: Lane, members: Members) -> list[Executor]:
-        if not lane.shuffles or lane.between_batches():
-            return self._shrink(lane.module, members)
-        self._crowded.add(lane.module)
-        return members[lane.module]
+    def _shrink_if_safe(self, name: str, members: Members) -> list[Executor]:
+        module = self.modules[name]
+        if not module.shuffles or module.between_batches():
+            return self._shrink(name, members)
+        self._crowded.add(name)
+        return members[name]
 
     def _shrink(self, module: str, members: Members) -> list[Executor]:
         self._crowded.discard(module)
@@ -193,10 +214,10 @@ def _usefulness(executor: Executor) -> tuple[bool, bool, int]:
     return executor.is_warm, executor.active_tasks > 0, -int(executor.id)
 
 
-def tell_source(lane: Lane, members: list[Executor]) -> None:
+def tell_source(module: ScaledModule, members: list[Executor]) -> None:
     """One part of a batch for each executor that is ready for it."""
-    if lane.hint is not None:
-        lane.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))
+    if module.hint is not None:
+        module.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))
 
 
 def _warm(members: Members) -> dict[str, list[Executor]]:
@@ -215,7 +236,7 @@ class Pool:
     """So many executors, from the beginning to the end, divided by shares or not."""
 
     backend: Backend
-    lanes: Mapping[str, Lane]
+    modules: Mapping[str, ScaledModule]
     size: int
     divided: bool = False
     """Whether modules have shares, each in a scheduler pool of its own name; else it is Spark's own
@@ -250,11 +271,11 @@ class Pool:
         """Tell the sources in how many parts to read a batch: by the cores that a module has, or
         would have if all were given the same."""
         there = len(self.running(executors)[EVERYONE]) / self.size
-        alike = self.size / len(self.lanes)
-        for module, lane in self.lanes.items():
-            cores = max(round(there * self.wanted.get(module, alike)), 1)
-            if lane.hint is not None:
-                lane.hint.write_text(str(PARTS * cores))
+        alike = self.size / len(self.modules)
+        for name, module in self.modules.items():
+            cores = max(round(there * self.wanted.get(name, alike)), 1)
+            if module.hint is not None:
+                module.hint.write_text(str(PARTS * cores))
 
     def batch_ended(self, module: str) -> None:
         """A batch has ended, after which no executor has to leave."""

@@ -238,7 +238,7 @@ class SparkPlant:
     def _new_failures(self, name: str) -> int | None:
         if isinstance(self.actuator, Pool):
             return None  # an executor does not say whose tasks failed
-        profile = self.actuator.lanes[name].profile
+        profile = self.actuator.modules[name].profile
         total = sum(e.failed_tasks for e in self._executors if e.profile == profile)
         before, self._failed[name] = self._failed.get(name, 0), total
         return max(total - before, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.core.errors import ClusterError, SettingError
 from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter
-from penstock.pipeline.deploy.launch import check_start
+from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, NoWorkload
 from penstock.record.secrets import HIDDEN, redact
@@ -190,7 +190,7 @@ class TestCommands:
             file = load(write(TEXT.replace("localhost:9092\n", f"{address}\n")))
             told = rf"no Kafka broker answers at {address} .*correct servers of kafka of source"
             with pytest.raises(ClusterError, match=told):
-                check_start(file, None)
+                prepare(file, None)
 
     def test_of_several_brokers_one_is_enough(self) -> None:
         with socket.socket() as listening:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.pipeline.deploy.launch import application_of
+from penstock.pipeline.deploy.pipeline import application_of
 from penstock.pipeline.file import APPLICATIONS, check, load
 
 GRAPH = "source: {module: a, rate: 5/s}\nmodules: {a: {keys: 10_000_000}}\n"

@@ -20,13 +20,12 @@ from pyspark.sql import SparkSession
 from penstock.apps.trading.application import Algotrader
 from penstock.apps.trading.quotes import Quotes
 from penstock.core.routing import Routing
-from penstock.pipeline.deploy.launch import session_on
+from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.query.keyed import KeyedOperator, Setting
 from penstock.query.keyed.task import Told
 from penstock.spark import source
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.spark.java import find_java, usable_home
 from penstock.workload import Constant
 from penstock.workload.keys import names
 from tests.pipeline.deploy.test_run import executor_pids
@@ -100,7 +99,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         disorder=0.01,
     )
     with (
-        session_on(file, None, scratch, usable_home(find_java(), scratch)) as session,
+        prepare(file, None).session(scratch) as session,
         executors(session.spark, EXECUTORS),
     ):
         _stream(session.spark, feed, folder, run)

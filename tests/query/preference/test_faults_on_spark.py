@@ -15,10 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from penstock.pipeline.deploy.launch import session_on
+from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.spark.java import find_java, usable_home
 from tests.pipeline.deploy.test_run import executor_pids
 from tests.support.paths import ROOT
 from tests.support.preference_driver import best, digests, start, write_rows
@@ -120,7 +119,7 @@ def test_a_killed_executor_changes_no_result(tmp_path: Path) -> None:
         folder.mkdir()
         write_rows(folder, batches=12, rows=2000)
     file = load("wordcount")
-    with session_on(file, None, scratch, usable_home(find_java(), scratch)) as session:
+    with prepare(file, None).session(scratch) as session:
         spark = session.spark
         spark.conf.set("spark.sql.shuffle.partitions", 1)
         await_executors(Backend(spark), 2)

@@ -13,31 +13,29 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 from pyspark.resource import ResourceProfile
 from pyspark.sql import SparkSession
 
 from penstock.core.errors import ClusterError
 from penstock.model.power import VOLTAGES, VoltageTable
-from penstock.pipeline.application import Application
-from penstock.pipeline.deploy.deployment import Deployment, make_feed
 from penstock.pipeline.deploy.inner import split_panes
-from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
-from penstock.pipeline.deploy.layout import Stage, assign_profiles, make_lane, state_partitions
-from penstock.pipeline.deploy.query import columns_of, warm_up
+from penstock.pipeline.deploy.kafka import KafkaFeed
+from penstock.pipeline.deploy.module import ModuleQuery, assign_profiles, state_partitions
+from penstock.pipeline.deploy.pipeline import Deployment
+from penstock.pipeline.deploy.query import warm_up
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import by_spark, pooled
 from penstock.spark import source
 from penstock.spark import streams as stream
-from penstock.spark.actuator import PARTS, Actuator, Lane, Pool
+from penstock.spark.actuator import Actuator, Pool
 from penstock.spark.backend import Backend
 from penstock.spark.clock import Clock, find_processors
 from penstock.spark.machine import Processors
 from penstock.spark.plant import SparkPlant
 from penstock.spark.progress import Watched
 from penstock.spark.regions import Regions
-from penstock.spark.warmup import Welcome
+from penstock.spark.warmup import ExecutorWarmup
 
 # Wait for what a run needs before it begins and after it ends, never for ever.
 
@@ -96,6 +94,7 @@ _NO_POOL: Final = "default"
 """What Spark calls the pool of jobs that name none."""
 
 Profiles = dict[str, ResourceProfile | None]
+Modules = Mapping[str, ModuleQuery]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,65 +108,41 @@ class Session:
     """Whose nodes host the executors, where they are ours to decide about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """A pipeline to be deployed, alone or beside others."""
-
-    file: PipelineFile
-    application: Application
-    stages: dict[str, Stage]
-    results: Path
-    """The folder where it publishes."""
-
-
 @contextmanager
 def deploy(
     session: Session,
     file: PipelineFile,
-    pieces: Mapping[str, Piece],
+    pipelines: Mapping[str, Deployment],
     *,
     workspace: Path,
+    results: Path,
     duration: float,
     on_progress: Callable[[str], None],
 ) -> Iterator[SparkPlant]:
     """The pipelines running on the session, as a plant; drained and stopped at the end.
 
-    `file` says what all of them share; a single one goes by the name of "".
+    `file` says what all of them share. A single one goes by the name of "", and each of several
+    publishes in a folder of its own within `results`.
     """
     spark = session.spark
-    for piece in pieces.values():
-        piece.results.mkdir(parents=True, exist_ok=True)
-        piece.application.prepare()
-    stages = {name: stage for piece in pieces.values() for name, stage in piece.stages.items()}
-    profiles = _profiles(session, file, stages)
-    lanes = {
-        name: make_lane(name, stage, profiles[name], workspace, spark)
-        for name, stage in stages.items()
-    }
-    actuator = _actuator(spark, file, lanes)
-    welcome = Welcome(actuator, lambda name, tasks: warm_up(spark, profiles.get(name), tasks))
-    actuator.on_growth = welcome.expect
-    _staff(actuator, stages)
-    spark.conf.set("spark.sql.shuffle.partitions", state_partitions(stages))
+    for name, pipeline in pipelines.items():
+        (results / name).mkdir(parents=True, exist_ok=True)
+        pipeline.application.prepare()
+    modules = {name: each for pipe in pipelines.values() for name, each in pipe.modules.items()}
+    for name, profile in _profiles(session, file, modules).items():
+        modules[name].place(workspace, profile)
+    actuator = _actuator(spark, file, modules)
+    warmup = ExecutorWarmup(actuator, lambda name, tasks: _warm_up(spark, modules, name, tasks))
+    actuator.on_growth = warmup.expect
+    _request_first(actuator, modules)
+    spark.conf.set("spark.sql.shuffle.partitions", state_partitions(modules))
     spark.dataSource.register(source.WorkloadSource)
     spark.dataSource.register(stream.StreamSource)
-    parts = PARTS if isinstance(actuator, Pool) else 1
-    deployments = {
-        name: Deployment(
-            spark=spark,
-            file=piece.file,
-            workspace=workspace,
-            profiles=profiles,
-            stages=piece.stages,
-            feed=make_feed(spark, piece.file, piece.application, workspace, duration, parts=parts),
-            actuator=actuator,
-            consumer=piece.application.consumer(piece.results),
-            parts=parts,
-            topic=_topic(spark, piece),
+    for name, pipeline in pipelines.items():
+        pipeline.connect(
+            spark, actuator, workspace=workspace, results=results / name, duration=duration
         )
-        for name, piece in pieces.items()
-    }
-    queries = _start(spark, deployments, by_module=pooled(file) and not by_spark(file))
+    queries = _start(spark, pipelines, by_module=pooled(file) and not by_spark(file))
     processors = _processors(file)
     plant = SparkPlant(
         queries=queries,
@@ -179,121 +154,109 @@ def deploy(
         check_cluster=session.check_cluster,
         regions=session.regions,
         reroute={
-            name: module.operator.reroute
-            for deployment in deployments.values()
-            for name, module in deployment.keyed.items()
+            name: keyed.operator.reroute
+            for pipeline in pipelines.values()
+            for name, keyed in pipeline.by_key().items()
         },
-        clock=_clock(processors, deployments),
+        clock=_clock(processors, pipelines),
     )
     with processors or nullcontext():  # which leave the clock as they found it
         try:
             await_executors(actuator)
-            await_first_rows(plant, _woken(deployments))
-            _open(deployments)
-            with _inner_levels(pieces, queries, workspace):
+            await_first_rows(plant, _woken(pipelines))
+            _open(pipelines)
+            with _inner_levels(pipelines, queries, workspace):
                 yield plant
-                _close(deployments)
+                _close(pipelines)
                 drain(plant)
-            for deployment in deployments.values():
-                deployment.settle()
+            for pipeline in pipelines.values():
+                pipeline.settle()
         finally:
-            welcome.close()
-            plant.results.update(_results(deployments, plant))
+            warmup.close()
+            plant.results.update(_results(pipelines, plant))
             for watched in queries.values():
                 watched.query.stop()
-            for deployment in deployments.values():
-                deployment.close()
+            for pipeline in pipelines.values():
+                pipeline.close()
 
 
-def _profiles(session: Session, file: PipelineFile, stages: dict[str, Stage]) -> Profiles:
+def _profiles(session: Session, file: PipelineFile, modules: Modules) -> Profiles:
     if pooled(file):
-        return dict.fromkeys(stages)
+        return dict.fromkeys(modules)
     spark = session.spark
     memory = spark.sparkContext.getConf().get("spark.executor.memory")
     places = session.regions.resources() if session.regions else {}
-    return assign_profiles(Backend(spark), stages, memory or file.cluster.executor_memory, places)
+    return assign_profiles(Backend(spark), modules, memory or file.cluster.executor_memory, places)
 
 
-def _actuator(
-    spark: SparkSession, file: PipelineFile, lanes: Mapping[str, Lane]
-) -> Actuator | Pool:
+def _actuator(spark: SparkSession, file: PipelineFile, modules: Modules) -> Actuator | Pool:
     if pooled(file):
-        return Pool(Backend(spark), lanes, file.cores or len(lanes), divided=not by_spark(file))
-    return Actuator(Backend(spark), lanes)
+        return Pool(Backend(spark), modules, file.cores or len(modules), divided=not by_spark(file))
+    return Actuator(Backend(spark), modules)
 
 
-def _staff(actuator: Actuator | Pool, stages: Mapping[str, Stage]) -> None:
+def _request_first(actuator: Actuator | Pool, modules: Modules) -> None:
     """Ask for the executors that the run begins with."""
     if isinstance(actuator, Pool):
         actuator.open()
-    actuator.want({name: stage.module.initial_replicas for name, stage in stages.items()})
+    actuator.want({name: each.module.initial_replicas for name, each in modules.items()})
+
+
+def _warm_up(spark: SparkSession, modules: Modules, name: str, tasks: int) -> None:
+    running = modules.get(name)  # none where all modules share their executors
+    warm_up(spark, None if running is None else running.resources, tasks)
 
 
 def _start(
-    spark: SparkSession, deployments: Mapping[str, Deployment], *, by_module: bool
+    spark: SparkSession, pipelines: Mapping[str, Deployment], *, by_module: bool
 ) -> dict[str, Watched]:
     """Start every query, each in the scheduler pool of its module or of its pipeline.
 
     A query keeps the pool of the thread that started it.
     """
     queries: dict[str, Watched] = {}
-    for pipeline, deployment in deployments.items():
+    for name, deployment in pipelines.items():
         for module in deployment.file.graph.order():
-            pool = module if by_module else pipeline or _NO_POOL
+            pool = module if by_module else name or _NO_POOL
             spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, pool)
             queries[module] = deployment.start(module)
     spark.sparkContext.setLocalProperty(_SCHEDULER_POOL, _NO_POOL)
     return queries
 
 
-def _topic(spark: SparkSession, piece: Piece) -> TopicWriter | None:
-    """What writes results to the file's topic, which must be there and have a key of theirs."""
-    sink = piece.file.sink
-    if sink is None:
-        return None
-    run = f"{piece.results.name}-{uuid4().hex[:8]}"  # a folder's name may come again
-    writer = TopicWriter(spark=spark, sink=sink, run=run)
-    last = piece.stages[piece.file.graph.sinks()[0]]
-    writer.check(columns_of(last.schema).fieldNames())
-    offsets = offsets_of(spark, sink, "kafka of sink")
-    offsets.latest()
-    offsets.close()
-    return writer
-
-
-def _woken(deployments: Mapping[str, Deployment]) -> set[str]:
+def _woken(pipelines: Mapping[str, Deployment]) -> set[str]:
     """Modules that first rows of ours wake; those of a topic come when they come."""
-    fed = [d for d in deployments.values() if not isinstance(d.feed, KafkaFeed)]
-    return {name for deployment in fed for name in deployment.stages}
+    fed = [d for d in pipelines.values() if not isinstance(d.feed, KafkaFeed)]
+    return {name for deployment in fed for name in deployment.modules}
 
 
-def _open(deployments: Mapping[str, Deployment]) -> None:
+def _open(pipelines: Mapping[str, Deployment]) -> None:
     """Let all workloads begin at the same moment."""
     now = time.time()
-    for deployment in deployments.values():
+    for deployment in pipelines.values():
         deployment.feed.open(now)
 
 
-def _close(deployments: Mapping[str, Deployment]) -> None:
+def _close(pipelines: Mapping[str, Deployment]) -> None:
     now = time.time()
-    for deployment in deployments.values():
+    for deployment in pipelines.values():
         deployment.feed.close(now)
 
 
 @contextmanager
 def _inner_levels(
-    pieces: Mapping[str, Piece], queries: Mapping[str, Watched], workspace: Path
+    pipelines: Mapping[str, Deployment], queries: Mapping[str, Watched], workspace: Path
 ) -> Iterator[None]:
     with ExitStack() as stack:
-        for piece in pieces.values():
-            first = queries[piece.file.graph.source]
-            stack.enter_context(split_panes(piece.application, first, piece.file, workspace))
+        for each in pipelines.values():
+            first = queries[each.file.graph.source]
+            stack.enter_context(split_panes(each.application, first, each.file, workspace))
         yield
 
 
-def _results(deployments: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
+def _results(pipelines: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
     """What came out of each pipeline, under its name where there are several."""
-    found = {name: deployment.results(plant) for name, deployment in deployments.items()}
+    found = {name: deployment.results(plant) for name, deployment in pipelines.items()}
     if "" in found:
         return found[""]
     waiting = {name: rows for of in found.values() for name, rows in of.pop("rows_waiting").items()}
@@ -302,12 +265,12 @@ def _results(deployments: Mapping[str, Deployment], plant: SparkPlant) -> dict[s
     return {"pipelines": found, "rows_waiting": waiting, "rows_out": out}
 
 
-def _clock(processors: Processors | None, deployments: Mapping[str, Deployment]) -> Clock | None:
+def _clock(processors: Processors | None, pipelines: Mapping[str, Deployment]) -> Clock | None:
     if processors is None:
         return None
 
     def pace(share: float) -> None:
-        for deployment in deployments.values():
+        for deployment in pipelines.values():
             deployment.pace(share)
 
     return Clock(processors=processors, on_pace=pace)

@@ -18,8 +18,8 @@ from pyspark.errors import PySparkException
 from penstock.core.errors import PenstockError
 from penstock.core.signals import ModuleReading
 from penstock.pipeline.application import Application
-from penstock.pipeline.deploy.layout import hint_path
 from penstock.pipeline.deploy.loads import LoadMeter, pane_seconds, panes_of
+from penstock.pipeline.deploy.module import hint_path
 from penstock.pipeline.settings import PipelineFile
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory
 from penstock.query.preference.splitting import Split, Splitting

@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +12,8 @@ import pyarrow as pa
 from penstock.core.graph import Module
 from penstock.core.routing import Routing
 from penstock.core.signals import KeyLoads
-from penstock.pipeline.deploy.layout import Stage, hint_path
-from penstock.query.keyed import KeyedOperator, Setting
+from penstock.pipeline.deploy.module import ModuleQuery
+from penstock.query.keyed import KeyedOperator, KeyedWork, Setting
 from penstock.query.keyed.operator import Sink
 from penstock.query.keyed.task import Told
 from penstock.spark.source import parallelism
@@ -85,17 +84,16 @@ class KeyedModule:
         return self.monitor.read(self.operator.table)
 
 
-def make_keyed(name: str, stage: Stage, workspace: Path, sink: Sink) -> KeyedModule:
-    """The keyed operator of a stage, with its state in the workspace."""
-    assert stage.keyed is not None  # noqa: S101  # whoever calls this has looked
-    monitor, module = KeyedMonitor(), stage.module
+def make_keyed(running: ModuleQuery, work: KeyedWork, sink: Sink) -> KeyedModule:
+    """The keyed operator of a module, with its state in the workspace."""
+    monitor, module = KeyedMonitor(), running.module
     operator = KeyedOperator(
-        work=stage.keyed,
-        store=str(workspace / "keyed" / name),
+        work=work,
+        store=str(running.workspace / "keyed" / module.name),
         sink=sink,
         table=Routing(replicas=module.initial_replicas),
         setting=setting_of(module),
-        room=lambda: parallelism(hint_path(workspace, name)),
+        room=lambda: parallelism(running.hint),
         on_told=monitor.hear,
     )
     return KeyedModule(operator=operator, monitor=monitor, service_time=module.service_time)

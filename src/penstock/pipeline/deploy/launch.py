@@ -11,21 +11,19 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from uuid import uuid4
 
 import penstock
 from penstock.core.errors import FileError, SettingError
 from penstock.core.regions import Infrastructure
-from penstock.core.settings import near
-from penstock.pipeline.application import Application
-from penstock.pipeline.deploy.deploy import Piece, Session, deploy
-from penstock.pipeline.deploy.layout import Stage, default_module, lay_out
+from penstock.pipeline.deploy.deploy import Session, deploy
+from penstock.pipeline.deploy.module import default_module
+from penstock.pipeline.deploy.pipeline import Deployment
 from penstock.pipeline.format.kafka import Topic
-from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import pooled
 from penstock.policy.static import SCHEDULERS
@@ -88,23 +86,98 @@ def open_regions(file: PipelineFile, cluster: Cluster) -> Regions | None:
     return Regions(nodes=nodes, homes=placed(file))
 
 
-APPLICATIONS: Final[Mapping[str, str]] = {
-    "enrichment": "penstock.apps.enrichment.application:ENRICHMENT",
-    "preference": "penstock.apps.preference.application:preference",
-    "recognition": "penstock.apps.recognition.application:RECOGNITION",
-    "trading": "penstock.apps.trading.application:TRADING",
-    "wordcount": "penstock.apps.wordcount.application:WORDCOUNT",
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A pipeline file that can be started: checked, and its modules laid out."""
+
+    file: PipelineFile
+    master: str | None
+    """The cluster to run on; None is one of our own."""
+    pipelines: Mapping[str, Deployment]
+    """By name; the only one goes by the name of ""."""
+
+    @contextmanager
+    def open(
+        self,
+        folder: Path,
+        *,
+        duration: float,
+        on_progress: Callable[[str], None] = lambda text: None,  # noqa: ARG005
+    ) -> Iterator[SparkPlant]:
+        """The pipelines running on Spark as a plant; their results go to the folder."""
+        folder = folder.absolute()  # executors have working directories of their own
+        scratch = folder / "spark"
+        scratch.mkdir(parents=True, exist_ok=True)
+        with (
+            _tidied(scratch),
+            _workspace(self.file, scratch, folder.name) as workspace,
+            self.session(scratch) as session,
+            controlled(session.spark, f"penstock run {self.file.name}"),
+            deploy(
+                session,
+                self.file,
+                self.pipelines,
+                workspace=workspace,
+                results=folder,
+                duration=duration,
+                on_progress=on_progress,
+            ) as plant,
+        ):
+            yield plant
+
+    @contextmanager
+    def session(self, scratch: Path) -> Iterator[Session]:
+        """A session on the cluster at `master`, or on one of our own that ends with it."""
+        file, java_home = self.file, usable_home(find_java(), scratch)
+        name, log = f"penstock {file.name}", scratch / "driver.log"
+        environment = {"JAVA_HOME": str(java_home)}
+        if self.master is not None:
+            # Spark's own choice, the first python3 on the path, need not have what we need.
+            environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+            own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
+            conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
+            with open_session(name, self.master, conf, environment=environment, log=log) as spark:
+                spark.sparkContext.addPyFile(str(_pack(scratch)))
+                yield Session(spark=spark)
+            return
+        kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
+        with _embedded(file, scratch, java_home) as cluster:
+            environment |= {
+                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_HOME": str(cluster.spark_home),
+                "SPARK_CONF_DIR": str(cluster.conf_dir),
+                "SPARK_LOCAL_IP": LOOPBACK,
+            }
+            regions = open_regions(file, cluster)
+            own = {
+                **_pages(file),
+                **self._preload(),
+                "spark.executor.memory": file.cluster.executor_memory,
+                **self._placed(regions),
+                **_scheduling(file),
+                **kafka,
+            }
+            conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
+            with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
+                cluster.await_workers()
+                check = cluster.check if regions is None else regions.check
+                yield Session(spark=spark, check_cluster=check, regions=regions)
+
+    def _placed(self, regions: Regions | None) -> dict[str, str]:
+        """Where executors under Spark's own profile are placed: at home with the module that has
+        it."""
+        if regions is None:
+            return {}
+        resource = regions.resources()[default_module(self.pipelines[""].modules)]
+        return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
+
+    def _preload(self) -> dict[str, str]:
+        """What Python processes of executors load before their first task."""
+        needed = [what for each in self.pipelines.values() for what in each.application.preload]
+        named = ",".join(dict.fromkeys(needed))
+        return {f"spark.executorEnv.{PRELOAD}": named} if named else {}
 
 
-def application_of(part: PipelineFile) -> Application:
-    """The application that a file names."""
-    module, _, name = APPLICATIONS[part.name].partition(":")
-    made = getattr(import_module(module), name)
-    return cast(Application, made if isinstance(made, Application) else made(part))
-
-
-@contextmanager
 def open_spark(
     file: PipelineFile,
     *,
@@ -112,43 +185,29 @@ def open_spark(
     folder: Path,
     duration: float,
     on_progress: Callable[[str], None] = lambda text: None,  # noqa: ARG005
-) -> Iterator[SparkPlant]:
-    """The pipeline running on Spark: on a cluster of our own, or on the one at `master`."""
-    check_start(file, master)
-    folder = folder.absolute()  # executors have working directories of their own
-    scratch = folder / "spark"
-    scratch.mkdir(parents=True, exist_ok=True)
-    java_home = usable_home(find_java(), scratch)
-    with (
-        _tidied(scratch),
-        _workspace(file, scratch, folder.name) as workspace,
-        session_on(file, master, scratch, java_home) as session,
-        controlled(session.spark, f"penstock run {file.name}"),
-        deploy(
-            session,
-            file,
-            pieces_of(file, folder),
-            workspace=workspace,
-            duration=duration,
-            on_progress=on_progress,
-        ) as plant,
-    ):
-        yield plant
+) -> AbstractContextManager[SparkPlant]:
+    """A pipeline file running on Spark: on a cluster of our own, or on the one at `master`."""
+    return prepare(file, master).open(folder, duration=duration, on_progress=on_progress)
 
 
-def check_start(file: PipelineFile, master: str | None) -> None:
-    """Refuse what cannot start, before anything is started or written."""
-    for part in parts_of(file).values():
-        if part.name not in APPLICATIONS:
-            raise SettingError(f"there is no pipeline {part.name!r}{near(part.name, APPLICATIONS)}")
-        _lay_out(part)
+def prepare(file: PipelineFile, master: str | None) -> Launch:
+    """Lay out the pipelines of a file, and refuse what cannot start before anything is started or
+    written. Regions are left aside on a cluster whose nodes are not ours."""
+    if elsewhere(file, master) is not None:
+        file = replace(file, infrastructure=None)
+    pipelines = {name: Deployment.of(part) for name, part in parts_of(file).items()}
     find_java()
     _check_topics(file)
     if file.cluster.ui_port is not None:
         check_port_free(file.cluster.ui_port, "cluster.ui_port")
     if master is not None:
         check_master(master)
-        return
+    else:
+        _check_own_cluster(file)
+    return Launch(file=file, master=master, pipelines=pipelines)
+
+
+def _check_own_cluster(file: PipelineFile) -> None:
     if (lack := file.lack_of_room()) is not None:
         raise SettingError(lack)
     if file.cluster.port:
@@ -181,23 +240,6 @@ def parts_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
     return file.parts or {"": file}
 
 
-def _lay_out(part: PipelineFile) -> dict[str, Stage]:
-    return lay_out(part.graph, SHAPES[part.name], application_of(part))
-
-
-def pieces_of(file: PipelineFile, folder: Path) -> dict[str, Piece]:
-    """The pipelines with what they run, each publishing in a folder of its own if several."""
-    return {
-        name: Piece(
-            file=part,
-            application=application_of(part),
-            stages=_lay_out(part),
-            results=folder / name,
-        )
-        for name, part in parts_of(file).items()
-    }
-
-
 @contextmanager
 def _workspace(file: PipelineFile, scratch: Path, run: str) -> Iterator[Path]:
     """A folder of this run alone, gone when it ends."""
@@ -228,47 +270,6 @@ def _tidied(scratch: Path) -> Iterator[None]:
                 shutil.rmtree(entry, ignore_errors=True)
 
 
-@contextmanager
-def session_on(
-    file: PipelineFile, master: str | None, scratch: Path, java_home: Path
-) -> Iterator[Session]:
-    """A session on the cluster at `master`, or on one of our own that ends with it."""
-    name, log = f"penstock {file.name}", scratch / "driver.log"
-    environment = {"JAVA_HOME": str(java_home)}
-    if master is not None:
-        # Spark's own choice, the first python3 on the path, need not have what we need.
-        environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-        own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
-        conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
-        with open_session(name, master, conf, environment=environment, log=log) as spark:
-            spark.sparkContext.addPyFile(str(_pack(scratch)))
-            yield Session(spark=spark)
-        return
-    kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
-    with _embedded(file, scratch, java_home) as cluster:
-        environment |= {
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_HOME": str(cluster.spark_home),
-            "SPARK_CONF_DIR": str(cluster.conf_dir),
-            "SPARK_LOCAL_IP": LOOPBACK,
-        }
-        regions = open_regions(file, cluster)
-        memory = {"spark.executor.memory": file.cluster.executor_memory}
-        own = {
-            **_pages(file),
-            **_preload(file),
-            **memory,
-            **_placed(file, regions),
-            **_scheduling(file),
-            **kafka,
-        }
-        conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
-        with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
-            cluster.await_workers()
-            check = cluster.check if regions is None else regions.check
-            yield Session(spark=spark, check_cluster=check, regions=regions)
-
-
 def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedCluster:
     settings, in_regions = file.cluster, places_of(file) is not None
     return EmbeddedCluster(
@@ -281,21 +282,6 @@ def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedClu
         memory=settings.memory,
         port=settings.port,
     )
-
-
-def _placed(file: PipelineFile, regions: Regions | None) -> dict[str, str]:
-    """Where executors under Spark's own profile are placed: at home with the module that has it."""
-    if regions is None:
-        return {}
-    resource = regions.resources()[default_module(_lay_out(file))]
-    return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
-
-
-def _preload(file: PipelineFile) -> dict[str, str]:
-    """What Python processes of executors load before their first task."""
-    applications = [application_of(part) for part in parts_of(file).values()]
-    named = ",".join(dict.fromkeys(what for each in applications for what in each.preload))
-    return {f"spark.executorEnv.{PRELOAD}": named} if named else {}
 
 
 def _scheduling(file: PipelineFile) -> dict[str, str]:

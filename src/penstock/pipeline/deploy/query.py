@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.types import DoubleType, StructField, StructType
 
-from penstock.pipeline.deploy.layout import Stage
+from penstock.pipeline.deploy.module import ModuleQuery
 from penstock.spark.progress import LEVELS, METRICS
 from penstock.spark.serve import SERVICE, Serve
 
@@ -18,19 +18,19 @@ _HANDSHAKE: Final = 0.05
 """Seconds of a warm-up task: long enough that every executor gets one."""
 
 
-def process(stage: Stage, rows: DataFrame, profile: ResourceProfile | None) -> DataFrame:
-    """What the module makes of its rows, on executors of the given profile."""
-    module = stage.module
-    own = tuple(operator.work for operator in stage.operators if operator.work is not None)
+def process(running: ModuleQuery, rows: DataFrame) -> DataFrame:
+    """What the module makes of its rows, on executors of its profile."""
+    module = running.module
+    own = tuple(operator.work for operator in running.operators if operator.work is not None)
     serve = Serve(
         service_time=module.service_time,
         service_cv=module.service_cv,
         work=module.work,
         own=own,
     )
-    columns = columns_of(stage.schema) if own else rows.schema
-    table = _observed(_served(rows, columns, serve, profile)).drop(SERVICE)
-    for operator in stage.operators:
+    columns = columns_of(running.schema) if own else rows.schema
+    table = _observed(_served(rows, columns, serve, running.resources)).drop(SERVICE)
+    for operator in running.operators:
         table = operator.apply(table)
     return table
 

@@ -1,0 +1,168 @@
+"""A module of a pipeline on Spark: the operators that it runs, its query, and its executors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.resource import ResourceProfile
+
+from penstock.core.errors import SettingError
+from penstock.core.graph import FlowGraph, Module
+from penstock.pipeline.application import Application, Meter, Operator
+from penstock.pipeline.settings import Shape, misfits, operators_of
+from penstock.query.keyed import KeyedWork
+from penstock.spark.backend import DEFAULT_PROFILE, Backend
+from penstock.spark.progress import Watched
+
+if TYPE_CHECKING:
+    from penstock.pipeline.deploy.keyed import KeyedModule
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ModuleQuery:
+    """All that a run knows of one module.
+
+    It is laid out before anything starts; then it is given a place for its files and a resource
+    profile for its executors, and at last its query is started. The actuator asks it when executors
+    may leave, the plant reads the progress of its query.
+    """
+
+    module: Module
+    operators: tuple[Operator, ...]
+    sources: tuple[str, ...]
+    """The modules that feed it; none where the workload does."""
+    targets: Mapping[str, str]
+    """The modules that it feeds, by the operator that a row may be meant for."""
+    workspace: Path = field(default=Path(), init=False)
+    """Where the checkpoints, streams and hints of the run lie."""
+    resources: ResourceProfile | None = field(default=None, init=False)
+    """The profile of its executors; None is Spark's own."""
+    watched: Watched | None = field(default=None, init=False)
+    """Its query, once that has been started."""
+    by_key: "KeyedModule | None" = field(default=None, init=False)
+    """Its operator, once its query has been started, where rows are routed by key."""
+
+    def place(self, workspace: Path, resources: ResourceProfile | None) -> None:
+        """Say where its files are, and under which profile its executors run."""
+        self.workspace, self.resources = workspace, resources
+        self.hint.parent.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def name(self) -> str:
+        """Of the module, and of its query."""
+        return self.module.name
+
+    @property
+    def profile(self) -> int:
+        """The number of the profile that its executors carry."""
+        return DEFAULT_PROFILE if self.resources is None else int(self.resources.id)
+
+    @property
+    def hint(self) -> Path:
+        """The file that says in how many parts its source is to read a batch."""
+        return hint_path(self.workspace, self.name)
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where Spark keeps how far its query is."""
+        return self.workspace / "checkpoints" / self.name
+
+    def stream_to(self, target: str) -> str:
+        """The folder of the stream from it to another module."""
+        return stream_path(self.workspace, self.name, target)
+
+    def streams_in(self) -> dict[str, str]:
+        """The folders of the streams that feed it, by the module that writes each."""
+        return {name: stream_path(self.workspace, name, self.name) for name in self.sources}
+
+    def between_batches(self) -> bool:
+        """Whether its query has no batch under way, or has not been started."""
+        return self.watched is None or not self.watched.query.status["isTriggerActive"]
+
+    @property
+    def route(self) -> str | None:
+        """The column that tells where a row goes, where there are several ways."""
+        return self.operators[-1].route if len(self.targets) > 1 else None
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether one of its operators does."""
+        return any(operator.shuffles or operator.keyed for operator in self.operators)
+
+    @property
+    def updates(self) -> bool:
+        """Whether one of its operators replaces earlier results."""
+        return any(operator.updates for operator in self.operators)
+
+    @property
+    def state_parts(self) -> int:
+        """Parts of its state: fixed for good, so as many as executors can ever use, unless its
+        operators know better."""
+        return max((o.state_parts for o in self.operators if o.state_parts), default=0) or (
+            self.module.max_replicas
+        )
+
+    @property
+    def keyed_work(self) -> KeyedWork | None:
+        """Its work by key, where it has any."""
+        return self.operators[0].keyed
+
+    def measure(self) -> Meter:
+        """What measures its operators, each with fields of its own."""
+        meters = [o.meter(self.module) for o in self.operators if o.meter is not None]
+        return lambda *seen: {k: v for meter in meters for k, v in meter(*seen).items()}
+
+    @property
+    def schema(self) -> str:
+        """The columns that it puts out."""
+        return self.operators[-1].schema
+
+
+def lay_out(graph: FlowGraph, shape: Shape, application: Application) -> dict[str, ModuleQuery]:
+    """Which module runs which operators, checked against the application's shape."""
+    for misfit in misfits(graph, shape):
+        raise SettingError(misfit.message)
+    named = operators_of(graph)
+    first = {operators[0]: module for module, operators in named.items()}
+    return {
+        name: ModuleQuery(
+            module=graph[name],
+            operators=tuple(application.operators[operator] for operator in named[name]),
+            sources=tuple(s.origin for s in graph.streams if s.target == name),
+            targets={after: first[after] for after in shape.after(named[name][-1])},
+        )
+        for name in graph.order()
+    }
+
+
+def hint_path(workspace: Path, name: str) -> Path:
+    """The file that tells a module's source in how many parts to read a batch."""
+    return workspace / "hints" / name
+
+
+def stream_path(workspace: Path, origin: str, target: str) -> str:
+    """The folder of the stream between two modules."""
+    return str(workspace / "streams" / f"{origin}--{target}")
+
+
+def default_module(modules: Mapping[str, ModuleQuery]) -> str:
+    """The module under Spark's own profile: the one that shuffles, or else the first."""
+    return next((name for name, each in modules.items() if each.shuffles), next(iter(modules)))
+
+
+def assign_profiles(
+    backend: Backend, modules: Mapping[str, ModuleQuery], memory: str, places: Mapping[str, str]
+) -> dict[str, ResourceProfile | None]:
+    """A profile for every module, which asks for the resource that marks the module's place, if
+    any; None is Spark's own, for the one that shuffles."""
+    default = default_module(modules)
+    return {
+        name: None if name == default else backend.add_profile(memory, places.get(name))
+        for name in modules
+    }
+
+
+def state_partitions(modules: Mapping[str, ModuleQuery]) -> int:
+    """Parts that the state is kept in."""
+    return max((each.state_parts for each in modules.values() if each.shuffles), default=1)

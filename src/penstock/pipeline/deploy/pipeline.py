@@ -1,0 +1,302 @@
+"""One pipeline on a session: a streaming query for each of its modules, and the streams between."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
+from math import isinf
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from penstock.core.graph import Module
+from penstock.pipeline.application import Application, Meter
+from penstock.pipeline.deploy.inner import emitter_of
+from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
+from penstock.pipeline.deploy.keyed import KeyedModule, appending, handing, make_keyed
+from penstock.pipeline.deploy.module import ModuleQuery, hint_path, lay_out
+from penstock.pipeline.deploy.query import columns_of, process, watch
+from penstock.pipeline.settings import APPLICATIONS as SHAPES
+from penstock.pipeline.settings import PipelineFile
+from penstock.query.keyed import KeyedWork
+from penstock.query.keyed.operator import Sink
+from penstock.spark import source
+from penstock.spark import streams as stream
+from penstock.spark.actuator import PARTS, Actuator, Pool
+from penstock.spark.plant import SparkPlant
+from penstock.spark.progress import Watched
+from penstock.spark.streams import DurableStream
+
+_FIRST_ROWS: Final = 32
+"""Rows that go through every query before the workload begins."""
+
+
+APPLICATIONS: Final[Mapping[str, str]] = {
+    "enrichment": "penstock.apps.enrichment.application:ENRICHMENT",
+    "preference": "penstock.apps.preference.application:preference",
+    "recognition": "penstock.apps.recognition.application:RECOGNITION",
+    "trading": "penstock.apps.trading.application:TRADING",
+    "wordcount": "penstock.apps.wordcount.application:WORDCOUNT",
+}
+
+
+def application_of(part: PipelineFile) -> Application:
+    """The application that a file names."""
+    module, _, name = APPLICATIONS[part.name].partition(":")
+    made = getattr(import_module(module), name)
+    return cast(Application, made if isinstance(made, Application) else made(part))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Deployment:
+    """One pipeline of a run, alone or beside others: its modules, what feeds them, what they make.
+
+    It is laid out before anything starts, and connected to a session when there is one.
+    """
+
+    file: PipelineFile
+    application: Application
+    modules: dict[str, ModuleQuery]
+    spark: SparkSession = field(init=False)
+    actuator: Actuator | Pool = field(init=False)
+    feed: source.Feed | KafkaFeed = field(init=False)
+    consumer: Any = field(init=False)
+    topic: TopicWriter | None = field(default=None, init=False)
+    """Where results go besides, if anywhere."""
+    parts: int = field(default=1, init=False)
+    """Parts of a batch for each executor that a module has or may have."""
+
+    @classmethod
+    def of(cls, file: PipelineFile) -> "Deployment":
+        """The pipeline of a file, laid out; refused where modules do not fit the application."""
+        application = application_of(file)
+        modules = lay_out(file.graph, SHAPES[file.name], application)
+        return cls(file=file, application=application, modules=modules)
+
+    def connect(
+        self,
+        spark: SparkSession,
+        actuator: Actuator | Pool,
+        *,
+        workspace: Path,
+        results: Path,
+        duration: float,
+    ) -> None:
+        """Make ready what feeds the modules and what takes their results, published in a folder."""
+        self.spark, self.actuator = spark, actuator
+        self.parts = PARTS if isinstance(actuator, Pool) else 1
+        self.feed = make_feed(
+            spark, self.file, self.application, workspace, duration, parts=self.parts
+        )
+        self.consumer = self.application.consumer(results)
+        self.topic = self._topic(results.name)
+
+    def _topic(self, run: str) -> TopicWriter | None:
+        """What writes results to the file's topic, which must be there and have a key of theirs."""
+        sink = self.file.sink
+        if sink is None:
+            return None
+        run = f"{run}-{uuid4().hex[:8]}"  # a folder's name may come again
+        writer = TopicWriter(spark=self.spark, sink=sink, run=run)
+        last = self.modules[self.file.graph.sinks()[0]]
+        writer.check(columns_of(last.schema).fieldNames())
+        offsets = offsets_of(self.spark, sink, "kafka of sink")
+        offsets.latest()
+        offsets.close()
+        return writer
+
+    def by_key(self) -> dict[str, KeyedModule]:
+        """The modules whose rows are routed by key, once they have been started."""
+        found = {name: running.by_key for name, running in self.modules.items()}
+        return {name: keyed for name, keyed in found.items() if keyed is not None}
+
+    def results(self, plant: SparkPlant) -> dict[str, Any]:
+        """What came out, and whether it is all that went in."""
+        fed = self.feed.arrived(time.time())
+        refused = self._refused()
+        told = {"rows_refused": {n: of for n, of in refused.items() if of}} if refused else {}
+        waiting = {name: rows for name, rows in plant.waiting().items() if name in self.modules}
+        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": waiting, **told}
+
+    def _refused(self) -> dict[str, dict[str, int]]:
+        """By module that may refuse rows, those that it did, by reason."""
+        refused = {name: +module.monitor.refused for name, module in self.by_key().items()}
+        if isinstance(self.feed, KafkaFeed):
+            first = self.file.graph.source
+            refused[first] = refused.get(first, Counter()) + self.feed.refused
+        return {name: dict(reasons) for name, reasons in refused.items()}
+
+    def close(self) -> None:
+        """Let go of what the session does not end."""
+        if isinstance(self.feed, KafkaFeed):
+            self.feed.offsets.close()
+
+    def settle(self) -> None:
+        """Let rows that wait for the state of their key wait no longer."""
+        for module in self.by_key().values():
+            module.operator.settle()
+
+    def pace(self, share: float) -> None:
+        """Let rows take as much longer as modelled processors are slower."""
+        for module in self.by_key().values():
+            module.pace(share)
+
+    def start(self, name: str) -> Watched:
+        """Start the query of a module, one after the other: Spark's look-up of sources knows no
+        threads."""
+        running = self.modules[name]
+        work = running.keyed_work
+        running.watched = self._start(running) if work is None else self._keyed(running, work)
+        return running.watched
+
+    def _start(self, running: ModuleQuery) -> Watched:
+        query = self._write(running, process(running, self._read(running)))
+        return self._watch(running, query, running.measure())
+
+    def _keyed(self, running: ModuleQuery, work: KeyedWork) -> Watched:
+        keyed = running.by_key = make_keyed(running, work, self._keyed_sink(running))
+        writer = self._writer(running, watch(self._read(running)), mode="append")
+        query = writer.foreachBatch(keyed.operator.take).start()
+        return self._watch(running, query, lambda *_: keyed.measured())
+
+    def _watch(self, running: ModuleQuery, query: StreamingQuery, measured: Meter) -> Watched:
+        """The query with what counts its rows; those of a topic are counted by the topic."""
+        watched = Watched(
+            module=running.name, query=query, arrived=self._arrivals(running), measured=measured
+        )
+        if not running.sources and isinstance(self.feed, KafkaFeed):
+            watched.base, watched.on_batch = self.feed.base, self.feed.hear
+        return watched
+
+    def _keyed_sink(self, running: ModuleQuery) -> Sink:
+        streams = [DurableStream(running.stream_to(to)) for to in running.targets.values()]
+        for stream_ in streams:
+            stream_.create()
+        take = appending(streams[0]) if streams else self._to_topic_too(self.consumer.take)
+        return handing(take, lambda: self.actuator.batch_ended(running.name))
+
+    def _to_topic_too(self, take: Sink) -> Sink:
+        return take if self.topic is None else self.topic.before_tables(take)
+
+    def _read(self, running: ModuleQuery) -> DataFrame:
+        if not running.sources:
+            return self.feed.read(self.spark)
+        share = _share(running.module, len(running.sources) * self.parts) or ""
+        streams = [
+            self.spark.readStream.format(stream.FORMAT)
+            .option("path", path)
+            .option("columns", self.modules[origin].schema)
+            .option("hint", str(running.hint))
+            .option("share", share)
+            .load()
+            for origin, path in running.streams_in().items()
+        ]
+        return reduce(DataFrame.unionByName, streams)
+
+    def _write(self, running: ModuleQuery, table: DataFrame) -> StreamingQuery:
+        writer = self._writer(running, table, mode="update" if running.updates else "append")
+        if not self.file.graph.outputs(running.name):
+            last = self.consumer if self.topic is None else self.topic.before(self.consumer)
+            return writer.foreachBatch(self._ending_batches(running, last)).start()
+        paths = {key: running.stream_to(to) for key, to in running.targets.items()}
+        for path in paths.values():
+            DurableStream(path).create()
+        if running.shuffles:  # Spark writes updates to no sink of ours
+            sink = _appending(DurableStream(next(iter(paths.values()))))
+            return writer.foreachBatch(self._ending_batches(running, sink)).start()
+        return writer.format(stream.FORMAT).options(**stream.ways(paths, running.route)).start()
+
+    def _writer(self, running: ModuleQuery, table: DataFrame, *, mode: str) -> DataStreamWriter:
+        writer = (
+            table.writeStream.queryName(running.name)
+            .outputMode(mode)
+            .option("checkpointLocation", str(running.checkpoint))
+        )
+        trigger = running.module.trigger
+        if trigger <= 0:
+            return writer
+        return writer.trigger(processingTime=f"{round(trigger * 1000)} milliseconds")
+
+    def _ending_batches(
+        self, running: ModuleQuery, sink: Callable[[DataFrame, int], None]
+    ) -> Callable[[DataFrame, int], None]:
+        """A sink after which the actuator hears that a batch has ended."""
+
+        def take(batch: DataFrame, number: int) -> None:
+            sink(batch, number)
+            self.actuator.batch_ended(running.name)
+
+        return take
+
+    def _arrivals(self, running: ModuleQuery) -> Callable[[], int | None]:
+        if not running.sources:
+            return lambda: self.feed.arrived(time.time())
+        streams = [DurableStream(path) for path in running.streams_in().values()]
+        return lambda: sum(each.length() for each in streams)
+
+
+def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
+    """What the source makes, of as many keys as the file says where rows have any."""
+    keys = file.graph[file.graph.source].keys
+    return application.rows(file.seed, keys) if keys else application.rows(file.seed)
+
+
+def make_feed(
+    spark: SparkSession,
+    file: PipelineFile,
+    application: Application,
+    workspace: Path,
+    duration: float,
+    *,
+    parts: int,
+) -> source.Feed | KafkaFeed:
+    """The rows of a run: those of the file's topic, or of its workload when the feed is opened."""
+    if file.source.kafka is not None:
+        return KafkaFeed.at(
+            spark,
+            file.source.kafka,
+            file.graph[file.graph.source],
+            schema=_rows(file, application).schema,
+            format=file.source.kafka.format_for(file.name),
+            max_rows=file.source.max_rows,
+        )
+    return source.Feed(
+        workload=file.workload,
+        rows=_rows(file, application),
+        gate=workspace / f"start-{file.graph.source}",
+        first=_FIRST_ROWS,
+        total=int(file.workload.arrivals(np.array([duration]))[0]),
+        disorder=file.source.disorder,
+        seed=file.seed,
+        max_rows=file.source.max_rows,
+        share=_share(file.graph[file.graph.source], parts),
+        hint=hint_path(workspace, file.graph.source),
+        emitter=emitter_of(application, file, workspace),
+    )
+
+
+def _share(module: Module, parts: int) -> int | None:
+    """Rows in one of so many parts of what an executor takes on in a batch, at most."""
+    rows = module.rows_a_batch
+    return None if isinf(rows) else max(int(rows) // parts, 1)
+
+
+def _appending(to: DurableStream) -> Callable[[DataFrame, int], None]:
+    """Writes a batch of updates, one row for each key at the most, by way of the driver."""
+
+    def append(batch: DataFrame, number: int) -> None:
+        table = batch.toArrow()
+        columns = pa.schema([column.with_nullable(True) for column in table.schema])
+        written = to.write_file(iter(table.to_batches()), columns)
+        if not to.append(number, [written]):
+            to.delete_files([written[0]])
+
+    return append
