@@ -154,7 +154,6 @@ def play(
 
 
 THRESHOLD: Final = 0
-STATIC: Final = 0
 SIMPLE: Final = 1
 LEARNED: Final = 2
 

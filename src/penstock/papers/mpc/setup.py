@@ -191,7 +191,6 @@ class Variant:
         return self.strategy in STRATEGIES
 
 
-CHOICES: Final = ("nosw", "sw-1", "sw-2", "sw-3")
 PEAK: Final = Variant(strategy="static")
 """12 replicas at 2 GHz, all the time."""
 VARIANTS: Final = tuple(
