@@ -1,7 +1,6 @@
-"""What the reproduction of a paper comes to: figures beside the printed ones, tables and curves.
+"""Results of an experiment as data: figures beside published ones, tables, curves and claims.
 
-Everything here is plain values. Whoever shows them, a terminal, a page or a script, computes
-nothing any more.
+Everything here is plain values: a terminal, a page or a script shows them and computes nothing.
 
 >>> from penstock.experiment.interval import interval
 >>> entry = Entry(
@@ -231,7 +230,7 @@ def cell(entry: Entry | None, words: Words, *, half: Words = small) -> str:
 def _short_number(words: str) -> str:
     """Without noughts that say nothing.
 
-    >>> _short("0.870"), _short("418.0"), _short("1,790")
+    >>> _short_number("0.870"), _short_number("418.0"), _short_number("1,790")
     ('0.87', '418', '1,790')
     """
     return words.rstrip("0").rstrip(".") if "." in words else words

@@ -1,11 +1,10 @@
-"""Moments at which rows come, a chunk at a time, so that a long run needs no more memory.
+"""What the twin draws: the moments at which rows come, and how long each is served.
 
-Random numbers inside compiled code.
+Moments are drawn a chunk at a time, so that a long run needs no more memory. Each station draws its
+service times from a stream of its own, and the ways of its results from another, so two policies
+compared with the same seed meet the same service times.
 
-Each station draws its service times from a stream of its own, and the ways of its results from
-another, so two policies compared with the same seed meet the same service times.
-
-How times scatter about their mean, by name.
+Times scatter about their mean by a law:
 
 | law | of |
 |---|---|

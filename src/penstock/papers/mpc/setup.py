@@ -3,10 +3,9 @@
 Rows are *triggering tuples*, those after which a window is worked on: one in 25 quotes. The others
 cost next to nothing, and are not simulated.
 
-The workloads of Section 5.1: a random walk of 180 s, and a trading day told in 235 s.
-
-The published data have the walk; of the day the paper draws a picture. Here both are generated, and
-`--data` takes the published walk and frequencies in their place.
+The workloads of Section 5.1 are a random walk of 180 s, and a trading day in 235 s. The published
+data have the walk; of the day the paper draws a picture. Here both are generated, and `--data`
+takes the published walk and frequencies in their place.
 
 - `rwalk` moves by a normal draw of 16,500 quotes/s in every second, from 300,000, and is reflected
   at the least and the greatest rate of the published one, whose moves have that deviation.
