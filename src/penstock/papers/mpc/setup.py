@@ -1,4 +1,4 @@
-"""The operator of Section 5 on the twin: 12 replicas at most, 1.2 to 2 GHz, 2,836 symbols.
+"""The operator, workloads and strategies of Section 5: 12 replicas, 1.2 to 2 GHz, 2,836 symbols.
 
 Rows are *triggering tuples*, those after which a window is worked on: one in 25 quotes. The others
 cost next to nothing, and are not simulated.
