@@ -1,7 +1,9 @@
-"""Latencies of one control step, counted in buckets: 128 an octave, each at most 0.8 % wide.
+"""Latencies of one control step, in buckets.
 
 A quantile is the mean of the bucket that it falls into, so it is exact where all latencies of the
 step are alike, and off by less than 0.8 % elsewhere. Memory does not grow with the rows.
+
+Buckets that latencies are counted in: 128 an octave, so each is 0.8 % wide at most.
 
 >>> BUCKETS
 6016

@@ -1,10 +1,11 @@
-"""What the twin draws: the moments at which rows come, and how long each is served.
+"""Moments at which rows come, a chunk at a time, so that a long run needs no more memory.
 
-Moments are drawn a chunk at a time, so that a long run needs no more memory. Each station draws its
-service times from a stream of its own, and the ways of its results from another, so two policies
-compared with the same seed meet the same service times.
+Random numbers inside compiled code.
 
-Times scatter about their mean by a law:
+Each station draws its service times from a stream of its own, and the ways of its results from
+another, so two policies compared with the same seed meet the same service times.
+
+How times scatter about their mean, by name.
 
 | law | of |
 |---|---|

@@ -15,8 +15,9 @@ planned, and neither run nor simulated.
 >>> graph.network.budget, graph.network.inflows[0].rate, graph.policy.name
 (2.0, 3.0, 'cutting-plane')
 
-Amounts of its parts are checked as they are read:
+Parts of an allocation graph as they are written, with their amounts checked.
 
+>>> from penstock.pipeline.format.located import read
 >>> draft = read("{from: a, to: b, produces: -1, consumes: lots}", name="job.yaml")
 >>> read_part(draft, (), draft.value, Stream, of="stream a -> b").to
 'b'
@@ -26,16 +27,18 @@ job.yaml, line 1: produces of stream a -> b must be a number above 0 and finite,
 job.yaml, line 1: consumes of stream a -> b must be a number above 0 and finite, \
 got the text 'lots'
 
-The policy divides the budget:
+The policy that divides the budget of an allocation graph, and what can be set about it.
 
+>>> from penstock.pipeline.format.located import read
 >>> draft = read("policy: {name: cutting-plane, tolerance: 0.01}", name="job.yaml")
 >>> read_planner(draft)
 Part(name='cutting-plane', settings={'tolerance': 0.01})
 
-Then the parts must fit together: names, ends, amounts at each end, cycles. A source feeds the one
-module that its `to` names, by a stream that says how much that module consumes of it; a source has
-no resource, so that such a stream produces nothing. A stream between modules says both. Every
-module is fed by something, else its output would come from nowhere.
+How the parts of an allocation graph fit together: names, ends, amounts at each end, cycles.
+
+A source feeds the one module that its `to` names, by a stream that says how much that module
+consumes of it; a source has no resource, so that such a stream produces nothing. A stream between
+modules says both. Every module is fed by something, else its output would come from nowhere.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
