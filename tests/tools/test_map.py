@@ -85,11 +85,25 @@ def test_packages_come_in_the_order_of_the_layers(house: Path) -> None:
     assert any(line.startswith("  penstock/cli 4, penstock/") for line in lines)
 
 
-def test_every_name_of_the_house_is_used() -> None:
-    names = unused(ROOT, Tree.of(ROOT / "src" / "penstock"))
-    assert names["names used nowhere"] == []
+@pytest.fixture(scope="module")
+def penstock() -> Tree:
+    """The real one."""
+    return Tree.of(ROOT / "src" / "penstock")
+
+
+def test_every_name_of_the_house_is_used(penstock: Tree) -> None:
+    assert unused(ROOT, penstock)["names used nowhere"] == []
+
+
+def test_the_house_has_few_files(penstock: Tree) -> None:
+    assert len(penstock.files) <= 420
 
 
 def test_no_folder_is_wide() -> None:
     wide = {folder: n for top in ("src", "tests") for folder, n in widths(ROOT / top).items()}
     assert {folder: count for folder, count in wide.items() if count > 20} == {}
+
+
+@pytest.mark.parametrize(("entry", "fewer_than"), [("attach", 140), ("simulate", 220)])
+def test_few_files_stand_behind_an_entry_point(penstock: Tree, entry: str, fewer_than: int) -> None:
+    assert len(closures(penstock)[entry]) < fewer_than
