@@ -18,7 +18,7 @@ from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line, say
 from penstock.cli.sheets import results_folder, table_lines, wide_console, wrapped
 from penstock.core.errors import SettingError, UserError
-from penstock.core.units import format_duration, parse_duration
+from penstock.core.units import format_duration
 
 if TYPE_CHECKING:
     from penstock.experiment.compare import Advice, Load, Outcome, Verdict
@@ -154,6 +154,8 @@ def _fitted(args: Namespace) -> "PipelineFile":
 
 
 def _adjusted(fitted: "PipelineFile", args: Namespace) -> "PipelineFile":
+    from penstock.core.units import parse_duration
+
     lasts = parse_duration(args.duration) if args.duration else fitted.duration
     seed = fitted.seed if args.seed is None else args.seed
     if seed < 0:
@@ -235,6 +237,7 @@ def _advice_for_run(args: Namespace, played: "Outcome") -> "Advice":
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":
     from penstock.cli.doctor import usable_cores
     from penstock.cli.sheets import progress
+    from penstock.core.units import parse_duration
     from penstock.experiment.compare import Prices, play
     from penstock.experiment.compare.round import on_twin
     from penstock.experiment.workers import check_amounts
