@@ -1,8 +1,8 @@
-"""Warm up new executors: run a small job on each before a batch gives it a real task.
+"""See new executors in: give each a task of no consequence before a batch gives it a real one.
 
 A new executor's first task loads classes and starts Python workers, which takes seconds, and a
-batch is done only when its last task is. So that no batch waits for that, a small job is sent to a
-new executor as soon as it registers. Until the job is done it does not count as running.
+batch is done only when its last task is. So that no batch waits for a newcomer, a small job is
+sent to it as soon as it registers. Until it has answered it does not count as running.
 """
 
 import threading
