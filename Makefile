@@ -8,7 +8,7 @@ export UV_PROJECT_ENVIRONMENT = .venv
 # Every Python worker of every executor imports from .venv: compile once.
 export UV_COMPILE_BYTECODE = 1
 
-.PHONY: demo test test-slow test-all check format bench browser clean
+.PHONY: demo test test-slow test-all check format map bench browser clean
 
 demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about a minute
 	.venv/bin/penstock run wordcount
@@ -31,6 +31,9 @@ check: .venv/ready
 format: .venv/ready
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
+
+map: .venv/ready  ## The house on one page: packages, imports, widest folders, unused names
+	$(RUN) tools.map
 
 bench: .venv/ready  ## Every figure of the README, ours beside the baseline
 	$(RUN) benchmarks

@@ -19,7 +19,7 @@ from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Network
 from tests.conftest import Write
 from tests.pipeline.format.test_allocation import GRAPH
-from tests.support.allocation_exact import exact_optimum, small_graphs
+from tests.support.allocation import small_graphs, true_optimum
 from tests.support.paths import ROOT
 
 EVERYWHERE = tuple(sorted(set(POLICIES) - {"shrink", "single-output"}))
@@ -255,7 +255,7 @@ def random_graph(
 
 @given(small_graphs())
 def test_numbers_twelve_orders_apart_are_planned_right(network: Network) -> None:
-    best = exact_optimum(network)
+    best = true_optimum(network)
     for policy, settings in (("lp", {}), ("cutting-plane", {"tolerance": 1e-7})):
         plan, optimum = divide(AllocationGraph(network=network, policy=Part(policy, settings)))
         assert optimum == pytest.approx(best, rel=1e-6)

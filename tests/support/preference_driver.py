@@ -1,6 +1,7 @@
 """A preference query that can be killed and started again: its rows, its results, its process.
 
-As a process: python -m tests.preference_driver FOLDER, where FOLDER/in has the files of the stream.
+As a process: python -m tests.support.preference_driver FOLDER, where FOLDER/in has the files of the
+stream.
 """
 
 import json

@@ -1,15 +1,18 @@
-"""`penstock compare`: policies against each other, on the twin or on Spark."""
+"""`penstock compare`: policies against each other, on the twin or on Spark.
+
+The load is that of a pipeline, or with `--from RUN` that of a recorded run.
+"""
 
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock import __version__
-from penstock.cli import recorded
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line, say
@@ -123,7 +126,50 @@ def _file(args: Namespace, on: str) -> "PipelineFile":
         return load(args.pipeline, _overrides(args), to_run=on == "spark")
     if on == "spark":
         raise SettingError("--from RUN is played on the twin that is fitted to it; leave --on out")
-    return recorded.file(args)
+    return _fitted(args)
+
+
+def _fitted(args: Namespace) -> "PipelineFile":
+    """The pipeline that was fitted to the run, for as long and from the seed that was asked for."""
+    from penstock.experiment.fit import fit
+    from penstock.record import load as load_run
+
+    for name in ("step", "set"):
+        if getattr(args, name):
+            raise SettingError(
+                f"--{name} changes a pipeline file; write the twin of the run as one with "
+                f"`penstock fit {args.recorded} --out twin.yaml`, and compare that"
+            )
+    args.run = load_run(Path(args.recorded))
+    args.fit = fit(args.run)
+    for note in args.fit.notes:
+        say(note)
+    if args.fit.file.slo.latency_p95 is None:
+        raise SettingError(
+            f"the run {args.recorded} promised no latency, so nobody could break it; write its "
+            f"twin with `penstock fit {args.recorded} --out twin.yaml`, and compare that with "
+            "--set slo.latency_p95=10s or the like"
+        )
+    return _adjusted(args.fit.file, args)
+
+
+def _adjusted(fitted: "PipelineFile", args: Namespace) -> "PipelineFile":
+    from penstock.core.units import parse_duration
+
+    lasts = parse_duration(args.duration) if args.duration else fitted.duration
+    seed = fitted.seed if args.seed is None else args.seed
+    if seed < 0:
+        raise SettingError(f"seed must be 0 or more, got {seed}")
+    if lasts < fitted.step:
+        raise SettingError(
+            f"--duration {args.duration} is shorter than a step of {format_duration(fitted.step)}"
+        )
+    if lasts > fitted.duration + fitted.step and not args.workload:
+        raise SettingError(
+            f"--duration {args.duration} is longer than the {format_duration(fitted.duration)} "
+            "that were recorded, and nobody knows what rows would have come then; leave it out"
+        )
+    return replace(fitted, duration=lasts, seed=seed)
 
 
 def _overrides(args: Namespace) -> list[str]:
@@ -172,7 +218,20 @@ def _advice(args: Namespace, played: "Outcome") -> "Advice":
     """What to choose; of a recording also what that would have saved, and whether to trust it."""
     from penstock.experiment.compare import advise
 
-    return advise(played) if args.recorded is None else recorded.advice(args, played)
+    return advise(played) if args.recorded is None else _advice_for_run(args, played)
+
+
+def _advice_for_run(args: Namespace, played: "Outcome") -> "Advice":
+    """What to choose, what it would have saved of the run, and whether to trust the twin."""
+    from penstock.experiment.compare import advise
+    from penstock.experiment.compare.advice import beside_recording
+    from penstock.experiment.fit import decisive, judgement, predict
+
+    found = advise(played)
+    if not args.workload:
+        found = beside_recording(found, played, args.run.ticks)
+    judged = decisive(args.run, predict(args.run, args.fit.estimates))
+    return replace(found, why=(*found.why, judgement(judged)))
 
 
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":

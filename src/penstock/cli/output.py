@@ -1,4 +1,4 @@
-"""Results to stdout, everything else to stderr, neither of which need be there."""
+"""Results to stdout, everything else to stderr, and measurements as people read them."""
 
 import json
 import os

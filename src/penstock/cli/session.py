@@ -1,4 +1,4 @@
-"""A run from its first step to its report, the same on Spark and on the twin."""
+"""A run from its first step to its report and its summary, the same on Spark and on the twin."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The tables of a reproduction in a terminal, or plain where there is none."""
+"""What commands with tables share: tables in a terminal, progress, and the folder of results."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What a user sees of a run while it lasts."""
+"""What a user sees of a run while it lasts: lines, or a table that updates in place."""
 
 import sys
 from argparse import Namespace

@@ -9,7 +9,7 @@ job.yaml, line 3: three is too many
 
 Plain words are read as in YAML 1.2: `on`, `yes` and `1:30` are texts, `1e3` is a number.
 
-YAML as nodes that know their lines, parsed in C where there is such a parser.
+`compose` parses YAML into nodes that know their lines, in C where there is such a parser:
 
 >>> compose("step: 2s").value[0][1].value
 '2s'

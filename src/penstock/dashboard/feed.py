@@ -1,9 +1,8 @@
-"""What the run folder holds, kept up to date for every request that asks.
+"""A run folder as what the page draws, kept up to date for every request.
 
-Ticks as rows of numbers: what the page draws, in as few letters as it takes.
-
-A row is a JSON list made once, when its tick comes, and sent as it is ever after. Columns are only
-ever added, so that a row shorter than the list of columns lacks the last ones.
+`Feed` follows the folder, `Board` holds what one run has come to. A tick is a row of numbers: a
+JSON list made once, when its tick comes, and sent unchanged afterwards. Columns are only ever
+added, so a row shorter than the list of columns lacks the last ones.
 """
 
 import json

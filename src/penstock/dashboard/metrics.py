@@ -1,6 +1,7 @@
-"""What a run has come to, for whoever scrapes it: fed with ticks, read as families of samples.
+"""The figures of a run as metrics: fed with ticks, read as families of samples.
 
-Prometheus' text format, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats
+They are written in Prometheus' text format, version 0.0.4:
+https://prometheus.io/docs/instrumenting/exposition_formats
 
 >>> shown = family("backlog_rows", "gauge", "Rows", {(("module", 'a"b'),): 7.5, (): None})
 >>> print(text([shown]), end="")

@@ -1,4 +1,7 @@
-"""The server of the page: on loopback, unless somebody with a token is to look from elsewhere."""
+"""The server of the page: on loopback, or with a token from elsewhere.
+
+It answers with the page, the run as server-sent events, and the metrics.
+"""
 
 import base64
 import errno

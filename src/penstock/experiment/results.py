@@ -1,7 +1,6 @@
-"""What the reproduction of a paper comes to: figures beside the printed ones, tables and curves.
+"""Results of an experiment as data: figures beside published ones, tables, curves and claims.
 
-Everything here is plain values. Whoever shows them, a terminal, a page or a script, computes
-nothing any more.
+Everything here is plain values: a terminal, a page or a script shows them and computes nothing.
 
 >>> from penstock.experiment.interval import interval
 >>> entry = Entry(

@@ -1,12 +1,12 @@
-"""The runs of a paper, one after another or in processes of their own, in the same order.
+"""The same work on many items, one after another or in processes of their own.
+
+`repeat` keeps the order of the items:
 
 >>> repeat(abs, [-3, 4], jobs=1)
 [3, 4]
 
-The same work on many items, in processes of their own.
-
-Workers are started afresh, so that they inherit no thread and no lock, and do not hear of Ctrl-C:
-whoever started them ends them.
+`spread` yields results as they come. Workers are started afresh, so that they inherit no thread and
+no lock, and ignore Ctrl-C: the process that started them ends them.
 
 >>> dict(spread(abs, [-3, 4], jobs=1))
 {0: 3, 1: 4}

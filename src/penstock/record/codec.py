@@ -1,14 +1,13 @@
-"""Frozen values as strict JSON: a dataclass becomes an object with its field names.
+"""Frozen values to strict JSON and back: a dataclass becomes an object with its field names.
 
 A number that is not finite becomes null. Nothing here knows the fields, so that one added to a
-signal is recorded, and read back by `reader.py`, without another line; one that asks not to be
-recorded is left out.
+signal is recorded and read back without another line; one that asks not to be recorded is left out.
 
 >>> from penstock.core.signals import Latency
 >>> plain(Latency(p50=0.5, p95=1.0, p99=2.0))
 {'p50': 0.5, 'p95': 1.0, 'p99': 2.0}
 
-Values from JSON by their type hints, with the name of the field that is wrong.
+`reader` builds values by their type hints, and names the field that is wrong:
 
 >>> from penstock.core.signals import Observation
 >>> reader(Observation)({"at": 1.0, "step": 1.0, "modules": {}}).step

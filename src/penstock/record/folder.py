@@ -1,4 +1,4 @@
-"""The folder that a run leaves, written as the run goes."""
+"""The folder that a run leaves: claimed for one run at a time, and written as the run goes."""
 
 import fcntl
 import json

@@ -8,7 +8,7 @@
 >>> column([tick(backlog=7), tick()], "count", "backlog")
 array([ 7., nan])
 
-A column of measurements in one number; None where nothing was measured.
+`mean`, `highest` and `integral` make one number of a column; None where nothing was measured:
 
 >>> values, seconds = np.array([2.0, np.nan, 4.0]), np.array([1.0, 1.0, 3.0])
 >>> mean(values, seconds), highest(values), integral(values, seconds)

@@ -1,9 +1,7 @@
-"""What an application came to, in words for a terminal and for a page.
+"""What a run came to in words, for a terminal and for a page: results, nodes, requests.
 
 >>> told({"river": 12, "mill": 7})
 'river 12, mill 7'
-
-Nodes and requests of a run in words, for a terminal and for a page.
 
 >>> from dataclasses import replace
 >>> from penstock.record.regions import RegionUse, RequestCount

@@ -1,17 +1,15 @@
 """A run in a handful of numbers.
 
-What each module brought and what it cost: the terms of the game paper, from what was measured.
+What each module brought and cost is in the terms of the game paper. A module's cost in a control
+step is `delay_cost` for each second between two results, and `price` for each executor (game, Expr.
+5 and 6). Its efficiency is how much of what is paid for is used: the seconds between two results
+that its executors could reach, by those that they did.
 
-A module's cost in a control step is `delay_cost` for each second between two results, and `price`
-for each executor (game, Expr. 5 and 6). Its efficiency is how much of what is paid for is used:
-the seconds between two results that its executors could reach, by those that they did.
-
-The latency of a whole run, from the quantiles of its steps.
-
-The mean of many 95th percentiles is not the 95th percentile. Each step is taken as a hundred
-equal parts, from 0 through its p50 and p95 to its p99, where the slowest part lies too; between
-those they are spaced as in an exponential distribution, which the tail of a queue resembles. The
-parts of all steps are sorted together, weighted by rows.
+`pooled` is the latency of a whole run, from the quantiles of its steps. The mean of many 95th
+percentiles is not the 95th percentile. Each step is taken as a hundred equal parts, from 0 through
+its p50 and p95 to its p99, where the slowest part lies too; between those they are spaced as in an
+exponential distribution, which the tail of a queue resembles. The parts of all steps are sorted
+together, weighted by rows.
 
 >>> calm, storm = Latency(p50=1, p95=1, p99=1), Latency(p50=9, p95=9, p99=9)
 >>> pooled([calm, storm], rows=[990, 10]).p95

@@ -1,4 +1,4 @@
-"""Charts of an experiment: curves over anything that is counted, and bars.
+"""Charts of an experiment: curves over anything that is counted, bars, and points with intervals.
 
 >>> import numpy as np
 >>> from penstock.experiment.results import Line
@@ -7,7 +7,7 @@
 >>> across.labels[0], up.high
 ((0.01, '0.01'), 40.0)
 
-Points with intervals both ways, as the rest of our pages draws lines.
+`scatter` draws points with intervals both ways:
 
 >>> one = Point(name="mpc", style="c1", x=2.0, y=0.5, x_half=0.5, y_half=0.1)
 >>> drawn = scatter("Cost", (one,), x=("core-s", 4.0), y=("%", 1.0))

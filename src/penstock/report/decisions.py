@@ -1,4 +1,4 @@
-"""Every decision as a row of a table; decisions to hold that follow each other share one."""
+"""Decisions and requests as tables; decisions to hold that follow each other share a row."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

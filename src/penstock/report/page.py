@@ -1,4 +1,4 @@
-"""The page: one file that needs nothing else."""
+"""The page of a run: one file that needs nothing else."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One plot over time as HTML: lines in an SVG that stretches, words around it that do not."""
+"""One plot over time as HTML: thinned lines in an SVG that stretches, and words around it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

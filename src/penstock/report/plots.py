@@ -1,4 +1,4 @@
-"""Which plots a run has."""
+"""Which plots a run has: its modules, clock and power, and the load of its stages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace

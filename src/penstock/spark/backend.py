@@ -188,9 +188,7 @@ def _running_task(entry: Mapping[str, Any]) -> RunningTask:
     return RunningTask(executor=entry["executorId"], launched=launched.timestamp())
 
 
-# Developer interfaces of Spark for applications that somebody else wrote.
-#
-# As in `backend.py`, every call is made by a test on a real cluster.
+# The same for applications that are not ours.
 
 
 _BATCH: Final = re.compile(r"batch = (\d+)")

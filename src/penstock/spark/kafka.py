@@ -1,9 +1,8 @@
 """Kafka beside Spark: the connector's files, whether a broker answers, and offsets of a topic.
 
-Packages of Java from Maven Central, fetched once by Spark's own Ivy and then kept.
-
-They lie in the user's cache, so that a session starts without asking a repository, and a machine
-that has them needs no network.
+The connector's packages are fetched from Maven Central once, by Spark's own Ivy, and then kept in
+the user's cache, so that a session starts without asking a repository, and a machine that has them
+needs no network.
 """
 
 import os

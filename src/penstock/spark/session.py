@@ -1,10 +1,9 @@
 """Open a Spark session whose executors are ours to count: Spark's own allocation stands still.
 
-A SPARK_HOME whose Python files are already compiled.
-
-Spark puts its own `pyspark.zip` in front of every Python process it starts, and Python compiles
-what it finds in a zip file anew each time. On a cluster of our own the same files lie unpacked
-beside it, compiled once at installation. This home is Spark's in every respect but that one.
+`compiled_home` is a SPARK_HOME whose Python files are already compiled. Spark puts its own
+`pyspark.zip` in front of every Python process it starts, and Python compiles what it finds in a zip
+file anew each time. On a cluster of our own the same files lie unpacked beside it, compiled once at
+installation. This home is Spark's in every respect but that one.
 """
 
 import os

@@ -1,10 +1,9 @@
-"""The durable stream as a Spark sink and source, for one module to write and another to read.
+"""A durable stream between two modules, as a Spark sink for one and a Spark source for the other.
 
-A durable stream between two modules: Arrow files, and a list of them for every batch.
-
-A batch is in the stream once its list stands, and a list is written once: a batch that Spark
-runs again after a failure finds its list there and adds nothing. Files that no list names, left
-by tasks that failed, are never read. So each row crosses exactly once.
+It is made of Arrow files, and a list of them for every batch. A batch is in the stream once its
+list stands, and a list is written once: a batch that Spark runs again after a failure finds its
+list there and adds nothing. Files that no list names, left by tasks that failed, are never read. So
+each row crosses exactly once.
 
     stream/
       lists/000000000007.json   {"first": 5120, "rows": 640, "files": [["ab12.arrow", 320], ...]}

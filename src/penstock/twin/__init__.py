@@ -1,4 +1,13 @@
-"""Rows are processed in virtual time: a simulation of the pipeline, with a plant's interface."""
+"""The simulated plant: a pipeline in virtual time, with a plant's interface.
+
+`twin` is the plant, `engine` its compiled event loop over the records of `state`, with `rows` as
+linked lists in them. `kernels` has random numbers and latencies for all compiled loops, `sources`
+the moments at which rows come and how times scatter, `observing` makes an observation of a control
+step. `joint` drives several twins in step as pipelines that share a cluster.
+
+`keys/` simulates an operator whose rows are routed by key, `panes/` the two stages of a preference
+query, `regions/` a pipeline on nodes that come and go.
+"""
 
 from penstock.twin.keys.twin import KeyedTwin
 from penstock.twin.observing import Totals

@@ -1,15 +1,12 @@
-"""The event loop: what happens next happens, until the end of the control step.
+"""The event loop: arrivals, services, back-pressure and micro-batches until a control step ends.
 
-Results of a row go to the next stations, or are blocked before a full one.
-
-Blocking after service: a row whose result finds the next buffer full stays where it is, with the
+Blocking is after service: a row whose result finds the next buffer full stays where it is, with the
 server that holds it, until there is room.
 
-Micro-batches: rows are taken together at a trigger, and their results released together.
-
-All rows that wait at a trigger are one batch. The servers work through it in parallel; when the
-last row is done, and both overheads have passed, the results leave. Triggers fall on multiples of
-the interval; after a batch that overran, the next starts at once if rows wait.
+Of a station with micro-batches, all rows that wait at a trigger are one batch. The servers work
+through it in parallel; when the last row is done, and both overheads have passed, the results
+leave. Triggers fall on multiples of the interval; after a batch that overran, the next starts at
+once if rows wait.
 """
 
 from math import inf

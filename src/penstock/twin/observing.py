@@ -1,6 +1,6 @@
 """What one control step measured, as any other plant would report it.
 
-What has happened at a station since the start, in sums that can be subtracted.
+`Totals` are sums since the start of the run; their difference is a control step:
 
 >>> at_noon = Totals(seconds=60.0, started=100, waited=50.0)
 >>> at_one = Totals(seconds=120.0, started=300, waited=90.0)

@@ -15,7 +15,7 @@ from penstock.policy.allocation.aggregation import aggregate, yields
 from penstock.policy.allocation.aggregation import series_parallel as procedure_1
 from penstock.policy.allocation.aggregation import single_link as procedure_2
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
-from tests.support.allocation_graphs import (
+from tests.support.allocation import (
     Draw,
     anything,
     few,
@@ -26,9 +26,9 @@ from tests.support.allocation_graphs import (
     series_parallel_part,
     single_link,
     tree,
+    true_optimum,
     uniform,
 )
-from tests.support.allocation_simplex import true_optimum
 
 every = pytest.mark.parametrize("procedure", ["series-parallel", "single-link", "both"])
 

@@ -13,7 +13,7 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation import optimum
 from penstock.policy.allocation.cutting_plane import solve
 from penstock.policy.allocation.network import Link, Network, Outflow, affordable, needs, outputs
-from tests.support.allocation_graphs import (
+from tests.support.allocation import (
     anything,
     few,
     general,

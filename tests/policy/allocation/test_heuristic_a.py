@@ -10,7 +10,7 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation import heuristic_a, lp, shrink
 from penstock.policy.allocation import network as flow
 from penstock.policy.allocation.network import Link, Network, Outflow
-from tests.support.allocation_graphs import (
+from tests.support.allocation import (
     Draw,
     anything,
     general,

@@ -12,7 +12,7 @@ from penstock.policy.allocation import optimum
 from penstock.policy.allocation.heuristic_b import solve
 from penstock.policy.allocation.messages import Enquiry
 from penstock.policy.allocation.network import Network, Outflow, affordable, needs
-from tests.support.allocation_graphs import anything, few, general, networks, single_output, uniform
+from tests.support.allocation import anything, few, general, networks, single_output, uniform
 
 EXACT = 1e-8
 GRAPHS = 100

@@ -12,8 +12,15 @@ from penstock.policy.allocation.lp import bound, solve
 from penstock.policy.allocation.messages import Post
 from penstock.policy.allocation.network import Network, Outflow, affordable, needs, outputs, value
 from penstock.policy.allocation.single_output import alone
-from tests.support.allocation_graphs import anything, general, networks, scaled, single_link, tree
-from tests.support.allocation_simplex import true_optimum
+from tests.support.allocation import (
+    anything,
+    general,
+    networks,
+    scaled,
+    single_link,
+    tree,
+    true_optimum,
+)
 
 EXACT = 1e-8
 some = st.one_of(

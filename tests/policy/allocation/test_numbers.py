@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, affordable, value
-from tests.support.allocation_graphs import (
+from tests.support.allocation import (
     anything,
     general,
     network_of,
     networks,
     single_output,
+    true_optimum,
     wide,
 )
-from tests.support.allocation_simplex import true_optimum
 
 RIGHT = 1e-6
 EXACT: dict[str, dict[str, Any]] = {"lp": {}, "cutting-plane": {"tolerance": 1e-7}}

@@ -11,8 +11,16 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation import lp, shrink
 from penstock.policy.allocation import network as flow
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
-from tests.support.allocation_graphs import Draw, network_of, networks, scaled, tree, uniform, wide
-from tests.support.allocation_simplex import true_optimum
+from tests.support.allocation import (
+    Draw,
+    network_of,
+    networks,
+    scaled,
+    tree,
+    true_optimum,
+    uniform,
+    wide,
+)
 
 
 def undirected_tree(draw: Draw, size: int, **settings: Any) -> Network:

@@ -10,7 +10,7 @@ from penstock.policy.allocation import optimum
 from penstock.policy.allocation.messages import Post
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, affordable, needs
 from penstock.policy.allocation.single_output import alone, solve
-from tests.support.allocation_graphs import anything, networks, single_output
+from tests.support.allocation import anything, networks, single_output
 
 EXACT = 1e-9
 JOINED = Network(

@@ -19,7 +19,7 @@ from penstock.policy.allocation.reduction import (
     merge_all,
     outdoes,
 )
-from tests.support.allocation_simplex import true_optimum
+from tests.support.allocation import true_optimum
 
 amounts = st.one_of(st.sampled_from((0.5, 1.0, 2.0)), st.floats(0.01, 1.0), st.floats(1e-6, 1e6))
 branches = st.builds(Branch, fed=amounts, consumes=amounts, produces=amounts, weight=amounts)

@@ -1,7 +1,8 @@
-"""Computer vision of the object-recognition service (game, Section 6.1), without Spark.
+"""The object-recognition service of the game paper (Section 6.1).
 
-`images` makes noisy pictures of shapes; `modules` says what each module of the service makes of a
-batch of them; the other files hold one step each, as functions on grey pictures.
+`application` runs it on Spark. `images` makes noisy pictures of shapes; `modules` says what each
+module of the service makes of a batch of them; `denoise`, `outlines` and `match` hold one step
+each, as functions on grey pictures (`pixels`).
 """
 
 import cv2

@@ -6,7 +6,7 @@ spoiled by Gaussian noise or by impulses (salt and pepper).
 >>> Images(seed=1).columns(np.arange(3))["label"].to_pylist()
 ['star', 'corner', 'square']
 
-The shapes that can be seen and recognised, as outlines around the origin.
+`OUTLINES` are the shapes that can be recognised, around the origin:
 
 >>> LABELS
 ('circle', 'square', 'triangle', 'star', 'cross', 'hexagon', 'corner', 'crescent', 'arrow')

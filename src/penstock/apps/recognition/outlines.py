@@ -1,16 +1,8 @@
-"""The largest shape of an edge map, as an outline.
+"""From a grey picture to the outline of its largest shape: edges first, then the outline.
 
->>> edges = np.zeros((64, 64), np.uint8)
->>> edges[16:49, [16, 48]] = edges[[16, 48], 16:49] = 255
->>> edges[16, 30:33] = 0  # a gap
->>> outline = largest(edges)
->>> outline.min(axis=0).tolist(), outline.max(axis=0).tolist()
-([16.0, 16.0], [48.0, 48.0])
-
-Three edge detectors, and the choice between them by what a picture is like.
-
-Each answers with an edge map: 255 on edges a pixel or two wide, 0 elsewhere. The more noise is left
-in proportion to the contrast, the more a detector must smooth, and the more it rounds corners off.
+Three edge detectors, of which `choose` takes one by what a picture is like, answer with an edge
+map: 255 on edges a pixel or two wide, 0 elsewhere. The more noise is left in proportion to the
+contrast, the more a detector must smooth, and the more it rounds corners off.
 
 >>> grey = np.zeros((32, 32), np.uint8)
 >>> grey[8:24, 8:24] = 200
@@ -18,6 +10,15 @@ in proportion to the contrast, the more a detector must smooth, and the more it 
 'sobel'
 >>> sobel(grey)[16, 5:11].tolist()
 [0, 0, 255, 0, 0, 0]
+
+`largest` follows the edges of the largest shape and closes small gaps:
+
+>>> edges = np.zeros((64, 64), np.uint8)
+>>> edges[16:49, [16, 48]] = edges[[16, 48], 16:49] = 255
+>>> edges[16, 30:33] = 0  # a gap
+>>> outline = largest(edges)
+>>> outline.min(axis=0).tolist(), outline.max(axis=0).tolist()
+([16.0, 16.0], [48.0, 48.0])
 """
 
 from collections.abc import Callable

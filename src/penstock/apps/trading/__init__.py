@@ -1,6 +1,6 @@
-"""The algorithmic trader on quotes by symbol (mpc, Section 5.1), without Spark.
+"""The algorithmic trader on quotes by symbol (mpc, Section 5.1).
 
-`quotes` makes the rows; `arrivals` groups a batch of them by symbol; `operator` turns it into
-results, with the state of each symbol in a `memory` (it asks `screen` which rows to accept, and
-`window` for the parabolas); `candles` is the consumer.
+`application` runs it on Spark. `quotes` makes the rows; `series` groups a batch of them by symbol;
+`operator` accepts or refuses each and turns those accepted into results, with the windows of
+`window` and the compiled parabolas of `kernel`; `candles` is the consumer.
 """

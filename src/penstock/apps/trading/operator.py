@@ -12,9 +12,8 @@
 >>> first.results.ordinal.tolist(), second.results.ordinal.tolist(), second.refused["empty"]
 ([1, 2], [3], 0)
 
-Which quotes are accepted, and why the others are not.
-
-Each key's rows are judged in their order, by the last quote accepted before:
+`screen` says which quotes are accepted. Each key's rows are judged in their order, by the last
+quote accepted before:
 
 | refused as | because |
 |---|---|
@@ -32,16 +31,10 @@ A row with several faults counts under the first of them. A symbol never seen be
 >>> judged.accepted.tolist(), judged.refused["duplicate"], judged.refused["late"]
 ([True, True, False, False, False], 1, 1)
 
-What the operator knows of each symbol when a batch comes.
+`Memory` is what the operator knows of each symbol when a batch comes; `to_batch` makes rows of its
+results, one for each window:
 
->>> Memory.empty(2).counts.tolist()
-[0, 0]
-
-Results as rows, to be sent on: one for each window, with its symbol.
-
->>> from penstock.apps.trading.series import Series
 >>> from penstock.apps.trading.window import analyse
->>> import numpy as np
 >>> ramp = np.arange(25)
 >>> fresh = Series.of(ts=1000 * ramp, bid=100 + ramp, ask=101 + ramp)
 >>> found = analyse(Series.empty(1), np.zeros(1, np.int64), fresh)

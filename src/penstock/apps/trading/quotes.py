@@ -1,16 +1,15 @@
 """Quotes that never end: quote number i is always the same quote.
 
-Symbols come as often as on an exchange, few of them with most of the quotes. Prices are between
-100 and 200: each symbol rises and falls in a wave of its own, with noise around it, and its bid is
-not always below its ask. Sizes are 0 to 200, where 0 means that there is no such side.
+Symbols come as often as on an exchange, few of them with most of the quotes. Prices are between 100
+and 200: each symbol rises and falls in a wave of its own, with noise around it, and its bid is not
+always below its ask. Sizes are 0 to 200, where 0 means that there is no such side.
 
 >>> first = Quotes(seed=1).columns(np.arange(2))
 >>> first["symbol"].to_pylist(), first["bid_size"].to_pylist()
 (['YU', 'F'], [70, 195])
 
-Quotes spoiled on purpose, to see what becomes of them.
+`faults` spoils a share of them on purpose:
 
->>> from penstock.apps.trading.quotes import Quotes
 >>> bad = Quotes(faults={"empty": 1.0}).columns(np.arange(2))
 >>> bad["bid_size"].to_pylist(), bad["ask_size"].to_pylist()
 ([0, 0], [0, 0])

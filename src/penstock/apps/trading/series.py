@@ -6,7 +6,7 @@
 >>> trim(two, two, window=3).ts.tolist()
 [6, 5, 6, 7, 7]
 
-A batch of rows by symbol: what comes before a quote is accepted or refused.
+`Arrivals` are the rows of a batch by symbol, before any is accepted or refused:
 
 >>> batch = pa.RecordBatch.from_pydict({
 ...     "ts": pa.array([1, 2, 3], pa.timestamp("us", "UTC")), "number": [0, 1, 2],

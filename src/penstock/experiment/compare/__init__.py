@@ -1,5 +1,9 @@
 """The tournament: policies against each other on the same loads and seeds, with every score.
 
+`play` plays a `round` for each load and seed with the `entrants`, among them the `clairvoyant`;
+`on_spark` plays it on Spark. `track` is what a run did by step, `scores` measures it, `outcome`
+collects the measures, `tables` shows them and `advice` says which policy to choose.
+
 >>> from penstock.pipeline.file import load
 >>> file = load("wordcount", ["duration=20s"])
 >>> played = play(file, "threshold,static:degrees=4", seeds=[1, 2], tries=0)

@@ -1,9 +1,7 @@
-"""Which policy to choose, and why, in words.
+"""Which policy to choose, and why: the cheapest that keeps the promise as well as any, or nearly.
 
-Which policy to choose: the cheapest that keeps the promise as well as any, or nearly.
-
-1. Whoever breaks the promise for more than `TOLERATED` of the time longer than the one that breaks
-   it least is out; where chance may explain the difference, for more than `DOUBTED`.
+1. A policy that breaks the promise for more than `TOLERATED` of the time longer than the one that
+   breaks it least is out; where chance may explain the difference, for more than `DOUBTED`.
 2. Of the others the cheapest is chosen; unless one breaks less than it, by more than chance may
    explain, and the cheapest saves less than `WORTH` of its core-seconds. Then that one is.
 

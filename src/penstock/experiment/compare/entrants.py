@@ -1,4 +1,4 @@
-"""Who takes part: policies by name and settings, and the three that always do.
+"""Who takes part and on which loads: policies by name and settings, and the three that always do.
 
 >>> [entrant.name for entrant in read("threshold:max_utilisation=0.8,scale_in_factor=0.5,static")]
 ['threshold:max_utilisation=0.8,scale_in_factor=0.5', 'static']

@@ -1,13 +1,11 @@
 """Every measure of one run.
 
-Stability, accuracy, settling time and overshoot, against what the clairvoyant had running.
+**SASO**: stability, accuracy, settling time and overshoot, against what the clairvoyant had
+running. The clairvoyant is *steady* in steps in which it has had the same executors for a while; a
+stretch between two of its changes is what a policy can settle in.
 
-The clairvoyant is *steady* in steps in which it has had the same executors for a while; a stretch
-between two of its changes is what a policy can settle in.
-
-Elasticity as SPEC's research group measures it (Herbst et al.): supply against demand.
-
-Demand is what the twin says the load needs, so it is known and not estimated.
+**Elasticity** as SPEC's research group measures it (Herbst et al.): supply against demand. Demand
+is what the twin says the load needs, so it is known and not estimated.
 
 >>> from penstock.experiment.compare.track import Track
 >>> import numpy as np
@@ -16,12 +14,11 @@ Demand is what the twin says the load needs, so it is known and not estimated.
 >>> elasticity(two, {"m": np.array([2.0, 2.0])})
 Elasticity(theta_u=25.0, theta_o=25.0, tau_u=50.0, tau_o=50.0)
 
-How often the promise was broken: in time, and in rows.
-
-A step keeps or breaks the promise by its 95th percentile. A step that measured no latency although
-rows waited, or may have, is judged by those rows: it broke the promise if the latency measured next
-does, or if nothing was heard for longer than was promised. A step in which nothing waited says
-nothing and is left out, as is one at the end that nobody can judge.
+**Violations**: how often the promise was broken, in time and in rows. A step keeps or breaks the
+promise by its 95th percentile. A step that measured no latency although rows waited, or may have,
+is judged by those rows: it broke the promise if the latency measured next does, or if nothing was
+heard for longer than was promised. A step in which nothing waited says nothing and is left out, as
+is one at the end that nobody can judge.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a run did over time, as numbers by step: the one thing that every score is reckoned from.
+"""What a run did over time, as numbers by step: every score is computed from it.
 
 >>> from penstock.core.signals import (
 ...     Configuration, Decision, ModuleReading, Observation, Tick)
@@ -9,7 +9,7 @@
 >>> track.running["count"].tolist(), track.paid["count"].tolist()
 ([2.0], [3.0])
 
-How many executors a rate needs: the demand that elasticity is measured against.
+`degrees` is how many executors a rate needs, the demand that elasticity is measured against:
 
 >>> from penstock.core.graph import Module
 >>> graph = FlowGraph(source="count", modules=(Module(name="count", service_time=0.01),))

@@ -1,26 +1,20 @@
-"""One setting of a twin as a recording tells it.
+"""The settings of a twin, estimated from a recording.
 
-What rows cost.
+**Rows.** The service time is the one that the module measured of its rows; where it measured none,
+it is what executors were busy for each row.
 
-The service time is the one that the module measured of its rows; where it measured none, it is
-what executors were busy for each row.
+**Micro-batches.** A batch lasts `overhead + task_overhead + rows * service_time / executors`. What
+executors were busy with beyond their rows is `task_overhead`, what is left of the batch `overhead`.
+Both are medians, so that a stall does not count, raised to the mean of the log-normal law about
+them where their scatter is known.
 
-What micro-batches take beyond their rows.
+**New executors** load code and state in their first micro-batch. A step sees that an executor has
+come, so that its first batch is one of those under way in that step or the one after: the slowest
+of them.
 
-A batch lasts `overhead + task_overhead + rows * service_time / executors`. What executors were busy
-with beyond their rows is `task_overhead`, what is left of the batch `overhead`. Both are
-medians, so that a stall does not count, raised to the mean of the log-normal law about them where
-their scatter is known.
-
-What it costs that an executor is new: its first micro-batch, in which it loads code and state.
-
-A step sees that an executor has come, so that its first batch is one of those under way in that
-step or the one after: the slowest of them.
-
-Rows that go from module to module: selectivities and probabilities.
-
-The rows that came to a module are those that the modules before it sent. Where several feed one,
-nobody told whose rows they were: their shares stay as the file has them.
+**Selectivities and probabilities.** The rows that came to a module are those that the modules
+before it sent. Where several feed one, whose rows they were is unknown: their shares stay as the
+file has them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How near a twin comes to a recording."""
+"""How near a twin comes to a recording: a file played on the twin, beside what was recorded."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

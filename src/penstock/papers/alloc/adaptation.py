@@ -5,10 +5,9 @@
 >>> course.share  # nothing has changed, so nothing is lost
 array([1., 1., 1., 1., 1.])
 
-Adaptation of a tree, hop by hop, in compiled code: thousands of trees in place of a few.
-
+Trees adapt hop by hop in compiled code, so that thousands can be played.
 `penstock.policy.allocation.adaptation` has the same as agents that send messages; a test holds the
-two against each other. Here nobody sends anything: the top knows of a module at depth d what that
+two against each other. Here no messages are sent: the top knows of a module at depth d what that
 announced d hops ago, and a module obeys a plan d hops after it was made.
 """
 

@@ -1,9 +1,9 @@
-"""Random graphs by the paper's generator (alloc, Section 7.2).
+"""Random graphs and trees of the alloc paper, and what perturbs them.
 
-Points in the unit square; those above and to the right of a point are its successors, and it is
-linked to those of them that are no successors of others. The points are modules: one without
-predecessors gets an unlimited source, one without successors a sink. Rates and weights are uniform
-in (0, 1), and the budget is 1.
+**Graphs** (Section 7.2). Points in the unit square; those above and to the right of a point are its
+successors, and it is linked to those of them that are no successors of others. The points are
+modules: one without predecessors gets an unlimited source, one without successors a sink. Rates and
+weights are uniform in (0, 1), and the budget is 1.
 
 >>> import numpy as np
 >>> network = draw_graph(20, np.random.default_rng(1))
@@ -12,14 +12,11 @@ in (0, 1), and the budget is 1.
 >>> len(draw_graph(20, np.random.default_rng(1), graph=ORDER).links)  # links to all successors
 88
 
-Random trees of modules, and what perturbs them (alloc, Section 7.3).
+**Trees** (Section 7.3). The paper says how many modules its trees have and how deep they are, and
+no more. Here a tree begins with a chain of the full depth; each further module is fed by one drawn
+from all that are not at the bottom. Rates and weights are uniform in (0, 1), as those of the other
+graphs. Sinks are behind the leaves, the top has an unlimited source, and the budget is 1.
 
-The paper says how many modules its trees have and how deep they are, and no more. Here a tree
-begins with a chain of the full depth; each further module is fed by one drawn from all that are not
-at the bottom. Rates and weights are uniform in (0, 1), as those of the other graphs. Sinks are
-behind the leaves, the top has an unlimited source, and the budget is 1.
-
->>> import numpy as np
 >>> tree = draw_tree(10, np.random.default_rng(1))
 >>> int(tree.depths.max()), len(tree.network().modules)
 (7, 10)

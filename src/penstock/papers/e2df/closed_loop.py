@@ -8,8 +8,6 @@ the same decisions, without the sentences.
 >>> int(course.replicas[0]), int(course.replicas[-1])
 (4, 19)
 
-One slot after another of a word count in regions, both levels of control included, compiled.
-
 A slot is measured, the operator managers decide by it, their manager settles who gets the last
 slots; then the region managers decide by what that left them, and a new node can be used in the
 next slot. A `RegionTwin` brings the ordinary loop to the same decisions.
@@ -154,7 +152,6 @@ def play(
 
 
 THRESHOLD: Final = 0
-STATIC: Final = 0
 SIMPLE: Final = 1
 LEARNED: Final = 2
 

@@ -1,6 +1,6 @@
-"""What is left of one run when its minutes have been counted: what workers hand back.
+"""One run of 100,000 minutes, and what a worker hands back of it: counts, and courses to draw.
 
-Courses of a run as they are drawn: the first and the last five days by the half-hour, and costs.
+Courses are those of the first and the last five days by the half-hour, and costs:
 
 >>> import numpy as np
 >>> block_means(np.array([1.0, 3.0, 5.0, 7.0, 9.0]), 2)

@@ -1,14 +1,14 @@
-"""The word count of the e2df paper and the three data centres that it runs in (Section 8.1).
+"""The word count of the e2df paper, the three data centres that it runs in, and its load.
+
+The graph and the places (Section 8.1):
 
 >>> graph().visits()
 {'splitter': 1.0, 'filter': 5.0, 'counter': 2.0, 'consumer': 2.0}
 >>> places().delay("dc1", "dc2"), places()["dc3"].max_slots
 (0.002, 100)
 
-The load of the e2df paper (Fig. 3): two humps a day, of which no data were published.
-
-Means by the hour, read off the figure, are joined by straight lines; a slow and a fast noise make
-no two days alike.
+The load (Fig. 3) has two humps a day; no data of it were published. Means by the hour are joined by
+straight lines; a slow and a fast noise make no two days alike:
 
 >>> day = rates(1440, seed=1)
 >>> day.size, bool(day.min() >= 0), bool(day.max() <= MOST)

@@ -3,11 +3,10 @@
 Strategies that have decided alike so far share one twin; where they part, it is copied. The same
 decisions bring the same observations, so this changes nothing but the time that it takes.
 
-What agents would have said and paid in the steps of a run, had they been set up differently.
-
-Arrivals and running times do not depend on what is decided, so a run need not be repeated to learn
-how incentives of another size, or gossip in place of the tree, would have fared: every decision is
-made again with the model that it was made with.
+How agents set up differently would have fared is computed from the same run. Arrivals and running
+times do not depend on what is decided, so a run need not be repeated to learn how incentives of
+another size, or gossip in place of the tree, would have fared: every decision is made again with
+the model that it was made with.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,11 +2,10 @@
 
 Where the paper leaves a choice, it is made here.
 
-The workloads of Section 6.2, fitted to all that the game paper prints of them.
-
-The paper draws them in Fig. 12 without figures. What it prints does not go together: denoiser-1 has
-2 cores unless images are more than 1.24 s apart, so it is `0.62 * images / 300` busy, and the 0.87
-of Tab. IV are 421 images a step, where Tab. V has 403. Here they are fitted to both:
+The workloads of Section 6.2 are fitted to all that the paper prints of them. It draws them in Fig.
+12 without figures. What it prints does not go together: denoiser-1 has 2 cores unless images are
+more than 1.24 s apart, so it is `0.62 * images / 300` busy, and the 0.87 of Tab. IV are 421 images
+a step, where Tab. V has 403. Here they are fitted to both:
 
 - Slow phases, where images are more than 0.715 s apart and both strategies decide alike, are where
   the text has them: steps 200 to 400 of `cyclic`, 0 to 300 of `trend`, 0 to 100 and 400 to 550 of

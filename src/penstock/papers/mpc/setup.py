@@ -1,12 +1,11 @@
-"""The operator of Section 5 on the twin: 12 replicas at most, 1.2 to 2 GHz, 2,836 symbols.
+"""The operator, workloads and strategies of Section 5: 12 replicas, 1.2 to 2 GHz, 2,836 symbols.
 
 Rows are *triggering tuples*, those after which a window is worked on: one in 25 quotes. The others
 cost next to nothing, and are not simulated.
 
-The workloads of Section 5.1: a random walk of 180 s, and a trading day told in 235 s.
-
-The published data have the walk; of the day the paper draws a picture. Here both are generated, and
-`--data` takes the published walk and frequencies in their place.
+The workloads of Section 5.1 are a random walk of 180 s, and a trading day in 235 s. The published
+data have the walk; of the day the paper draws a picture. Here both are generated, and `--data`
+takes the published walk and frequencies in their place.
 
 - `rwalk` moves by a normal draw of 16,500 quotes/s in every second, from 300,000, and is reflected
   at the least and the greatest rate of the published one, whose moves have that deviation.
@@ -191,7 +190,6 @@ class Variant:
         return self.strategy in STRATEGIES
 
 
-CHOICES: Final = ("nosw", "sw-1", "sw-2", "sw-3")
 PEAK: Final = Variant(strategy="static")
 """12 replicas at 2 GHz, all the time."""
 VARIANTS: Final = tuple(

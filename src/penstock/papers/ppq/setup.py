@@ -1,10 +1,9 @@
-"""The preference query of the ppq paper on the twin, and the ways in which it is run.
+"""The preference query of the ppq paper on the twin, its streams, and the ways in which it is run.
 
-The streams of the ppq paper: Fig. 9's steps, and those of Tab. 3.
-
-All are generated; seven were published as tuples a second, and `--data` plays these too. A
-generated stream is drawn again until its mean rate and its busiest second are near Tab. 3. The two
-games are walks with the bounds of the published ones.
+The streams are Fig. 9's steps and those of Tab. 3. All are generated; seven were published as
+tuples a second, and `--data` plays these too. A generated stream is drawn again until its mean rate
+and its busiest second are near Tab. 3. The two games are walks with the bounds of the published
+ones.
 
 >>> flow = generated("map-1k", seed=1)
 >>> counts = np.diff(flow.workload.arrivals(np.arange(flow.duration + 1.0)))

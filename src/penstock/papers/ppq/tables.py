@@ -1,4 +1,4 @@
-"""Tab. 4 and 5 as they are shown, with the loads that belong to them."""
+"""Tab. 4 and 5 and the figures in numbers, as they are shown, with the reasons for differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

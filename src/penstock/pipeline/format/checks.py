@@ -1,6 +1,6 @@
 """The sections of a pipeline file beside its graph, each read with all its mistakes.
 
-What guards take from a run rather than from their settings, wherever they have a setting for it.
+Guards take some things from the run rather than from their settings:
 
 | setting | is, unless it is given |
 |---|---|

@@ -5,7 +5,7 @@
 >>> found.places.names(), found.policy.name, found.manager.name
 (('dc1', 'dc2', 'dc3'), 'simple', 'accept')
 
-The regions of a file, their delays, and whether its modules are in them.
+Modules must be in its regions:
 
 >>> from penstock.core.located import read
 >>> text = "modules: {a: {region: dc7}}\\ninfrastructure: {regions: {dc1: {slots: 4}}}\\n"

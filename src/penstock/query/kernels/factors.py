@@ -1,10 +1,9 @@
 """How narrowly a point escapes being dominated: the dominance factors of top-delta queries.
 
-The machine code of dominance factors: comparing every point of a skyline with every other.
-
-Among the points of one skyline, counting is enough. If one is nowhere above another they are equal,
-and equals do not count. Otherwise it is below it somewhere: if all that it is not above were
-ties, the other would dominate it.
+Every point of a skyline is compared with every other, in compiled code. Among the points of one
+skyline, counting is enough. If one is nowhere above another they are equal, and equals do not
+count. Otherwise it is below it somewhere: if all that it is not above were ties, the other would
+dominate it.
 """
 
 from typing import Final

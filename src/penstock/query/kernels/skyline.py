@@ -1,6 +1,4 @@
-"""The points that no other dominates.
-
-The machine code of the skyline.
+"""The points that no other dominates, in compiled code.
 
 A group of rows goes through these steps, each of which drops rows that some other dominates:
 

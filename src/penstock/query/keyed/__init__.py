@@ -4,6 +4,9 @@ Rows of one key are processed by one replica, in order, with the key's own state
 is said by a `Routing` table that a controller may replace between two micro-batches; the state of
 keys that change hands follows by the protocol of the mpc paper (Section 4.2): nothing is lost,
 doubled or reordered, keys that stay are not delayed, and the splitter never waits.
+
+`operator` is the driver's side: it routes rows with `splitter`, runs a `task` for each replica, and
+makes a step count in the `backing` store. `work` says what to do with the rows of a key.
 """
 
 from penstock.query.keyed.operator import KeyedOperator

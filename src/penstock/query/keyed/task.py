@@ -5,10 +5,9 @@ of the mpc paper (`mp`) a key that has just been given to this replica, and whos
 soon after the rest is done, is left for the next step: its rows are kept beside its state, in
 order, and nobody waits for it. Under `r-blk` a replica works on nothing before it has all state.
 
-The recent rows of keys, at hand in this process where it has seen them before.
-
-A replica's task may run in any executor of the module. What a process has of a key is brought up
-to date with the pieces that were written since, and read from the start only where it has none.
+`Histories` keep the rows of keys that this process has seen before. A replica's task may run in any
+executor of the module. What a process has of a key is brought up to date with the pieces that were
+written since, and read from the start only where it has none.
 """
 
 import json

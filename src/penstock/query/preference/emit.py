@@ -1,11 +1,10 @@
 """The emitter on Spark: its state in Spark's store, and tasks for the windows that are complete.
 
-Who merges what: the tasks of the window stage, spread over its slots (ppq, Section 3.2).
-
-A window is one task at a time (WIN_UPDATE), since its result is one. What else can be done at once
-is merging parts before a window has use for them (MERGE): parts of a pane are merged once for all
-windows that share it, and where there are more slots than windows, each window's parts are merged
-in as many runs as there are slots for it.
+Tasks are spread over the slots of the window stage (ppq, Section 3.2). A window is one task at a
+time (WIN_UPDATE), since its result is one. What else can be done at once is merging parts before a
+window has use for them (MERGE): parts of a pane are merged once for all windows that share it, and
+where there are more slots than windows, each window's parts are merged in as many runs as there are
+slots for it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a running query tells of its stages, for whoever controls them."""
+"""What a running query measures of its stages, for a controller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,10 +1,9 @@
 """How far the stream is complete, when rows come out of order: K-slack (ppq, Section 3.1).
 
-A punctuation is a time before which no row will be taken any more. It follows the newest row at
-the distance K, the slack. Times and slacks are microseconds.
+A punctuation is a time before which no row will be taken any more. It follows the newest row at the
+distance K, the slack. Times and slacks are microseconds.
 
-What K-slack must know of rows that came together, in three numbers however many they are.
-
+What K-slack must know of rows that came together is three numbers, however many rows they are.
 Spark takes in rows by batches, in tasks that run side by side: in which order the rows of one batch
 came cannot be told. So a row is late only against rows of batches before, and what is known of a
 batch does not depend on how it was cut into tasks.

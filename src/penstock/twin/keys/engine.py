@@ -1,15 +1,12 @@
-"""The event loop of a keyed operator: what happens next happens, until the end of the step.
+"""The event loop of a keyed operator: splitter, replicas and migration until a control step ends.
 
-The splitter of a keyed operator: takes rows in, and sends each to the replica with its key.
+The splitter sends each row to the replica that has its key. It takes rows in order, and waits where
+the next one's replica is full. Under S-BLK it keeps the rows of moving keys; once every state has
+come it hands them out one by one, and takes no others meanwhile (mpc, Section 5.2.2).
 
-It takes rows in order, and waits where the next one's replica is full. Under S-BLK it keeps the
-rows of moving keys; once every state has come it hands them out one by one, and takes no others
-meanwhile (mpc, Section 5.2.2).
-
-The state of a key moves from one replica to another (mpc, Section 4.2.2).
-
-Messages stand in the same queues as rows, so that a replica that reads `move out` has served or set
-aside every row of the key that was routed to it.
+When a key moves from one replica to another (mpc, Section 4.2.2), the messages about it stand in
+the same queues as rows, so that a replica that reads `move out` has served or set aside every row
+of the key that was routed to it.
 """
 
 from math import inf

@@ -1,4 +1,4 @@
-"""What a control step measured of both stages."""
+"""What a control step measured of both stages, their loads included."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields

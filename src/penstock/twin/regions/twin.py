@@ -19,17 +19,9 @@
 >>> round(seen.latency.p50, 5), seen.regions["dc1"].nodes, seen.regions["dc1"].free
 (0.0125, 1, 1)
 
-How long rows are on their way between regions.
+`path_delay` is how long rows travel between regions:
 
->>> from penstock.core.graph import Module, Stream
->>> from penstock.core.regions import Region
->>> graph = FlowGraph(
-...     source="split",
-...     modules=(Module(name="split", region="dc1"), Module(name="count", region="dc2")),
-...     streams=(Stream(origin="split", target="count"),),
-... )
->>> here = (Region(name="dc1"), Region(name="dc2"))
->>> path_delay(graph, Infrastructure(regions=here, delays={"dc1-dc2": 0.002}))
+>>> path_delay(graph, places)
 0.002
 """
 
