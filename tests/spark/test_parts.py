@@ -89,7 +89,7 @@ class Guests:
 
 
 @pytest.mark.parametrize("misses", [0, 2])
-def test_new_executors_are_warmed_up_until_they_run_and_no_longer(tmp_path: Path, misses: int) -> None:
+def test_new_executors_are_warmed_up_until_they_run(tmp_path: Path, misses: int) -> None:
     ledger = Ledger()
     guests = Guests(ledger, misses)
     actuator = Actuator(ledger, {"split": ModuleExecutors(profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
