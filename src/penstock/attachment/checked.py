@@ -5,11 +5,15 @@ would shrink to its fewest executors because -3 were asked for.
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Final
 
 from penstock.core.roles import Policy
-from penstock.core.signals import Configuration, Decision, Observation, check_degrees
+from penstock.core.signals import (
+    Decision,
+    Observation,
+    check_decision,
+    check_degrees,
+)
 
 APPLICATION: Final = "application"
 """The one module of an application that was attached to."""
@@ -36,18 +40,12 @@ class Checked:
 def checked(decided: object) -> Decision:
     """The decision, or an error where it is none on the executors of the application.
 
+    >>> from penstock.core.signals import Configuration
     >>> checked(Decision(configuration=Configuration(degrees={"application": 2.5}), why="half"))
     Traceback (most recent call last):
     ...
     TypeError: it must ask for a whole number of executors, got 2.5
     """
-    if not isinstance(decided, Decision) or not isinstance(decided.configuration, Configuration):
-        raise TypeError(f"it must return a Decision, got {decided!r}")
-    if not isinstance(decided.why, str):
-        raise TypeError(f"it must say why in a sentence, got {decided.why!r}")
-    degrees = decided.configuration.degrees
-    for degree in degrees.values():
-        if isinstance(degree, bool) or not isinstance(degree, Integral):
-            raise TypeError(f"it must ask for a whole number of executors, got {degree!r}")
-    check_degrees(degrees, [APPLICATION])
-    return decided
+    found = check_decision(decided)
+    check_degrees(found.configuration.degrees, [APPLICATION])
+    return found

@@ -4,6 +4,22 @@
 batch of them; the other files hold one step each, as functions on grey pictures.
 """
 
-import cv2
+from typing import Final
 
-cv2.setNumThreads(1)  # an executor has one core, and more threads than that would only contend
+from penstock.pipeline.shape import AppSpec, Shape
+
+RECOGNITION: Final = AppSpec(
+    name="recognition",
+    shape=Shape(
+        ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),
+        (
+            ("dispatcher", "denoiser-1"),
+            ("dispatcher", "denoiser-2"),
+            ("denoiser-1", "edge-detector"),
+            ("denoiser-2", "edge-detector"),
+            ("edge-detector", "recognizer"),
+        ),
+    ),
+    spark="penstock.apps.recognition.application:RECOGNITION",
+    files=__name__,
+)

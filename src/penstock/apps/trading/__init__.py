@@ -4,3 +4,14 @@
 results, with the state of each symbol in a `memory` (it asks `screen` which rows to accept, and
 `window` for the parabolas); `candles` is the consumer.
 """
+
+from typing import Final
+
+from penstock.pipeline.shape import AppSpec, chain
+
+TRADING: Final = AppSpec(
+    name="trading",
+    shape=chain("algotrader", "consumer", keyed=("algotrader",)),
+    spark="penstock.apps.trading.application:TRADING",
+    files=__name__,
+)

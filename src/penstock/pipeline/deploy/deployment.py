@@ -213,7 +213,7 @@ def make_feed(
             file.source.kafka,
             file.graph[file.graph.source],
             schema=_rows(file, application).schema,
-            format=file.source.kafka.format_for(file.name),
+            format=file.source.kafka.format_for(str(file.application)),
             max_rows=file.source.max_rows,
         )
     return source.Feed(

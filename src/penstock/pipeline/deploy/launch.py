@@ -12,21 +12,21 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from uuid import uuid4
 
 import penstock
 from penstock.core.errors import FileError, SettingError
+from penstock.core.plugins import load
 from penstock.core.regions import Infrastructure
-from penstock.core.settings import near
+from penstock.core.settings import choose
 from penstock.pipeline.application import Application
 from penstock.pipeline.deploy.deploy import Piece, Session, deploy
 from penstock.pipeline.deploy.layout import Stage, default_module, lay_out
 from penstock.pipeline.format.kafka import Topic
-from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.shape import APPLICATIONS, AppSpec
 from penstock.pipeline.sharing import pooled
 from penstock.policy.static import SCHEDULERS
 from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster, check_port_free
@@ -88,20 +88,25 @@ def open_regions(file: PipelineFile, cluster: Cluster) -> Regions | None:
     return Regions(nodes=nodes, homes=placed(file))
 
 
-APPLICATIONS: Final[Mapping[str, str]] = {
-    "enrichment": "penstock.apps.enrichment.application:ENRICHMENT",
-    "preference": "penstock.apps.preference.application:preference",
-    "recognition": "penstock.apps.recognition.application:RECOGNITION",
-    "trading": "penstock.apps.trading.application:TRADING",
-    "wordcount": "penstock.apps.wordcount.application:WORDCOUNT",
-}
+def spec_of(part: PipelineFile) -> AppSpec:
+    """The declaration of the application that a file names."""
+    return choose(APPLICATIONS, part.application or part.name, of="pipeline")
 
 
 def application_of(part: PipelineFile) -> Application:
-    """The application that a file names."""
-    module, _, name = APPLICATIONS[part.name].partition(":")
-    made = getattr(import_module(module), name)
-    return cast(Application, made if isinstance(made, Application) else made(part))
+    """What the application that a file names runs on Spark."""
+    spec = spec_of(part)
+    try:
+        made = load(spec.spark)
+    except SettingError as error:
+        raise SettingError(f"pipeline {spec.name!r} cannot be loaded: {error}") from error
+    made = made if isinstance(made, Application) else made(part)
+    if not isinstance(made, Application):
+        raise SettingError(
+            f"pipeline {spec.name!r} cannot be used: {spec.spark} must be an Application, or a "
+            f"function that makes one of a pipeline file, got {made!r}"
+        )
+    return made
 
 
 @contextmanager
@@ -139,8 +144,6 @@ def open_spark(
 def check_start(file: PipelineFile, master: str | None) -> None:
     """Refuse what cannot start, before anything is started or written."""
     for part in parts_of(file).values():
-        if part.name not in APPLICATIONS:
-            raise SettingError(f"there is no pipeline {part.name!r}{near(part.name, APPLICATIONS)}")
         _lay_out(part)
     find_java()
     _check_topics(file)
@@ -182,7 +185,7 @@ def parts_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
 
 
 def _lay_out(part: PipelineFile) -> dict[str, Stage]:
-    return lay_out(part.graph, SHAPES[part.name], application_of(part))
+    return lay_out(part.graph, spec_of(part).shape, application_of(part))
 
 
 def pieces_of(file: PipelineFile, folder: Path) -> dict[str, Piece]:
