@@ -191,7 +191,7 @@ class Deployment:
         return str(self.workspace / "streams" / f"{origin}--{target}")
 
 
-def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
+def rows_of(file: PipelineFile, application: Application) -> source.RowMaker:
     """What the source makes, of as many keys as the file says where rows have any."""
     keys = file.graph[file.graph.source].keys
     return application.rows(file.seed, keys) if keys else application.rows(file.seed)
@@ -212,13 +212,13 @@ def make_feed(
             spark,
             file.source.kafka,
             file.graph[file.graph.source],
-            schema=_rows(file, application).schema,
+            schema=rows_of(file, application).schema,
             format=file.source.kafka.format_for(str(file.application)),
             max_rows=file.source.max_rows,
         )
     return source.Feed(
         workload=file.workload,
-        rows=_rows(file, application),
+        rows=rows_of(file, application),
         gate=workspace / f"start-{file.graph.source}",
         first=_FIRST_ROWS,
         total=int(file.workload.arrivals(np.array([duration]))[0]),

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import penstock
 from penstock.core.errors import FileError, SettingError
-from penstock.core.plugins import load
+from penstock.core.plugins import folder_of, is_ours, load
 from penstock.core.regions import Infrastructure
 from penstock.core.settings import choose
 from penstock.pipeline.application import Application
@@ -244,7 +244,8 @@ def session_on(
         own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
         conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
-            spark.sparkContext.addPyFile(str(_pack(scratch)))
+            for archive in _packs(file, scratch):
+                spark.sparkContext.addPyFile(str(archive))
             yield Session(spark=spark)
         return
     kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
@@ -268,6 +269,8 @@ def session_on(
         conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
+            for archive in _packs(file, scratch)[1:]:
+                spark.sparkContext.addPyFile(str(archive))
             check = cluster.check if regions is None else regions.check
             yield Session(spark=spark, check_cluster=check, regions=regions)
 
@@ -317,7 +320,16 @@ def _pages(file: PipelineFile) -> dict[str, str]:
     return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
 
 
-def _pack(scratch: Path) -> Path:
-    """This package as an archive, for executors on machines that do not have it."""
-    root = Path(penstock.__file__).parent
-    return Path(shutil.make_archive(str(scratch / "penstock"), "zip", root.parent, root.name))
+def _packs(file: PipelineFile, scratch: Path) -> list[Path]:
+    """This package as an archive, for executors on machines that do not have it, and likewise the
+    packages of plug-ins that executors import: that of the application, and of the workload."""
+    parts = parts_of(file).values()
+    used = [part for each in parts for part in (application_of(each).rows, each.workload)]
+    plug_ins = [folder_of(part) for part in used if not is_ours(part)]
+    roots = [Path(penstock.__file__).parent, *(root for root in plug_ins if root is not None)]
+    return [_pack(root, scratch) for root in dict.fromkeys(roots)]
+
+
+def _pack(root: Path, scratch: Path) -> Path:
+    archive = str(scratch / root.stem)
+    return Path(shutil.make_archive(archive, "zip", root.parent, root.name))

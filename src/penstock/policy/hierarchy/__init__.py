@@ -29,7 +29,7 @@ MANAGERS: Final[Registry[type[Rule]]] = Registry(
         "conflicts": "penstock.policy.hierarchy.rules:Conflicts",
         "token-bucket": "penstock.policy.hierarchy.rules:TokenBucket",
     },
-    adapt=having("__call__"),
+    adapt=having("prioritise", "accept", "follow_up"),
 )
 
 __all__ = [
