@@ -56,8 +56,10 @@ def test_validate_takes_the_application(penstock: Penstock, name: str) -> None:
     assert "fine for run" in penstock("validate", name).stdout
 
 
-@pytest.mark.parametrize("policy", ["fast", "acme.scaling:Fast", "acme.scaling:steady"])
-@pytest.mark.parametrize("workload", ["spiky:10/s", "acme.loads:Spiky:10/s"])
+@pytest.mark.parametrize(
+    ("policy", "workload"),
+    [("fast", "spiky:10/s"), ("acme.scaling:steady", "acme.loads:Spiky:10/s")],
+)
 def test_simulate_takes_the_parts(penstock: Penstock, policy: str, workload: str) -> None:
     words = ["--policy", policy, "--workload", workload, "--duration", "10s", "--json"]
     done = penstock("simulate", "clicks", *words)
@@ -73,8 +75,9 @@ def test_compare_takes_the_parts(penstock: Penstock) -> None:
 
 def test_a_module_in_the_working_directory_is_found(penstock: Penstock, tmp_path: Path) -> None:
     (tmp_path / "my_policy.py").write_text("from acme.scaling import steady as mine\n")
-    done = penstock("simulate", "clicks", "--policy", "my_policy:mine", "--duration", "10s")
-    assert "my_policy:mine" in done.stdout
+    words = ["--policy", "my_policy:mine", "--duration", "10s", "--json"]
+    done = penstock("simulate", "clicks", *words)
+    assert json.loads(done.stdout)["policy"] == "my_policy:mine"
 
 
 @pytest.mark.spark

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import re
+import shlex
 import sys
 import tomllib
 from copy import deepcopy
@@ -270,3 +272,24 @@ def test_attach_takes_a_name_an_import_string_and_a_callable() -> None:
     assert degrees == [{"application": 2}, {"application": 3}, {"application": 2}]
     with pytest.raises(SettingError, match="policy 'broken' cannot be loaded"):
         attached_policy(Settings(policy="broken"))
+
+
+# The handbook
+
+
+def test_the_policy_of_the_handbook_runs_and_conforms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
+    policy, spec, checks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [command] = re.findall(r"```bash\npenstock (.*?)\n```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    (tmp_path / "my_policy.py").write_text(policy)
+    assert main([*shlex.split(command), "--duration", "10s", "--out", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["policy"] == "my_policy:by_rate"
+    exec(checks, {})  # noqa: S102  # what the page shows
+    assert capsys.readouterr().out == "{}\n"
+    declared: dict[str, object] = {}
+    exec(spec, declared)  # noqa: S102
+    assert declared["CLICKS"] == APPLICATIONS["clicks"]
