@@ -20,8 +20,8 @@ from penstock.policy.hierarchy import (
     InfrastructureManager,
     TwoLevels,
 )
-from penstock.policy.nodes import LearnedNodes
 from penstock.policy.rl import Rl
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.twin import RegionTwin
 from penstock.workload import Step
 

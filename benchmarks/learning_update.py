@@ -12,9 +12,9 @@ import numpy as np
 
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Observation, RegionReading
-from penstock.policy.nodes import LearnedNodes
 from penstock.policy.rl import known_costs, utilisation_levels
 from penstock.policy.rl.backup import Floats, Table, back_up, choose, learn, new_table
+from penstock.policy.rl.nodes import LearnedNodes
 
 NODES: Final = 50
 QUANTUM: Final = 0.1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock import __version__
-from penstock.cli import main, options
+from penstock.cli import main
 from penstock.cli.doctor import check_disk, check_folder, check_machine
 from penstock.pipeline.file import built_in
 from penstock.policy import POLICIES
@@ -333,7 +333,6 @@ def test_help_names_every_pipeline_and_policy(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")  # or names are broken at their hyphens
-    assert sorted(POLICIES) == list(options.POLICIES)
     with pytest.raises(SystemExit):
         main([command, "--help"])
     shown = " ".join(capsys.readouterr().out.split())

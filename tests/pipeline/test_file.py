@@ -15,7 +15,8 @@ from penstock.core.errors import FileError, SettingError
 from penstock.guard import Clamp, Cooldown, DryRun, Hold, StepLimit
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import PipelineFile, check, load
-from penstock.pipeline.settings import APPLICATIONS, ClusterSettings
+from penstock.pipeline.settings import ClusterSettings
+from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy import Static, Threshold
 from penstock.workload import Constant, Daily
 from tests.conftest import Write
@@ -188,8 +189,8 @@ class TestHandbook:
 
     def test_what_a_file_may_name_is_what_spark_can_run(self) -> None:
         launch = pytest.importorskip("penstock.pipeline.deploy.pipeline")
-        real = {n: tuple(launch.application_of(load(n)).operators) for n in launch.APPLICATIONS}
-        assert real == {name: shape.operators for name, shape in APPLICATIONS.items()}
+        real = {n: tuple(launch.application_of(load(n)).operators) for n in APPLICATIONS}
+        assert real == {name: spec.shape.operators for name, spec in APPLICATIONS.items()}
 
 
 class TestPolicy:

@@ -13,7 +13,7 @@ from penstock.core.graph import GraphError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import check, load
-from penstock.pipeline.settings import APPLICATIONS
+from penstock.pipeline.shape import APPLICATIONS
 from penstock.pipeline.sharing import side_by_side, weights, worth
 from penstock.policy.static import Fair, Fifo
 from penstock.record import summarise
@@ -141,9 +141,9 @@ class TestFile:
         from penstock.pipeline.deploy.module import lay_out
         from penstock.pipeline.deploy.pipeline import application_of
 
-        file = load(name)
-        stages = lay_out(file.graph, APPLICATIONS[name], application_of(file))
-        assert any(stage.shuffles for stage in stages.values()) == APPLICATIONS[name].exchanges
+        file, shape = load(name), APPLICATIONS[name].shape
+        stages = lay_out(file.graph, shape, application_of(file))
+        assert any(stage.shuffles for stage in stages.values()) == shape.exchanges
 
     def test_sharing_with_nobody_is_refused(self) -> None:
         with pytest.raises(FileError, match="shares executors among several pipelines"):

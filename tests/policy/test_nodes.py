@@ -12,7 +12,9 @@ from penstock.core.regions import Infrastructure, Region
 from penstock.core.roles import Policy
 from penstock.core.settings import build
 from penstock.core.signals import Observation, RegionReading
-from penstock.policy.nodes import REGION_POLICIES, LearnedNodes, SimpleNodes, StaticNodes
+from penstock.policy import NODE_POLICIES
+from penstock.policy.nodes import SimpleNodes, StaticNodes
+from penstock.policy.rl.nodes import LearnedNodes
 
 PLACES = Infrastructure(
     regions=(Region(name="dc1", max_nodes=4), Region(name="dc2", max_nodes=4, initial_nodes=2))
@@ -40,13 +42,13 @@ READINGS = st.builds(
 )
 
 
-@pytest.mark.parametrize("kind", REGION_POLICIES)
+@pytest.mark.parametrize("kind", NODE_POLICIES)
 @given(script=st.lists(st.tuples(READINGS, READINGS), max_size=15))
 @settings(deadline=None, max_examples=40)
 def test_a_node_is_asked_for_or_given_up_within_bounds(
     kind: str, script: list[tuple[RegionReading, RegionReading]]
 ) -> None:
-    policy = build(REGION_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
+    policy = build(NODE_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
     for one, other in script:
         decided = policy(now(dc1=one, dc2=other))
         assert decided.configuration.degrees == {}
@@ -65,10 +67,10 @@ def test_a_node_is_asked_for_or_given_up_within_bounds(
             assert after == asked or reading.trouble is None
 
 
-@pytest.mark.parametrize("kind", REGION_POLICIES)
+@pytest.mark.parametrize("kind", NODE_POLICIES)
 def test_the_same_observations_lead_to_the_same_decisions(kind: str) -> None:
     def make() -> Policy:
-        return build(REGION_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
+        return build(NODE_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
 
     policy, other = make(), make()
     assert policy == other
@@ -81,9 +83,9 @@ def test_the_same_observations_lead_to_the_same_decisions(kind: str) -> None:
     assert [policy(seen) for seen in future] == [other(seen) for seen in future]
 
 
-@pytest.mark.parametrize("kind", REGION_POLICIES)
+@pytest.mark.parametrize("kind", NODE_POLICIES)
 def test_says_so_where_there_is_no_region(kind: str) -> None:
-    policy = build(REGION_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
+    policy = build(NODE_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
     assert policy(now()).why == "no region was seen"
 
 
@@ -105,7 +107,7 @@ SILENT: dict[str, tuple[RegionReading, str]] = {
 @pytest.mark.parametrize("kind", ["simple", "rl"])
 @pytest.mark.parametrize("case", SILENT)
 def test_a_region_that_does_not_answer_is_held_and_the_others_go_on(kind: str, case: str) -> None:
-    policy = build(REGION_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
+    policy = build(NODE_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
     for step in range(10):
         policy(now(at=step, dc1=busy(2, unmet=1), dc2=busy(3, unmet=1)))
     reading, told = SILENT[case]

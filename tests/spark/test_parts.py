@@ -19,7 +19,7 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.deploy.module import lay_out
 from penstock.pipeline.file import load
-from penstock.pipeline.settings import APPLICATIONS as SHAPES
+from penstock.pipeline.shape import APPLICATIONS
 from penstock.spark.actuator import Actuator, ModuleExecutors
 from penstock.spark.serve import Serve, draw
 from penstock.spark.session import compiled_home
@@ -150,7 +150,7 @@ def chain(*modules: tuple[str, ...]) -> FlowGraph:
     ],
 )
 def test_operators_can_be_chained_in_any_way(modules: list[tuple[str, ...]]) -> None:
-    stages = lay_out(chain(*modules), SHAPES["wordcount"], WORDCOUNT)
+    stages = lay_out(chain(*modules), APPLICATIONS["wordcount"].shape, WORDCOUNT)
     assert [name for name, stage in stages.items() if stage.shuffles] == [
         operators[0] for operators in modules if "counter" in operators
     ]
@@ -159,7 +159,7 @@ def test_operators_can_be_chained_in_any_way(modules: list[tuple[str, ...]]) -> 
 def test_operators_in_the_wrong_order_are_refused() -> None:
     swapped = chain(("filter",), ("splitter",), ("counter", "consumer"))
     with pytest.raises(SettingError, match="add a stream from filter to counter"):
-        lay_out(swapped, SHAPES["wordcount"], WORDCOUNT)
+        lay_out(swapped, APPLICATIONS["wordcount"].shape, WORDCOUNT)
 
 
 def test_modules_that_may_outgrow_the_cluster_are_refused(tmp_path: Path) -> None:

@@ -24,9 +24,11 @@ from penstock.guard import (
     StepLimit,
     safe,
 )
+from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy import POLICIES, Incentive, Nash, Social, Static, Threshold
 from penstock.record.replay import Replay
 from penstock.testing import (
+    APPLICATION_CHECKS,
     FORECASTER_CHECKS,
     GUARD_CHECKS,
     PLANT_CHECKS,
@@ -168,6 +170,15 @@ def test_every_workload_has_an_example() -> None:
 @pytest.mark.parametrize("spec", [spec for specs in EXAMPLES.values() for spec in specs])
 def test_workload(spec: str, path: Path, check: Check[Workload]) -> None:
     check(parse(spec.format(path=path)))
+
+
+# Applications
+
+
+@pytest.mark.parametrize("check", APPLICATION_CHECKS, ids=name)
+@pytest.mark.parametrize("kind", sorted(APPLICATIONS.built_in))
+def test_application(kind: str, check: Check[str]) -> None:
+    check(kind)
 
 
 # Plants

@@ -1,1 +1,4 @@
-"""The applications that come with Penstock, one folder each: rows, operators and pipeline files."""
+"""The applications that come with Penstock, one folder each: rows, operators and pipeline files.
+
+Each folder declares its application as an `AppSpec`, which `penstock.pipeline.shape` lists.
+"""

@@ -10,6 +10,7 @@ from penstock.attachment.settings import Settings
 from penstock.attachment.tolerance import APPLICATION, Checked
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
+from penstock.core.plugins import is_ours
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose, option_names, taken
 from penstock.guard import CatchUp, safe
@@ -52,7 +53,7 @@ aims at no utilisation; leave it out or choose another policy
         _check_callable(settings)
         return Checked(settings.policy)
     kind = choose(POLICIES, settings.policy, of="policy")
-    name = settings.policy.replace("_", "-")
+    name = settings.policy if ":" in settings.policy else settings.policy.replace("_", "-")
     if name in _FOR_SEVERAL or getattr(kind, "needs_prices", False):
         raise SettingError(
             f"policy {name} divides executors among several modules, and an attached application "
@@ -62,7 +63,8 @@ aims at no utilisation; leave it out or choose another policy
     _check_twice(settings, ours)
     given = {**settings.options, **ours}
     fixed = taken(kind, {"graph": graph_of(settings), "slo": settings.slo})
-    return build(kind, given, of=f"policy {name}", **fixed)
+    made = build(kind, given, of=f"policy {name}", **fixed)
+    return made if is_ours(kind) else Checked(made)
 
 
 def guard(policy: Policy, settings: Settings, *, began: datetime, size: Size) -> Policy:

@@ -9,12 +9,17 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Final, TypeVar
 
 from penstock.core.errors import first_line
 from penstock.core.roles import Policy
-from penstock.core.signals import Configuration, Decision, Observation, check_degrees, current
+from penstock.core.signals import (
+    Decision,
+    Observation,
+    check_decision,
+    check_degrees,
+    current,
+)
 from penstock.guard import DryRun
 
 APPLICATION: Final = "application"
@@ -104,16 +109,9 @@ def checked(decided: object) -> Decision:
     ...
     TypeError: it must ask for a whole number of executors, got 2.5
     """
-    if not isinstance(decided, Decision) or not isinstance(decided.configuration, Configuration):
-        raise TypeError(f"it must return a Decision, got {decided!r}")
-    if not isinstance(decided.why, str):
-        raise TypeError(f"it must say why in a sentence, got {decided.why!r}")
-    degrees = decided.configuration.degrees
-    for degree in degrees.values():
-        if isinstance(degree, bool) or not isinstance(degree, Integral):
-            raise TypeError(f"it must ask for a whole number of executors, got {degree!r}")
-    check_degrees(degrees, [APPLICATION])
-    return decided
+    found = check_decision(decided)
+    check_degrees(found.configuration.degrees, [APPLICATION])
+    return found
 
 
 @dataclass(slots=True, kw_only=True)

@@ -77,6 +77,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command; returns the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
+    _import_from_here()
     try:
         args, unknown = build_parser().parse_known_args(words)
         if unknown:
@@ -92,6 +93,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _explain(error, as_json="--json" in words)
     return code
+
+
+def _import_from_here() -> None:
+    """Let `module:name` mean a module in the working directory, after all that is installed."""
+    with suppress(OSError):  # a folder that was removed
+        here = os.getcwd()  # noqa: PTH109  # pathlib takes a while to load
+        if here not in sys.path and "" not in sys.path:
+            sys.path.append(here)
 
 
 def build_parser() -> argparse.ArgumentParser:

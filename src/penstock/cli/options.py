@@ -4,48 +4,20 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
 from penstock.pipeline.format.find import built_in
-
-POLICIES: Final = (
-    "allocation",
-    "amadeus",
-    "dhalion",
-    "ds2",
-    "dstream",
-    "fair",
-    "fifo",
-    "flink",
-    "fuzzy",
-    "hpa",
-    "incentive",
-    "keda-lag",
-    "latency",
-    "mpc",
-    "nash",
-    "q-learning",
-    "rl",
-    "rules",
-    "social",
-    "spl",
-    "static",
-    "threshold",
-    "warm-start",
-)
-"""Their names, as `penstock.policy` has them; its own list would take numpy to import."""
-
-REGION_POLICIES: Final = ("rl", "simple", "static")
-"""Their names, as `penstock.policy.nodes` has them."""
+from penstock.policy import NODE_POLICIES, POLICIES
 
 _WITH_REGIONS: Final = {"wordcount": "wordcount-regions"}
 """Built-in pipelines that there are with regions as well."""
 
 _SHORTCUTS: Final = {
-    "policy": ("NAME", ", ".join(POLICIES)),
+    "policy": ("NAME", f"{', '.join(sorted(POLICIES.built_in))}, or package.module:name"),
     "infrastructure": (
         "NAME",
-        f"what decides about the nodes of regions: {', '.join(REGION_POLICIES)}; with wordcount, "
+        "what decides about the nodes of regions: "
+        f"{', '.join(sorted(NODE_POLICIES.built_in))}; with wordcount, "
         "wordcount-regions is run",
     ),
-    "workload": ("W", "constant:300/s, daily:60/s..420/s, trace:FILE, ..."),
+    "workload": ("W", "constant:300/s, daily:60/s..420/s, trace:FILE, package.module:name, ..."),
     "duration": ("D", "how long, such as 5m"),
     "step": ("D", "time between two decisions, such as 2s"),
     "seed": ("N", "the same seed brings the same rows"),

@@ -104,7 +104,7 @@ def _notes_of_several(checked: "Checked", file: "PipelineFile") -> list[str]:
     if by_spark(file):
         found.append(f"simulate {_REFUSES}: policy {file.policy.name} is Spark's own scheduler")
     for name, part in file.parts.items():
-        own = notes(replace(checked, file=replace(part, runnable=False)))
+        own = notes(replace(checked, file=replace(part, application=None)))
         found.extend(f"{name}: {note}" for note in own)
     return found
 

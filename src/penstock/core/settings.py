@@ -1,7 +1,8 @@
 """Build a part from its name and parameters as people write them in files and flags.
 
 A part is a dataclass; a field that holds seconds or a rate says so in its metadata, and is then
-read with its unit.
+read with its unit. Of another class, or of a function that makes the part, the parameters are the
+settings.
 
 >>> @dataclass
 ... class Pause:
@@ -25,9 +26,10 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
+from inspect import Parameter, Signature, signature
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import SettingError, UserError
 from penstock.core.units import parse_duration, parse_rate
 
 MISFITS: Final = (TypeError, ValueError, OverflowError)
@@ -157,7 +159,28 @@ def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: objec
     missing = missing_settings(part, values)
     if missing:
         raise SettingError(f"{of} needs a value for {', '.join(missing)}")
-    return part(**values)
+    return construct(part, values, of=of)
+
+
+def construct(part: type[T], values: Mapping[str, Any], *, of: str) -> T:
+    """The part of these values; what a part of others raises becomes an error of ours.
+
+    >>> construct(int, {"base": 2}, of="policy acme:two")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: policy acme:two cannot be made: TypeError: int() missing \
+string argument
+    """
+    try:
+        return part(**values)
+    except UserError:
+        raise
+    except Exception as error:
+        if str(part.__module__).partition(".")[0] == __name__.partition(".")[0]:
+            raise
+        first = next(iter(str(error).splitlines()), "")
+        told = f"{type(error).__name__}: {first}"
+        raise SettingError(f"{of} cannot be made: {told}") from error
 
 
 def read_setting(
@@ -171,21 +194,21 @@ def read_setting(
     >>> read_setting(Pause, "for", "2m", of="guard pause")
     ('for_', 120.0)
     """
-    known = {_outer(f.name): f for f in _settable(part) if f.name not in fixed}
+    known = {_outer(s.name): s for s in _settings(part) if s.name not in fixed}
     name = str(key).replace("-", "_")  # a file may hold a number in a name's place
     if name not in known:
         raise SettingError(f"{of} has no setting {key!r}{near(name, known)}")
     chosen = known[name]
-    return chosen.name, _read(chosen, _hints(part)[chosen.name], value, f"{key} of {of}")
+    return chosen.name, _read(chosen, value, f"{key} of {of}")
 
 
 def missing_settings(part: type, values: Iterable[str]) -> tuple[str, ...]:
     """The settings that a part cannot do without and that are not among the fields given."""
     given = set(values)
-    return tuple(_outer(f.name) for f in _settable(part) if _required(f) and f.name not in given)
+    return tuple(_outer(s.name) for s in _settings(part) if s.required and s.name not in given)
 
 
-def choose(kinds: Mapping[str, type[T]], name: str, *, of: str) -> type[T]:
+def choose(kinds: Mapping[str, T], name: str, *, of: str) -> T:
     """The part of that name (`dry_run` is `dry-run`), or an error that lists what there is.
 
     >>> choose({"static": object}, "sttic", of="policy")
@@ -210,18 +233,52 @@ def near(word: str, known: Iterable[str]) -> str:
 
 def option_names(part: type) -> tuple[str, ...]:
     """The settings that a part takes, as they are written."""
-    return tuple(_outer(f.name) for f in _settable(part))
+    return tuple(_outer(setting.name) for setting in _settings(part))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What a part takes under a name."""
+
+    name: str
+    hint: Any
+    required: bool
+    read: Callable[[object], object] | None = None
+    """What reads its value, where its type does not say how."""
+
+
+def _settings(part: Any) -> tuple[_Setting, ...]:
+    return _settings_of_class(part) if isinstance(part, type) else _parameters(part)
 
 
 @cache  # a file may have ten thousand modules
-def _hints(part: type) -> dict[str, Any]:
-    return get_type_hints(part)
-
-
-def _settable(part: type) -> list[Field[Any]]:
+def _settings_of_class(part: type) -> tuple[_Setting, ...]:
     if not hasattr(part, "__dataclass_fields__"):
-        return []
-    return [f for f in fields(part) if f.init and not f.name.startswith("_")]
+        return _parameters(part)
+    hints = get_type_hints(part)
+    return tuple(
+        _Setting(f.name, hints[f.name], _required(f), f.metadata.get("read"))
+        for f in fields(part)
+        if f.init and not f.name.startswith("_")
+    )
+
+
+def _parameters(part: Callable[..., object]) -> tuple[_Setting, ...]:
+    return tuple(
+        _Setting(p.name, p.annotation, p.default is Parameter.empty)
+        for p in _signature(part).parameters.values()
+        if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        and not p.name.startswith("_")
+    )
+
+
+def _signature(part: Callable[..., object]) -> Signature:
+    try:
+        return signature(part, eval_str=True)
+    except NameError:  # an annotation that is imported for type checkers only
+        return signature(part)
+    except (TypeError, ValueError):  # written in C
+        return Signature()
 
 
 def _outer(name: str) -> str:
@@ -232,16 +289,15 @@ def _required(f: Field[Any]) -> bool:
     return f.default is MISSING and f.default_factory is MISSING
 
 
-def _read(f: Field[Any], hint: Any, value: object, what: str) -> object:
-    reader: Callable[[object], object] | None = f.metadata.get("read")
+def _read(setting: _Setting, value: object, what: str) -> object:
     try:
-        if reader is not None:
-            return None if value is None and _optional(hint) else reader(value)
-        return convert(hint, value)
+        if setting.read is not None:
+            return None if value is None and _optional(setting.hint) else setting.read(value)
+        return convert(setting.hint, value)
     except SettingError as error:
         raise SettingError(f"{what}: {error}") from None
     except MISFITS:
-        raise SettingError(f"{what} must be {kind_of(hint)}, got {value!r}") from None
+        raise SettingError(f"{what} must be {kind_of(setting.hint)}, got {value!r}") from None
 
 
 def _optional(hint: Any) -> bool:

@@ -6,6 +6,7 @@ mistakes silence for idleness scales a busy pipeline in.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from types import MappingProxyType
 from typing import Final
 
@@ -301,3 +302,21 @@ def check_degrees(degrees: Mapping[str, int], modules: Iterable[str]) -> None:
             raise SettingError(f"there is no module {module!r} to scale{near(module, known)}")
         if degree < 1:
             raise SettingError(f"module {module} needs at least one executor, got {degree}")
+
+
+def check_decision(decided: object) -> Decision:
+    """What a policy returned, where it is a decision; a policy may be any callable.
+
+    >>> check_decision(Decision(configuration=Configuration(degrees={"counter": 2.5}), why="half"))
+    Traceback (most recent call last):
+    ...
+    TypeError: it must ask for a whole number of executors, got 2.5
+    """
+    if not isinstance(decided, Decision) or not isinstance(decided.configuration, Configuration):
+        raise TypeError(f"it must return a Decision, got {decided!r}")
+    if not isinstance(decided.why, str):
+        raise TypeError(f"it must say why in a sentence, got {decided.why!r}")
+    for degree in decided.configuration.degrees.values():
+        if isinstance(degree, bool) or not isinstance(degree, Integral):
+            raise TypeError(f"it must ask for a whole number of executors, got {degree!r}")
+    return decided

@@ -5,20 +5,23 @@ from types import MappingProxyType
 from typing import Final
 
 from penstock.core.errors import SettingError
+from penstock.core.plugins import Registry, having
 from penstock.core.roles import Forecaster
-from penstock.core.settings import build, choose
-from penstock.forecast.averages import Ewma, Last, MovingAverage
-from penstock.forecast.trends import Holt, HoltWinters
-from penstock.forecast.trusted import Trusted
+from penstock.core.settings import build, choose, option_names
 
-FORECASTERS: Final[dict[str, type[Forecaster]]] = {
-    "last": Last,
-    "moving-average": MovingAverage,
-    "ewma": Ewma,
-    "holt": Holt,
-    "holt-winters": HoltWinters,
-    "trusted": Trusted,
-}
+FORECASTERS: Final[Registry[type[Forecaster]]] = Registry(
+    "forecaster",
+    group="penstock.forecasters",
+    built_in={
+        "last": "penstock.forecast.averages:Last",
+        "moving-average": "penstock.forecast.averages:MovingAverage",
+        "ewma": "penstock.forecast.averages:Ewma",
+        "holt": "penstock.forecast.trends:Holt",
+        "holt-winters": "penstock.forecast.trends:HoltWinters",
+        "trusted": "penstock.forecast.trusted:Trusted",
+    },
+    adapt=having("update", "forecast"),
+)
 
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
@@ -36,12 +39,12 @@ def make(name: str, settings: Mapping[str, object] = _NOTHING, /) -> Forecaster:
     """
     kind, of = choose(FORECASTERS, name, of="forecaster"), f"forecaster {name}"
     given = dict(settings)
-    if kind is Trusted and "forecaster" in given:
-        given["forecaster"] = _inner(given["forecaster"])
+    if "forecaster" in given and "forecaster" in option_names(kind):
+        given["forecaster"] = _inner(given["forecaster"], of)
     return build(kind, given, of=of)
 
 
-def _inner(given: object) -> Forecaster:
+def _inner(given: object, of: str) -> Forecaster:
     if isinstance(given, Forecaster):
         return given
     if isinstance(given, str):
@@ -51,6 +54,6 @@ def _inner(given: object) -> Forecaster:
         if settings is None or isinstance(settings, Mapping):
             return make(str(name), settings or {})
     raise SettingError(
-        "forecaster of forecaster trusted must be a name, alone or with settings as in "
+        f"forecaster of {of} must be a name, alone or with settings as in "
         f"{{holt: {{a: 1}}}}, got {given!r}"
     )

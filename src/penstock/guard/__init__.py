@@ -27,6 +27,7 @@ Guards nest in any order, the outermost having the last word; `safe` nests the u
 
 from typing import Final
 
+from penstock.core.plugins import Registry, as_guard
 from penstock.core.roles import Policy
 from penstock.guard.catch_up import CatchUp
 from penstock.guard.dead_band import DeadBand
@@ -37,21 +38,26 @@ from penstock.guard.expected import safe
 from penstock.guard.hold import DryRun, Hold, Pause
 from penstock.guard.limits import Clamp, Quota, StepFactor, StepLimit
 
-GUARDS: Final[dict[str, type[Policy]]] = {
-    "clamp": Clamp,
-    "cooldown": Cooldown,
-    "step-limit": StepLimit,
-    "step-factor": StepFactor,
-    "hold": Hold,
-    "dead-band": DeadBand,
-    "catch-up": CatchUp,
-    "scale-down": DelayedScaleDown,
-    "effectiveness": Effectiveness,
-    "quota": Quota,
-    "pause": Pause,
-    "excluded-periods": ExcludedPeriods,
-    "dry-run": DryRun,
-}
+GUARDS: Final[Registry[type[Policy]]] = Registry(
+    "guard",
+    group="penstock.guards",
+    built_in={
+        "clamp": "penstock.guard.limits:Clamp",
+        "cooldown": "penstock.guard.delays:Cooldown",
+        "step-limit": "penstock.guard.limits:StepLimit",
+        "step-factor": "penstock.guard.limits:StepFactor",
+        "hold": "penstock.guard.hold:Hold",
+        "dead-band": "penstock.guard.dead_band:DeadBand",
+        "catch-up": "penstock.guard.catch_up:CatchUp",
+        "scale-down": "penstock.guard.delays:DelayedScaleDown",
+        "effectiveness": "penstock.guard.effectiveness:Effectiveness",
+        "quota": "penstock.guard.limits:Quota",
+        "pause": "penstock.guard.hold:Pause",
+        "excluded-periods": "penstock.guard.excluded_periods:ExcludedPeriods",
+        "dry-run": "penstock.guard.hold:DryRun",
+    },
+    adapt=as_guard,
+)
 
 __all__ = [
     "GUARDS",

@@ -10,7 +10,7 @@ from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
 from penstock.guard.common import Ruling, revise
 from penstock.policy.common.degrees import in_force, sentence
-from penstock.policy.nodes import nodes_in_force
+from penstock.policy.common.nodes import nodes_in_force
 
 
 @dataclass

@@ -7,17 +7,22 @@ needs=('arrival_rate', 'utilisation', 'running')), \
 low={'splitter': 1, 'counter': 1}, high={'splitter': 4, 'counter': 4})
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 
+from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
+from penstock.core.plugins import is_ours
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose, taken
+from penstock.core.signals import Decision, Observation, check_decision
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
 from penstock.pipeline.format.checks import with_run
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
-from penstock.policy import POLICIES, Fuzzy
+from penstock.policy import NODE_POLICIES, POLICIES
+from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.hierarchy import (
     MANAGERS,
@@ -26,7 +31,28 @@ from penstock.policy.hierarchy import (
     Rule,
     TwoLevels,
 )
-from penstock.policy.nodes import REGION_POLICIES
+
+
+@dataclass(slots=True)
+class Checked:
+    """A policy of a plug-in, whose decisions are checked before a guard makes sense of them.
+
+    >>> Checked(lambda seen: 3, "policy acme.scaling:fast")(None)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: policy acme.scaling:fast: it must return a Decision, got 3
+    """
+
+    policy: Policy
+    name: str
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy decides."""
+        decided = self.policy(seen)
+        try:
+            return check_decision(decided)
+        except TypeError as error:
+            raise SettingError(f"{self.name}: {error}") from None
 
 
 def build_policy(file: PipelineFile, began: datetime | None = None) -> Policy:
@@ -51,7 +77,8 @@ def _decider(file: PipelineFile) -> Policy:
     shared = sharing.given(file)
     given = taken(kind, {"graph": file.graph, "slo": file.slo.latency_p95, **shared})
     settings = {**taken(kind, {"seed": file.seed}), **file.policy.settings}
-    return build(kind, settings, of=f"policy {file.policy.name}", **given)
+    made = build(kind, settings, of=f"policy {file.policy.name}", **given)
+    return made if is_ours(kind) else Checked(made, f"policy {file.policy.name}")
 
 
 def _guarded(file: PipelineFile, policy: Policy, began: datetime | None) -> Policy:
@@ -81,9 +108,11 @@ def _with_nodes(file: PipelineFile, policy: Policy, regions: InfrastructureSetti
 
 
 def _nodes(file: PipelineFile, part: Part, places: Infrastructure) -> Policy:
-    kind = choose(REGION_POLICIES, part.name, of="policy of infrastructure")
+    kind = choose(NODE_POLICIES, part.name, of="policy of infrastructure")
     given = taken(kind, {"infrastructure": places, "slo": file.slo.latency_p95})
-    return build(kind, part.settings, of=f"policy {part.name} of infrastructure", **given)
+    of = f"policy {part.name} of infrastructure"
+    made = build(kind, part.settings, of=of, **given)
+    return made if is_ours(kind) else Checked(made, of)
 
 
 def _rule(part: Part) -> Rule:

@@ -27,17 +27,16 @@ from penstock.pipeline.format.policies import read_policy
 from penstock.pipeline.format.resolve import resolve, resolve_shared
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
 from penstock.pipeline.settings import (
-    APPLICATIONS,
     ClusterSettings,
     InfrastructureSettings,
     Part,
     PipelineFile,
     Slo,
 )
+from penstock.pipeline.shape import APPLICATIONS
 from penstock.record.secrets import redact_words
 
 __all__ = [
-    "APPLICATIONS",
     "Checked",
     "ClusterSettings",
     "InfrastructureSettings",
@@ -276,8 +275,8 @@ def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None
     if source is None or graph is None or workload is None:
         return None
     return PipelineFile(
-        name=application or Path(text.origin).stem,
-        runnable=application is not None,
+        name=application.name if application else Path(text.origin).stem,
+        application=draft.at(("pipeline",)),
         graph=graph,
         step=timing.step,
         duration=timing.lasts,
@@ -318,7 +317,7 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     whole = replace(
         first,
         name=Path(text.origin).stem,
-        runnable=all(part.runnable for part in parts.values()),
+        application=None,
         graph=graph,
         parts=renamed,
         cores=shares.cores,

@@ -1,25 +1,7 @@
-"""What a pipeline file says, checked and with every default filled in.
+"""What a pipeline file says, checked and with every default filled in."""
 
-Which operators an application has and which feed which, and whether the modules of a file fit.
-
->>> shape = chain("splitter", "filter", "counter")
->>> from penstock.core.graph import FlowGraph, Module, Stream
->>> graph = FlowGraph(
-...     source="front",
-...     modules=(
-...         Module(name="front", operators=("splitter", "filter")),
-...         Module(name="counter"),
-...     ),
-...     streams=(Stream(origin="front", target="counter"),),
-... )
->>> misfits(graph, shape)
-[]
-"""
-
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
@@ -27,148 +9,11 @@ from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
-from penstock.core.settings import near, seconds
+from penstock.core.settings import seconds
 from penstock.core.units import parse_size
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import KafkaSink
 from penstock.pipeline.format.preference import Asked
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """An application's operators, and who hands rows to whom."""
-
-    operators: tuple[str, ...]
-    """In an order in which rows cross them."""
-    feeds: tuple[tuple[str, str], ...]
-    keyed: tuple[str, ...] = ()
-    """Operators that work by key, and so each begin a module that has keys."""
-    exchanges: bool = False
-    """Whether rows change places between executors."""
-
-    def after(self, operator: str) -> tuple[str, ...]:
-        """Operators that take its rows."""
-        return tuple(b for a, b in self.feeds if a == operator)
-
-    def before(self, operator: str) -> tuple[str, ...]:
-        """Operators whose rows it takes."""
-        return tuple(a for a, b in self.feeds if b == operator)
-
-
-def chain(*operators: str, keyed: tuple[str, ...] = (), exchanges: bool = False) -> Shape:
-    """Operators one after the other."""
-    return Shape(operators, tuple(pairwise(operators)), keyed, exchanges or bool(keyed))
-
-
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """Why the modules of a file cannot run an application, and where in the file it shows."""
-
-    message: str
-    module: str | None = None
-    setting: str = "operators"
-    """Of the module, where the file is to be changed."""
-
-
-def operators_of(graph: FlowGraph) -> dict[str, tuple[str, ...]]:
-    """What each module runs: its own name, unless it says otherwise."""
-    return {module.name: module.operators or (module.name,) for module in graph.modules}
-
-
-def misfits(graph: FlowGraph, shape: Shape) -> list[Misfit]:
-    """Everything that keeps these modules from running this application; the first kind only."""
-    named = operators_of(graph)
-    return (
-        list(_strangers(named, shape))
-        or list(_miscounted(named, shape))
-        or list(_unfused(named, shape))
-        or list(_streams_amiss(graph, named, shape))
-    )
-
-
-def misplaced_keys(graph: FlowGraph, shape: Shape) -> list[Misfit]:
-    """Modules with keys that do not work by key, and those that do and have none.
-
-    >>> from penstock.core.graph import Module
-    >>> graph = FlowGraph(source="trader", modules=(Module(name="trader"),))
-    >>> misplaced_keys(graph, chain("trader", keyed=("trader",)))[0].message
-    'trader works by key; give its module keys, such as keys: 2836'
-    """
-    found = []
-    for name, (first, *_) in operators_of(graph).items():
-        keys, keyed = graph[name].keys, first in shape.keyed
-        if keys and not keyed:
-            what = f"module {name} has keys, and {first} does not work by key; leave keys out"
-            found.append(Misfit(what, name, "keys"))
-        if keyed and not keys:
-            what = f"{first} works by key; give its module keys, such as keys: 2836"
-            found.append(Misfit(what, name, "keys"))
-    return found
-
-
-def _strangers(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
-    for module, operators in named.items():
-        for operator in operators:
-            if operator not in shape.operators:
-                what = f"this pipeline has no operator {operator!r}"
-                yield Misfit(what + near(operator, shape.operators), module)
-
-
-def _miscounted(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
-    counts = Counter(operator for operators in named.values() for operator in operators)
-    for operator in shape.operators:
-        if counts[operator] == 0:
-            yield Misfit(f"no module runs {operator}; {_must(shape)}")
-        if counts[operator] > 1:
-            yield Misfit(f"{operator} is run by {counts[operator]} modules; leave it to one")
-
-
-def _unfused(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
-    """Operators of one module must follow each other, with no other way in or out between them."""
-    for module, operators in named.items():
-        for a, b in pairwise(operators):
-            if shape.after(a) != (b,) or shape.before(b) != (a,):
-                listed = ", ".join(operators)
-                yield Misfit(
-                    f"module {module} cannot run {listed} together, since rows do not go from {a} "
-                    f"to {b} alone; {_must(shape)}",
-                    module,
-                )
-
-
-def _streams_amiss(
-    graph: FlowGraph, named: dict[str, tuple[str, ...]], shape: Shape
-) -> Iterable[Misfit]:
-    home = {operator: module for module, operators in named.items() for operator in operators}
-    needed = {(home[a], home[b]) for a, b in shape.feeds if home[a] != home[b]}
-    given = {(stream.origin, stream.target) for stream in graph.streams}
-    for origin, target in sorted(needed - given):
-        yield Misfit(f"rows of {origin} go to {target}; add a stream from {origin} to {target}")
-    for origin, target in sorted(given - needed):
-        yield Misfit(f"no rows of {origin} go to {target} in this pipeline; remove the stream")
-
-
-def _must(shape: Shape) -> str:
-    return f"the modules must run {', '.join(shape.operators)} in this order"
-
-
-APPLICATIONS: Final[Mapping[str, Shape]] = {
-    "wordcount": chain("splitter", "filter", "counter", "consumer", exchanges=True),
-    "recognition": Shape(
-        ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),
-        (
-            ("dispatcher", "denoiser-1"),
-            ("dispatcher", "denoiser-2"),
-            ("denoiser-1", "edge-detector"),
-            ("denoiser-2", "edge-detector"),
-            ("edge-detector", "recognizer"),
-        ),
-    ),
-    "trading": chain("algotrader", "consumer", keyed=("algotrader",)),
-    "preference": chain("plq", "wlq", "consumer", exchanges=True),
-    "enrichment": chain("lookup", "score"),
-}
-"""Applications that run on Spark, how rows cross their operators, and which work by key."""
 
 OURS: Final = frozenset(
     {"spark.dynamicAllocation.enabled", "spark.decommission.enabled", "spark.executor.cores"}
@@ -316,9 +161,9 @@ class PipelineFile:
     """A pipeline, what feeds it, what decides for it, and what was promised of it."""
 
     name: str
-    """The application that runs on Spark; for a graph file, its own name."""
-    runnable: bool
-    """Whether the file names an application; a graph file does not."""
+    """Of the application that runs on Spark; for a graph file, its own name."""
+    application: str | None
+    """The application as the file names it; None of a graph file, and of several pipelines."""
     graph: FlowGraph
     step: float
     """Seconds between two decisions."""
@@ -357,6 +202,12 @@ class PipelineFile:
     """The file as it was written."""
     resolved: Mapping[str, Any]
     """Everything above as plain values, overrides and defaults included: itself a pipeline file."""
+
+    @property
+    def runnable(self) -> bool:
+        """Whether it can run on Spark; a graph file cannot."""
+        parts = self.parts.values()
+        return all(p.runnable for p in parts) if parts else self.application is not None
 
     def lack_of_room(self) -> str | None:
         """Why the embedded cluster would not do for this file; None where it would."""

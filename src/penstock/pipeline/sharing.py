@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import SettingError, UserError
 from penstock.core.graph import FlowGraph
 from penstock.core.located import Draft, read
 from penstock.core.settings import near
 from penstock.core.signals import Tick
-from penstock.pipeline.format.find import built_in, find
+from penstock.pipeline.format.find import Text, shipped_as
 from penstock.pipeline.format.flow import NAME
 from penstock.pipeline.format.sections import assemble, check_keys, mapping
-from penstock.pipeline.settings import APPLICATIONS, PipelineFile
+from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy.static import SCHEDULERS
 from penstock.record.measures import added, column, steps
 
@@ -141,11 +142,18 @@ def _part(draft: Draft, name: str) -> Draft:
 
 def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
     """What a pipeline that names its application and no modules takes from the built-in one."""
-    name = own.get("pipeline")
-    if "modules" in own or name not in built_in():
+    shipped = None if "modules" in own else _shipped(own.get("pipeline"))
+    if shipped is None:
         return {}
-    found = read(find(str(name)).content, name=str(name)).value
+    found = read(shipped.content, name=shipped.name).value
     return {key: found[key] for key in OF_A_PART if key in found}
+
+
+def _shipped(name: object) -> Text | None:
+    try:
+        return shipped_as(name)
+    except UserError:  # which is told where the application is read
+        return None
 
 
 def renamed(name: str, part: PipelineFile) -> PipelineFile:
@@ -231,7 +239,7 @@ def check_exchanges(draft: Draft, file: PipelineFile) -> None:
     exchanging = [
         name
         for name, part in file.parts.items()
-        if part.runnable and APPLICATIONS[part.name].exchanges
+        if part.application and APPLICATIONS[part.application].shape.exchanges
     ]
     if len(exchanging) > 1 and not pooled(file):
         draft.note(

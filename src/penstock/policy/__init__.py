@@ -24,52 +24,73 @@ Nodes of regions are decided about by `penstock.policy.nodes`; `penstock.policy.
 managers that grant or refuse what either proposes.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from penstock.core.roles import Policy
-from penstock.policy.allocation.live import Allocate
-from penstock.policy.fuzzy import Fuzzy
-from penstock.policy.game import Incentive, Nash, Social
-from penstock.policy.latency import LatencyPolicy
-from penstock.policy.mpc import Mpc
-from penstock.policy.peers import Amadeus, Dhalion, Ds2, DStream, Flink, Hpa, KedaLag
-from penstock.policy.rl import QLearning, Rl, WarmStart
-from penstock.policy.rules import Rules
-from penstock.policy.spl import Spl
-from penstock.policy.static import Fair, Fifo, Static
-from penstock.policy.threshold import Threshold
+from penstock.core.plugins import Registry, as_policy, load
 
-POLICIES: Final[dict[str, type[Policy]]] = {
-    "allocation": Allocate,
-    "amadeus": Amadeus,
-    "dhalion": Dhalion,
-    "ds2": Ds2,
-    "dstream": DStream,
-    "fair": Fair,
-    "fifo": Fifo,
-    "flink": Flink,
-    "fuzzy": Fuzzy,
-    "hpa": Hpa,
-    "incentive": Incentive,
-    "keda-lag": KedaLag,
-    "latency": LatencyPolicy,
-    "mpc": Mpc,
-    "nash": Nash,
-    "q-learning": QLearning,
-    "rl": Rl,
-    "rules": Rules,
-    "social": Social,
-    "spl": Spl,
-    "static": Static,
-    "threshold": Threshold,
-    "warm-start": WarmStart,
-}
+if TYPE_CHECKING:
+    from penstock.core.roles import Policy
+    from penstock.policy.allocation.live import Allocate
+    from penstock.policy.fuzzy import Fuzzy
+    from penstock.policy.game import Incentive, Nash, Social
+    from penstock.policy.latency import LatencyPolicy
+    from penstock.policy.mpc import Mpc
+    from penstock.policy.peers import Amadeus, Dhalion, Ds2, DStream, Flink, Hpa, KedaLag
+    from penstock.policy.rl import QLearning, Rl, WarmStart
+    from penstock.policy.rules import Rules
+    from penstock.policy.spl import Spl
+    from penstock.policy.static import Fair, Fifo, Static
+    from penstock.policy.threshold import Threshold
+
+POLICIES: "Final[Registry[type[Policy]]]" = Registry(
+    "policy",
+    group="penstock.policies",
+    built_in={
+        "allocation": "penstock.policy.allocation.live:Allocate",
+        "amadeus": "penstock.policy.peers:Amadeus",
+        "dhalion": "penstock.policy.peers:Dhalion",
+        "ds2": "penstock.policy.peers:Ds2",
+        "dstream": "penstock.policy.peers:DStream",
+        "fair": "penstock.policy.static:Fair",
+        "fifo": "penstock.policy.static:Fifo",
+        "flink": "penstock.policy.peers:Flink",
+        "fuzzy": "penstock.policy.fuzzy:Fuzzy",
+        "hpa": "penstock.policy.peers:Hpa",
+        "incentive": "penstock.policy.game:Incentive",
+        "keda-lag": "penstock.policy.peers:KedaLag",
+        "latency": "penstock.policy.latency:LatencyPolicy",
+        "mpc": "penstock.policy.mpc:Mpc",
+        "nash": "penstock.policy.game:Nash",
+        "q-learning": "penstock.policy.rl:QLearning",
+        "rl": "penstock.policy.rl:Rl",
+        "rules": "penstock.policy.rules:Rules",
+        "social": "penstock.policy.game:Social",
+        "spl": "penstock.policy.spl:Spl",
+        "static": "penstock.policy.static:Static",
+        "threshold": "penstock.policy.threshold:Threshold",
+        "warm-start": "penstock.policy.rl:WarmStart",
+    },
+    adapt=as_policy,
+)
+
+NODE_POLICIES: "Final[Registry[type[Policy]]]" = Registry(
+    "policy of infrastructure",
+    group="penstock.node_policies",
+    built_in={
+        "static": "penstock.policy.nodes:StaticNodes",
+        "simple": "penstock.policy.nodes:SimpleNodes",
+        "rl": "penstock.policy.rl.nodes:LearnedNodes",
+    },
+    adapt=as_policy,
+)
+"""What decides about the nodes of regions."""
 
 DEFAULT: Final = "latency"
 """What decides where nothing else is asked for: chosen by `benchmarks/tournament.py`."""
 
 __all__ = [
     "DEFAULT",
+    "NODE_POLICIES",
     "POLICIES",
     "Allocate",
     "Amadeus",
@@ -95,3 +116,12 @@ __all__ = [
     "Threshold",
     "WarmStart",
 ]
+
+_CLASSES: Final = {target.partition(":")[2]: target for target in POLICIES.built_in.values()}
+
+
+def __getattr__(name: str) -> Any:
+    """The class of a policy, imported when it is asked for: naming one does not load all."""
+    if name in _CLASSES:
+        return load(_CLASSES[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,14 +12,11 @@ decides for modules. A region that does not answer keeps what it has, and the ot
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
-from penstock.core.roles import Policy
 from penstock.core.signals import Decision, Observation, RegionReading
-from penstock.policy.common.nodes import Verdict, counted, decide, held, moved, nodes_in_force
-from penstock.policy.rl.nodes import LearnedNodes
+from penstock.policy.common.nodes import Verdict, counted, decide, held, moved
 
 # A few idle nodes, always: e2df, Section 6.1.
 
@@ -112,12 +109,3 @@ class StaticNodes:
 
     def _given(self, region: str) -> int | None:
         return self.nodes.get(region) if isinstance(self.nodes, Mapping) else self.nodes
-
-
-REGION_POLICIES: Final[dict[str, type[Policy]]] = {
-    "static": StaticNodes,
-    "simple": SimpleNodes,
-    "rl": LearnedNodes,
-}
-
-__all__ = ["REGION_POLICIES", "LearnedNodes", "SimpleNodes", "StaticNodes", "nodes_in_force"]

@@ -12,7 +12,7 @@ from typing import Final
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.roles import Policy
 from penstock.core.settings import option_names
-from penstock.core.signals import Decision, ModuleReading, current
+from penstock.core.signals import Decision, ModuleReading, check_decision, current
 from penstock.testing.checking import Check, require, run_all, untouched_chance
 from penstock.testing.script import varied
 
@@ -83,6 +83,15 @@ def example(kind: type[Policy]) -> Factory:
     """
     make: Callable[..., Policy] = kind
     return partial(make, graph=EXAMPLE_GRAPH) if "graph" in option_names(kind) else make
+
+
+def returns_a_decision(factory: Factory) -> None:
+    """A policy may be any callable, and this is what makes it one."""
+    for decided in _decisions(factory()):
+        try:
+            check_decision(decided)
+        except TypeError as error:
+            raise AssertionError(str(error)) from None
 
 
 def gives_a_reason_in_one_sentence(factory: Factory) -> None:
@@ -166,6 +175,7 @@ def touches_nothing_outside(factory: Factory) -> None:
 
 
 POLICY_CHECKS: Final[Sequence[Check[Factory]]] = (
+    returns_a_decision,
     gives_a_reason_in_one_sentence,
     decides_for_the_modules_seen,
     holds_what_it_knows_nothing_of,

@@ -30,7 +30,7 @@ Row number `i`, counted from 0, comes when `arrivals` reaches `i + 1`; so by any
 from penstock.workload.bursty import Markovian, SelfSimilar
 from penstock.workload.parse import WORKLOADS, parse
 from penstock.workload.regular import Constant, Daily, Step
-from penstock.workload.stochastic import LognormalWalk, Poisson, RandomWalk, drawn
+from penstock.workload.stochastic import LognormalWalk, Poisson, RandomWalk, drawn, with_seed
 from penstock.workload.trace import Trace
 
 __all__ = [
@@ -46,4 +46,5 @@ __all__ = [
     "Trace",
     "drawn",
     "parse",
+    "with_seed",
 ]

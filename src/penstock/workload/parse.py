@@ -4,37 +4,26 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.core.errors import SettingError
+from penstock.core.plugins import Registry, having
 from penstock.core.roles import Workload
-from penstock.core.settings import build, choose, option_names
-from penstock.workload.bursty import Markovian, SelfSimilar
-from penstock.workload.regular import Constant, Daily, Step
-from penstock.workload.stochastic import LognormalWalk, Poisson, RandomWalk
-from penstock.workload.trace import Trace
+from penstock.core.settings import build, choose, missing_settings, option_names
 
-WORKLOADS: Final[dict[str, type[Workload]]] = {
-    "constant": Constant,
-    "step": Step,
-    "daily": Daily,
-    "random-walk": RandomWalk,
-    "poisson": Poisson,
-    "map": Markovian,
-    "self-similar": SelfSimilar,
-    "lognormal-walk": LognormalWalk,
-    "trace": Trace,
-}
-
-_UNNAMED: Final[dict[type[Workload], tuple[str, ...]]] = {
-    Constant: ("rate",),
-    Step: ("levels",),
-    Daily: ("low", "high"),
-    RandomWalk: ("start",),
-    Poisson: ("rate",),
-    Markovian: ("dispersion",),
-    SelfSimilar: ("hurst",),
-    LognormalWalk: ("start",),
-    Trace: ("path",),
-}
-"""The settings that a short form gives without their names, parted by `..` where there are two."""
+WORKLOADS: Final[Registry[type[Workload]]] = Registry(
+    "workload",
+    group="penstock.workloads",
+    built_in={
+        "constant": "penstock.workload.regular:Constant",
+        "step": "penstock.workload.regular:Step",
+        "daily": "penstock.workload.regular:Daily",
+        "random-walk": "penstock.workload.stochastic:RandomWalk",
+        "poisson": "penstock.workload.stochastic:Poisson",
+        "map": "penstock.workload.bursty:Markovian",
+        "self-similar": "penstock.workload.bursty:SelfSimilar",
+        "lognormal-walk": "penstock.workload.stochastic:LognormalWalk",
+        "trace": "penstock.workload.trace:Trace",
+    },
+    adapt=having("rate", "arrivals", "times"),
+)
 
 
 def parse(spec: str | Mapping[str, object]) -> Workload:
@@ -46,7 +35,7 @@ def parse(spec: str | Mapping[str, object]) -> Workload:
     penstock.core.errors.SettingError: there is no workload 'constnt'; did you mean 'constant'?
     """
     if isinstance(spec, str):
-        kind, _, rest = spec.partition(":")
+        kind, rest = WORKLOADS.split(spec)
         part = choose(WORKLOADS, kind.strip(), of="workload")
         return build(part, _short(part, rest), of=f"workload {kind}")
     if not isinstance(spec, Mapping) or not isinstance(spec.get("kind"), str):
@@ -72,7 +61,8 @@ def _short(part: type[Workload], rest: str) -> dict[str, object]:
 
 
 def _unnamed(part: type[Workload], text: str) -> dict[str, object]:
-    names = _UNNAMED[part]
+    # what it cannot do without goes unnamed, parted by `..` where there are two
+    names = missing_settings(part, ()) or option_names(part)[:1]
     values = text.split("..") if len(names) > 1 else [text]
     if len(values) != len(names):
         raise SettingError(f"write {' and '.join(names)} as 60/s..420/s, got {text!r}")

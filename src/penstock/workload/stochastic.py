@@ -7,10 +7,10 @@ Rows that come at random: counts of a Poisson process whose rate changes at give
 [0.0, 4994.0]
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from functools import lru_cache
 from math import ceil, inf, isfinite, log
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Workload
 from penstock.core.settings import rate, seconds
 from penstock.workload.curve import Curve, Curved, Floats, drawable, grow, not_negative, positive
+
+
+def with_seed(workload: Any, seed: int) -> Any:
+    """The workload with the chance of a seed, where it is a dataclass that has any."""
+    seeded = is_dataclass(workload) and hasattr(workload, "seed")
+    return replace(workload, seed=seed) if seeded else workload
 
 
 def drawn(workload: Workload) -> bool:

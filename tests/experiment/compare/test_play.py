@@ -1,6 +1,5 @@
 """The tournament on the twin: who takes part, the clairvoyant, verdicts and advice."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,11 +46,7 @@ class Explodes:
         return Static()(seen)
 
 
-@pytest.fixture
-def explodes() -> Iterator[None]:
-    POLICIES["explodes"] = Explodes
-    yield
-    del POLICIES["explodes"]
+EXPLODES = f"{__name__}:Explodes"
 
 
 class TestWhoTakesPart:
@@ -210,18 +205,17 @@ class TestPlay:
         both = [one.values("static", "money")[0] for one in (dear, cheap)]
         assert both[0] == 2 * (both[1] or 0) > 0
 
-    @pytest.mark.usefixtures("explodes")
     def test_a_policy_that_raises_does_not_end_it(self) -> None:
-        played = play(file(), "explodes,threshold", seeds=2, tries=0)
-        assert played.error("explodes") == "ValueError: no idea"
+        played = play(file(), f"{EXPLODES},threshold", seeds=2, tries=0)
+        assert played.error(EXPLODES) == "ValueError: no idea"
         assert played.error("threshold") is None
-        assert played.score("explodes", "core_seconds") is None
+        assert played.score(EXPLODES, "core_seconds") is None
         assert played.score("threshold", "core_seconds") is not None
         table = next(tables(played))
-        assert table.rows[0][:2] == ("explodes", "raised")
-        assert table.notes == ("explodes raised ValueError: no idea",)
-        assert dominance(played, "explodes", "threshold").verdict == "loses"
-        assert dominance(played, "threshold", "explodes").verdict == "wins"
+        assert table.rows[0][:2] == (EXPLODES, "raised")
+        assert table.notes == (f"{EXPLODES} raised ValueError: no idea",)
+        assert dominance(played, EXPLODES, "threshold").verdict == "loses"
+        assert dominance(played, "threshold", EXPLODES).verdict == "wins"
         assert advise(played).choose == "threshold"
 
 

@@ -22,7 +22,8 @@ from penstock.policy.hierarchy import (
     InfrastructureManager,
     TwoLevels,
 )
-from penstock.policy.nodes import LearnedNodes, SimpleNodes, StaticNodes
+from penstock.policy.nodes import SimpleNodes, StaticNodes
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.policy.rl.rl import Rl
 from penstock.twin import RegionTwin
 

@@ -19,7 +19,8 @@ from penstock.policy.hierarchy import (
     TokenBucket,
     TwoLevels,
 )
-from penstock.policy.nodes import LearnedNodes, SimpleNodes
+from penstock.policy.nodes import SimpleNodes
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.policy.rl.saved import learned
 from tests.conftest import Write
 from tests.pipeline.format.test_infrastructure import SMALL

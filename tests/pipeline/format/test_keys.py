@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from penstock.pipeline.deploy.pipeline import application_of
-from penstock.pipeline.file import APPLICATIONS, check, load
+from penstock.pipeline.file import check, load
+from penstock.pipeline.shape import APPLICATIONS
 
 GRAPH = "source: {module: a, rate: 5/s}\nmodules: {a: {keys: 10_000_000}}\n"
 SPLIT = """\
@@ -32,8 +33,9 @@ def mistakes(file: str | Path, *settings: str) -> list[str]:
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_the_shape_names_the_operators_that_are_keyed_on_spark(name: str) -> None:
     operators = application_of(load(name)).operators
-    keyed = [operator for operator in APPLICATIONS[name].operators if operators[operator].keyed]
-    assert APPLICATIONS[name].keyed == tuple(keyed)
+    shape = APPLICATIONS[name].shape
+    keyed = [operator for operator in shape.operators if operators[operator].keyed]
+    assert shape.keyed == tuple(keyed)
 
 
 @pytest.mark.parametrize("module", ["splitter", "counter"])

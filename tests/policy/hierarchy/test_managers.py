@@ -27,7 +27,8 @@ from penstock.policy.hierarchy import (
     TokenBucket,
     TwoLevels,
 )
-from penstock.policy.nodes import LearnedNodes, SimpleNodes, StaticNodes
+from penstock.policy.nodes import SimpleNodes, StaticNodes
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.testing import check_policy, seen
 from penstock.testing.policies import EXAMPLE_GRAPH
 

@@ -11,8 +11,8 @@ from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, RegionReading
 from penstock.papers.e2df.closed_loop import Levels
 from penstock.policy.hierarchy import ApplicationManager, Conflicts, TokenBucket
-from penstock.policy.nodes import LearnedNodes
 from penstock.policy.rl import saved
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.policy.rl.q_learning import QLearning
 from penstock.policy.rl.rl import Rl
 from penstock.policy.rl.warm_start import WarmStart

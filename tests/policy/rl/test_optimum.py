@@ -7,9 +7,9 @@ from penstock.core.graph import FlowGraph, Module
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Observation, RegionReading
 from penstock.policy import Rl
-from penstock.policy.nodes import LearnedNodes
 from penstock.policy.rl import known_costs
 from penstock.policy.rl.agent import Agent, greedy
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.testing import seen
 from tests.support.learning_worlds import Floats, Longs, World, level_chain, needs
 

@@ -15,7 +15,7 @@ from penstock.core.signals import ModuleReading, Observation, RegionReading
 from penstock.guard import Clamp, DryRun
 from penstock.policy import QLearning, Rl, Threshold, WarmStart
 from penstock.policy.hierarchy import Accept, ApplicationManager, InfrastructureManager, TwoLevels
-from penstock.policy.nodes import LearnedNodes
+from penstock.policy.rl.nodes import LearnedNodes
 from penstock.policy.rl.saved import inspection, learned, read, write
 
 PLACES = Infrastructure(regions=(Region(name="dc1", max_nodes=4),))

@@ -5,6 +5,22 @@ module of the service makes of a batch of them; `denoise`, `outlines` and `match
 each, as functions on grey pictures (`pixels`).
 """
 
-import cv2
+from typing import Final
 
-cv2.setNumThreads(1)  # an executor has one core, and more threads than that would only contend
+from penstock.pipeline.shape import AppSpec, Shape
+
+RECOGNITION: Final = AppSpec(
+    name="recognition",
+    shape=Shape(
+        ("dispatcher", "denoiser-1", "denoiser-2", "edge-detector", "recognizer"),
+        (
+            ("dispatcher", "denoiser-1"),
+            ("dispatcher", "denoiser-2"),
+            ("denoiser-1", "edge-detector"),
+            ("denoiser-2", "edge-detector"),
+            ("edge-detector", "recognizer"),
+        ),
+    ),
+    spark="penstock.apps.recognition.application:RECOGNITION",
+    files=__name__,
+)

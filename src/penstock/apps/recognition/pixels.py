@@ -3,10 +3,13 @@
 from math import isqrt
 from typing import Final, TypeAlias
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import UserError
+
+cv2.setNumThreads(1)  # an executor has one core, and more threads than that would only contend
 
 Image: TypeAlias = NDArray[np.uint8]
 Plane: TypeAlias = NDArray[np.float32]

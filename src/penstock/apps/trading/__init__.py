@@ -4,3 +4,14 @@
 `operator` accepts or refuses each and turns those accepted into results, with the windows of
 `window` and the compiled parabolas of `kernel`; `candles` is the consumer.
 """
+
+from typing import Final
+
+from penstock.pipeline.shape import AppSpec, chain
+
+TRADING: Final = AppSpec(
+    name="trading",
+    shape=chain("algotrader", "consumer", keyed=("algotrader",)),
+    spark="penstock.apps.trading.application:TRADING",
+    files=__name__,
+)

@@ -6,7 +6,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import yaml
@@ -18,6 +18,7 @@ from penstock.core.units import format_duration
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.settings import Part, PipelineFile
 from penstock.policy import DEFAULT, POLICIES
+from penstock.workload import with_seed
 
 PEERS: Final = ("hpa", "keda-lag", "dstream", "amadeus", "ds2", "flink", "dhalion")
 """Rules of other autoscalers, which bring their own stabilisation."""
@@ -77,15 +78,15 @@ def read(text: str, file: PipelineFile | None = None) -> tuple[Entrant, ...]:
             raise SettingError(f"policies must be names parted by commas, got {text!r}")
         goes_on = "=" in piece and ":" not in piece.partition("=")[0]
         if goes_on and written:
-            written[-1] += ("," if ":" in written[-1] else ":") + piece
+            written[-1] += ("," if POLICIES.split(written[-1])[1] else ":") + piece
         else:
             written.append(piece)
     return tuple(_entrant(one, file) for one in dict.fromkeys(written))
 
 
 def _entrant(text: str, file: PipelineFile | None) -> Entrant:
-    name, _, rest = text.partition(":")
-    name = name.strip().replace("_", "-")
+    name, rest = POLICIES.split(text)
+    name = name.strip() if ":" in name else name.strip().replace("_", "-")
     if name in REFERENCES:
         raise SettingError(f"{name} always takes part; leave it out of the policies")
     choose(POLICIES, name, of="policy")
@@ -172,9 +173,7 @@ class Load:
 
     def drawn_with(self, seed: int) -> Any:
         """The workload with the chance of a seed, where it has any."""
-        if self.fixed or not hasattr(self.workload, "seed"):
-            return self.workload
-        return cast(Any, replace(cast(Any, self.workload), seed=seed))
+        return self.workload if self.fixed else with_seed(self.workload, seed)
 
 
 def check_rows(load: Load, seed: int, duration: float) -> None:

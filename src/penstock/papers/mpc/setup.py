@@ -33,10 +33,10 @@ from penstock.core.settings import near
 from penstock.model.power import VoltageTable, power
 from penstock.papers.mpc import published as printed
 from penstock.papers.mpc.published import PEAK_WATTS, WORKLOADS
-from penstock.policy import Static
 from penstock.policy.mpc import STRATEGIES, Mpc, lpt
 from penstock.policy.rules import Rules
 from penstock.policy.spl import Spl
+from penstock.policy.static import Static
 from penstock.twin import KeyedTwin
 from penstock.workload import RandomWalk
 from penstock.workload.curve import Curve, Curved, Floats

@@ -28,9 +28,9 @@ from penstock.core.roles import Policy, Workload
 from penstock.core.settings import near
 from penstock.papers.ppq import published as printed
 from penstock.papers.ppq.published import SETPOINT
-from penstock.policy import Static
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.fuzzy.splitting import SplittingControl
+from penstock.policy.static import Static
 from penstock.twin.panes.state import Costs
 from penstock.twin.panes.twin import PaneTwin
 from penstock.workload import LognormalWalk, Markovian, SelfSimilar, Step, Trace, drawn

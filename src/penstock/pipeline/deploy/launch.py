@@ -10,15 +10,18 @@ A file's regions on Spark: groups of workers on our own cluster, and nobody's el
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from pyspark.sql import SparkSession
+
 import penstock
 from penstock.core.errors import FileError, SettingError
+from penstock.core.plugins import folder_of, is_ours
 from penstock.core.regions import Infrastructure
 from penstock.pipeline.deploy.deploy import Session, deploy
 from penstock.pipeline.deploy.module import default_module
@@ -137,7 +140,7 @@ class Launch:
             own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
             conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
             with open_session(name, self.master, conf, environment=environment, log=log) as spark:
-                spark.sparkContext.addPyFile(str(_pack(scratch)))
+                _ship(spark, self._packages(), scratch)
                 yield Session(spark=spark)
             return
         kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
@@ -160,6 +163,7 @@ class Launch:
             conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
             with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
                 cluster.await_workers()
+                _ship(spark, self._packages()[1:], scratch)
                 check = cluster.check if regions is None else regions.check
                 yield Session(spark=spark, check_cluster=check, regions=regions)
 
@@ -170,6 +174,18 @@ class Launch:
             return {}
         resource = regions.resources()[default_module(self.pipelines[""].modules)]
         return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
+
+    def _packages(self) -> list[Path]:
+        """The folders of the packages that executors import: ours first, then those of plug-ins
+        that bring an application or a workload."""
+        used = [
+            part
+            for each in self.pipelines.values()
+            for part in (each.application.rows, each.file.workload)
+        ]
+        plug_ins = [folder_of(part) for part in used if not is_ours(part)]
+        roots = [Path(penstock.__file__).parent, *(root for root in plug_ins if root is not None)]
+        return list(dict.fromkeys(roots))
 
     def _preload(self) -> dict[str, str]:
         """What Python processes of executors load before their first task."""
@@ -300,7 +316,8 @@ def _pages(file: PipelineFile) -> dict[str, str]:
     return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
 
 
-def _pack(scratch: Path) -> Path:
-    """This package as an archive, for executors on machines that do not have it."""
-    root = Path(penstock.__file__).parent
-    return Path(shutil.make_archive(str(scratch / "penstock"), "zip", root.parent, root.name))
+def _ship(spark: SparkSession, packages: Iterable[Path], scratch: Path) -> None:
+    """Send packages as archives to executors, on machines that may not have them."""
+    for root in packages:
+        made = shutil.make_archive(str(scratch / root.stem), "zip", root.parent, root.name)
+        spark.sparkContext.addPyFile(made)

@@ -10,7 +10,7 @@ from pyspark.resource import ResourceProfile
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.pipeline.application import Application, Meter, Operator
-from penstock.pipeline.settings import Shape, misfits, operators_of
+from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.query.keyed import KeyedWork
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.spark.progress import Watched

@@ -2,13 +2,12 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
-from importlib import import_module
 from math import isinf
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -17,15 +16,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from penstock.core.errors import SettingError
 from penstock.core.graph import Module
+from penstock.core.plugins import load
+from penstock.core.settings import choose
 from penstock.pipeline.application import Application, Meter
 from penstock.pipeline.deploy.inner import emitter_of
 from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
 from penstock.pipeline.deploy.keyed import KeyedModule, appending, handing, make_keyed
 from penstock.pipeline.deploy.module import ModuleQuery, hint_path, lay_out
 from penstock.pipeline.deploy.query import columns_of, process, watch
-from penstock.pipeline.settings import APPLICATIONS as SHAPES
 from penstock.pipeline.settings import PipelineFile
+from penstock.pipeline.shape import APPLICATIONS, AppSpec
 from penstock.query.keyed import KeyedWork
 from penstock.query.keyed.operator import Sink
 from penstock.spark import source
@@ -39,20 +41,25 @@ _FIRST_ROWS: Final = 32
 """Rows that go through every query before the workload begins."""
 
 
-APPLICATIONS: Final[Mapping[str, str]] = {
-    "enrichment": "penstock.apps.enrichment.application:ENRICHMENT",
-    "preference": "penstock.apps.preference.application:preference",
-    "recognition": "penstock.apps.recognition.application:RECOGNITION",
-    "trading": "penstock.apps.trading.application:TRADING",
-    "wordcount": "penstock.apps.wordcount.application:WORDCOUNT",
-}
+def spec_of(part: PipelineFile) -> AppSpec:
+    """The declaration of the application that a file names."""
+    return choose(APPLICATIONS, part.application or part.name, of="pipeline")
 
 
 def application_of(part: PipelineFile) -> Application:
-    """The application that a file names."""
-    module, _, name = APPLICATIONS[part.name].partition(":")
-    made = getattr(import_module(module), name)
-    return cast(Application, made if isinstance(made, Application) else made(part))
+    """What the application that a file names runs on Spark."""
+    spec = spec_of(part)
+    try:
+        made = load(spec.spark)
+    except SettingError as error:
+        raise SettingError(f"pipeline {spec.name!r} cannot be loaded: {error}") from error
+    made = made if isinstance(made, Application) else made(part)
+    if not isinstance(made, Application):
+        raise SettingError(
+            f"pipeline {spec.name!r} cannot be used: {spec.spark} must be an Application, or a "
+            f"function that makes one of a pipeline file, got {made!r}"
+        )
+    return made
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -78,7 +85,7 @@ class Deployment:
     def of(cls, file: PipelineFile) -> "Deployment":
         """The pipeline of a file, laid out; refused where modules do not fit the application."""
         application = application_of(file)
-        modules = lay_out(file.graph, SHAPES[file.name], application)
+        modules = lay_out(file.graph, spec_of(file).shape, application)
         return cls(file=file, application=application, modules=modules)
 
     def connect(
@@ -243,7 +250,7 @@ class Deployment:
         return lambda: sum(each.length() for each in streams)
 
 
-def _rows(file: PipelineFile, application: Application) -> source.RowMaker:
+def rows_of(file: PipelineFile, application: Application) -> source.RowMaker:
     """What the source makes, of as many keys as the file says where rows have any."""
     keys = file.graph[file.graph.source].keys
     return application.rows(file.seed, keys) if keys else application.rows(file.seed)
@@ -264,13 +271,13 @@ def make_feed(
             spark,
             file.source.kafka,
             file.graph[file.graph.source],
-            schema=_rows(file, application).schema,
-            format=file.source.kafka.format_for(file.name),
+            schema=rows_of(file, application).schema,
+            format=file.source.kafka.format_for(str(file.application)),
             max_rows=file.source.max_rows,
         )
     return source.Feed(
         workload=file.workload,
-        rows=_rows(file, application),
+        rows=rows_of(file, application),
         gate=workspace / f"start-{file.graph.source}",
         first=_FIRST_ROWS,
         total=int(file.workload.arrivals(np.array([duration]))[0]),

@@ -23,8 +23,9 @@ from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.pipeline.format.preference import Asked
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, mapping, sequence
-from penstock.pipeline.settings import APPLICATIONS, ClusterSettings, Part, misfits, misplaced_keys
-from penstock.policy import Static
+from penstock.pipeline.settings import ClusterSettings, Part
+from penstock.pipeline.shape import APPLICATIONS, AppSpec, Shape, misfits, misplaced_keys
+from penstock.policy.static import Static
 from penstock.twin.keys.checks import too_many_keys
 
 
@@ -132,23 +133,21 @@ def check_names(
                 draft.note((*path, key, name), f"there is no module {name!r}{near(name, modules)}")
 
 
-def read_application(draft: Draft, graph: FlowGraph | None) -> str | None:
+def read_application(draft: Draft, graph: FlowGraph | None) -> AppSpec | None:
     """`pipeline`: the application, whose operators the modules must cover in their order."""
     name = draft.at(("pipeline",))
     if name is None:
         return None
-    if not isinstance(name, str) or name not in APPLICATIONS:
-        what = f"there is no pipeline {str(name)!r}{near(str(name), APPLICATIONS)}"
-        draft.note(("pipeline",), what)
-    elif graph is not None:
-        _check_operators(draft, graph, name)
-    return str(name)
+    application = chosen(draft, ("pipeline",), APPLICATIONS, str(name), of="pipeline")
+    if application is not None and graph is not None:
+        _check_operators(draft, graph, application.shape)
+    return application
 
 
-def read_query(draft: Draft, application: str | None, folder: FilePath) -> Asked | None:
+def read_query(draft: Draft, application: AppSpec | None, folder: FilePath) -> Asked | None:
     """`query`: what a pipeline of preference queries is asked."""
     path = ("query",)
-    if application != "preference":
+    if application is None or not application.takes_query:
         if draft.at(path) is not None:
             draft.note(path, "only the pipeline preference takes a query; leave it out")
         return None
@@ -170,8 +169,7 @@ def read_interference(draft: Draft, cluster: ClusterSettings | None) -> Interfer
     return found.among(cluster.workers * cluster.cores) if found and cluster else None
 
 
-def _check_operators(draft: Draft, graph: FlowGraph, application: str) -> None:
-    shape = APPLICATIONS[application]
+def _check_operators(draft: Draft, graph: FlowGraph, shape: Shape) -> None:
     for misfit in misfits(graph, shape) or misplaced_keys(_with_all_keys(draft, graph), shape):
         place = () if misfit.module is None else (misfit.module, misfit.setting)
         draft.note(("modules", *place), misfit.message)

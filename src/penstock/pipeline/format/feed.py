@@ -1,6 +1,5 @@
 """What feeds a pipeline: the workload of its file, or the constant rate of its source."""
 
-from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, cast
 
@@ -11,7 +10,7 @@ from penstock.core.settings import option_names
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import NoWorkload
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, sentence
-from penstock.workload import WORKLOADS, parse
+from penstock.workload import WORKLOADS, parse, with_seed
 
 
 def read_workload(
@@ -71,9 +70,8 @@ def _workload_text(draft: Draft, given: object, seed: int, folder: FilePath) -> 
     if name == "trace" and rest:
         given = draft.value["workload"] = f"trace:{beside(draft, path, folder) / rest}"
     try:
-        workload: Any = parse(given)
+        workload = parse(given)
     except UserError as error:
         draft.note(path, sentence(error))
         return None
-    seeded = hasattr(workload, "seed") and "seed=" not in rest
-    return cast(Workload, replace(workload, seed=seed) if seeded else workload)
+    return workload if "seed=" in rest else cast(Workload, with_seed(workload, seed))

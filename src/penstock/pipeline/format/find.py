@@ -1,4 +1,8 @@
-"""The text of a pipeline file, by its path or by the name of a built-in one."""
+"""The text of a pipeline file, by its path or by the name of a built-in one.
+
+Packages with applications ship pipeline files as well: they go by the name of the file, and that of
+an application that is written as `package.module:name` by that.
+"""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -7,8 +11,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path, PurePath
 from typing import Final
 
-from penstock.core.errors import FileError
+from penstock.core.errors import FileError, SettingError
 from penstock.core.settings import near
+from penstock.pipeline.shape import APPLICATIONS, AppSpec
 
 LARGEST: Final = 20_000_000
 """Bytes; a pipeline file has a few thousand, a graph of ten thousand modules two million."""
@@ -34,6 +39,9 @@ def find(name_or_path: str | PurePath) -> Text:
     if _is_name(name_or_path):
         return _built_in(str(name_or_path))
     path = Path(name_or_path)
+    shipped = None if path.exists() else _of_application(name_or_path)
+    if shipped is not None:
+        return shipped
     shown = str(path) if str(path).isprintable() else repr(str(path))
     return Text(name=shown, origin=str(path), content=_decode(_read(path, shown), shown))
 
@@ -47,11 +55,56 @@ def built_in() -> tuple[str, ...]:
     return tuple(sorted(_shipped()))
 
 
+def shipped_as(name: object) -> Text | None:
+    """The pipeline file of that name that comes with Penstock or with a plug-in, where one does."""
+    if not isinstance(name, str):
+        return None
+    if _is_name(name):
+        entry = _shipped().get(name) or _plugged_in(name).get(name)
+        return None if entry is None else _text(name, entry)
+    return _of_application(name)
+
+
 def _shipped() -> dict[str, Traversable]:
     """The files of the applications by the name of the pipeline."""
     folders = (entry for entry in resources.files("penstock.apps").iterdir() if entry.is_dir())
-    files = (file for folder in folders for file in folder.iterdir())
-    return {f.name.removesuffix(".yaml"): f for f in files if f.name.endswith(".yaml")}
+    return {name: file for folder in folders for name, file in _files_in(folder).items()}
+
+
+def _plugged_in(asked: str) -> dict[str, Traversable]:
+    """The files of plug-ins, without those that cannot be loaded unless it is the one asked for."""
+    found: dict[str, Traversable] = {}
+    for name in APPLICATIONS.keys() - APPLICATIONS.built_in.keys():
+        try:
+            found |= _files_of(APPLICATIONS[name])
+        except SettingError:
+            if name == asked:
+                raise
+    return found
+
+
+def _of_application(name: str | PurePath) -> Text | None:
+    """The pipeline file that an application ships under its own name."""
+    if not isinstance(name, str) or name not in APPLICATIONS:
+        return None
+    application = APPLICATIONS[name]
+    entry = _files_of(application).get(application.name)
+    if entry is None:
+        raise FileError(f"pipeline {name} comes without a file; give one that names it")
+    return _text(name, entry)
+
+
+def _files_of(application: AppSpec) -> dict[str, Traversable]:
+    return _files_in(resources.files(application.files)) if application.files else {}
+
+
+def _files_in(folder: Traversable) -> dict[str, Traversable]:
+    files = (file for file in folder.iterdir() if file.name.endswith(".yaml"))
+    return {file.name.removesuffix(".yaml"): file for file in files}
+
+
+def _text(origin: str, entry: Traversable) -> Text:
+    return Text(name=entry.name, origin=origin, content=entry.read_text(encoding="utf-8"))
 
 
 def _is_name(given: str | PurePath) -> bool:
@@ -60,11 +113,12 @@ def _is_name(given: str | PurePath) -> bool:
 
 
 def _built_in(name: str) -> Text:
-    if name not in built_in():
+    shipped = shipped_as(name)
+    if shipped is None:
         file = f" (for a file, write ./{name})" if name and Path(name).exists() else ""
-        raise FileError(f"there is no built-in pipeline {name!r}{near(name, built_in())}{file}")
-    entry = _shipped()[name]
-    return Text(name=entry.name, origin=name, content=entry.read_text(encoding="utf-8"))
+        known = {*built_in(), *_plugged_in("")}
+        raise FileError(f"there is no built-in pipeline {name!r}{near(name, known)}{file}")
+    return shipped
 
 
 def _read(path: Path, shown: str) -> bytes:

@@ -30,8 +30,8 @@ from penstock.pipeline.format.flow import NAME
 from penstock.pipeline.format.policies import read_named, read_settings, with_saved
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sentence
 from penstock.pipeline.settings import InfrastructureSettings, Part, Slo
+from penstock.policy import NODE_POLICIES
 from penstock.policy.hierarchy import MANAGERS
-from penstock.policy.nodes import REGION_POLICIES
 
 _REGIONS: Final[Path] = ("infrastructure", "regions")
 _DELAYS: Final[Path] = ("infrastructure", "delays")
@@ -213,7 +213,7 @@ def _read_policy(
 ) -> Part:
     path: Path = (*_PATH, "policy")
     of = "policy of infrastructure"
-    part, policy = read_named(draft, path, REGION_POLICIES, of=of, default="simple")
+    part, policy = read_named(draft, path, NODE_POLICIES, of=of, default="simple")
     if policy is None:
         return part
     part = with_saved(draft, path, part, folder)

@@ -16,15 +16,12 @@ from typing import Any, Final, NoReturn, TypeVar
 from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
+from penstock.pipeline.shape import APPLICATIONS, AppSpec
 
 T = TypeVar("T")
 
 FORMATS: Final = ("json", "text")
 STARTS: Final = ("latest", "earliest")
-OF_ONE_TEXT: Final = frozenset({"wordcount"})
-"""Applications whose rows are one text."""
-OF_THEIR_OWN: Final = frozenset({"preference"})
-"""Applications that share rows out among executors while they make them."""
 
 _LIKE: Final = "{servers: localhost:9092, topic: lines}"
 _SERVER: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}")
@@ -125,7 +122,7 @@ class KafkaSource(Topic):
         >>> KafkaSource(servers="a:9092", topic="lines").format_for("wordcount")
         'text'
         """
-        return self.format or ("text" if application in OF_ONE_TEXT else "json")
+        return self.format or ("text" if APPLICATIONS[application].one_text else "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,15 +184,16 @@ def read_sink(draft: Draft) -> KafkaSink | None:
     return _read(draft, ("sink", "kafka"), KafkaSink, of="kafka of sink") if given else None
 
 
-def check_suits(draft: Draft, source: KafkaSource | None, application: str | None) -> None:
+def check_suits(draft: Draft, source: KafkaSource | None, application: AppSpec | None) -> None:
     """Write down why an application cannot have its rows from a topic, or not in this format."""
     if source is None or application is None:
         return
     path: Path = ("source", "kafka")
-    if application in OF_THEIR_OWN:
-        draft.note(path, f"pipeline {application} makes its rows itself; leave kafka out of source")
-    elif source.format_for(application) == "text" and application not in OF_ONE_TEXT:
-        told = f"rows of pipeline {application} have several columns; write format: json"
+    name = application.name
+    if application.makes_own_rows:
+        draft.note(path, f"pipeline {name} makes its rows itself; leave kafka out of source")
+    elif source.format == "text" and not application.one_text:
+        told = f"rows of pipeline {name} have several columns; write format: json"
         draft.note((*path, "format"), told)
 
 

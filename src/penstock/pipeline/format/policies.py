@@ -18,7 +18,8 @@ from penstock.model.flow_graph import unpriced
 from penstock.pipeline.format.checks import Timing, check_names
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind
 from penstock.pipeline.settings import Part, Slo
-from penstock.policy import DEFAULT, POLICIES, Fuzzy
+from penstock.policy import DEFAULT, POLICIES
+from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.fuzzy.splitting import check_period
 
 _SOME_GRAPH: Final = FlowGraph(

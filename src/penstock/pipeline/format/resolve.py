@@ -57,7 +57,7 @@ def _part(part: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_application(file: PipelineFile) -> dict[str, Any]:
-    return {"pipeline": file.name} if file.runnable else {}
+    return {"pipeline": file.application} if file.application else {}
 
 
 def _timing(file: PipelineFile) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from penstock.core.errors import SettingError, UserError
 from penstock.core.located import Draft, Path
-from penstock.core.settings import choose, missing_settings, near, read_setting
+from penstock.core.settings import choose, construct, missing_settings, near, read_setting
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def assemble(
     if len(draft.mistakes) > before:
         return None
     try:
-        return part(**values)
+        return construct(part, values, of=of)
     except UserError as error:
         draft.note(_blamed(path, given, str(error)), sentence(error))
         return None
@@ -77,9 +77,7 @@ def check_keys(
             draft.note((*path, key), f"{of} has no section {key!r}{near(key, known)}")
 
 
-def chosen(
-    draft: Draft, path: Path, kinds: Mapping[str, type[Any]], name: Any, *, of: str
-) -> type[Any] | None:
+def chosen(draft: Draft, path: Path, kinds: Mapping[str, T], name: Any, *, of: str) -> T | None:
     """The part of a name, where there is one."""
     if name is None:
         draft.note(path, f"{of} needs {path[-1]}; there are {', '.join(sorted(kinds))}")

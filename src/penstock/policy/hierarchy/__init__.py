@@ -16,15 +16,21 @@ one of these rules:
 
 from typing import Final
 
+from penstock.core.plugins import Registry, having
 from penstock.policy.hierarchy.managers import ApplicationManager, InfrastructureManager
 from penstock.policy.hierarchy.rules import Accept, Answer, Conflicts, Proposal, Rule, TokenBucket
 from penstock.policy.hierarchy.two_levels import TwoLevels
 
-MANAGERS: Final[dict[str, type[Rule]]] = {
-    "accept": Accept,
-    "conflicts": Conflicts,
-    "token-bucket": TokenBucket,
-}
+MANAGERS: Final[Registry[type[Rule]]] = Registry(
+    "manager",
+    group="penstock.managers",
+    built_in={
+        "accept": "penstock.policy.hierarchy.rules:Accept",
+        "conflicts": "penstock.policy.hierarchy.rules:Conflicts",
+        "token-bucket": "penstock.policy.hierarchy.rules:TokenBucket",
+    },
+    adapt=having("prioritise", "accept", "follow_up"),
+)
 
 __all__ = [
     "MANAGERS",

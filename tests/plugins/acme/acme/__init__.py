@@ -1,0 +1,1 @@
+"""A policy, a guard, a forecaster, a workload and an application of others."""

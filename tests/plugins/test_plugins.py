@@ -1,0 +1,295 @@
+"""Parts of others by import string and by entry point, wherever a name is taken."""
+
+import json
+import logging
+import re
+import shlex
+import sys
+import tomllib
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from penstock.attachment.deciding import build_policy as attached_policy
+from penstock.attachment.settings import Settings, read_settings
+from penstock.cli import main
+from penstock.core.errors import FileError, SettingError
+from penstock.core.plugins import PolicyFunction, Registry, as_policy
+from penstock.core.settings import build, choose
+from penstock.experiment.compare import entrants
+from penstock.forecast import FORECASTERS, make
+from penstock.guard import GUARDS
+from penstock.pipeline.compose import build_policy
+from penstock.pipeline.deploy.pipeline import application_of
+from penstock.pipeline.file import check, load
+from penstock.pipeline.shape import APPLICATIONS
+from penstock.policy import POLICIES
+from penstock.policy.hierarchy import MANAGERS
+from penstock.testing import (
+    APPLICATION_CHECKS,
+    FORECASTER_CHECKS,
+    GUARD_CHECKS,
+    POLICY_CHECKS,
+    WORKLOAD_CHECKS,
+    example,
+    failures,
+    seen,
+)
+from penstock.workload import WORKLOADS, parse
+
+ACME = Path(__file__).parent / "acme"
+ADDS = {
+    "penstock.policies": {"broken": "acme_broken:Policy", "static": "acme.scaling:Fast"},
+    "penstock.guards": {"odd": "acme.scaling:ANSWER"},
+}
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package as if it were installed, and one more that has mistakes."""
+    own = tomllib.loads((ACME / "pyproject.toml").read_text())["project"]["entry-points"]
+    for name, groups in {"acme": own, "mistaken": ADDS}.items():
+        info = tmp_path / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [
+            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
+            for group, points in groups.items()
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+    (tmp_path / "acme_broken.py").write_text("raise ValueError('no licence')\n")
+    (tmp_path / "acme_needy.py").write_text("import acme_absent\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(ACME))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "acme"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+# Registries
+
+
+def test_names_are_listed_without_importing_anything() -> None:
+    assert {"fast", "broken", "mpc"} <= set(POLICIES)
+    assert "clicks" in APPLICATIONS
+    assert "acme" not in sys.modules
+    assert len(POLICIES) == len(list(POLICIES))
+
+
+def test_an_entry_point_and_its_import_string_are_the_same_part() -> None:
+    assert POLICIES["fast"] is POLICIES["acme.scaling:Fast"]
+    assert POLICIES["penstock.policy.static:Static"] is POLICIES["static"]
+
+
+def test_a_built_in_name_wins_and_that_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert POLICIES["static"].__module__ == "penstock.policy.static"
+        list(POLICIES), list(POLICIES)
+    told = [record.getMessage() for record in caplog.records]
+    assert told in (
+        ["policy static is built in; write acme.scaling:Fast for that of the plug-in"],
+        [],  # an earlier test listed them
+    )
+
+
+def test_a_name_that_two_packages_offer_must_be_written_out(tmp_path: Path) -> None:
+    points = tmp_path / "mistaken-1.0.dist-info" / "entry_points.txt"
+    points.write_text("[penstock.policies_twice]\nfast = a:B\n")
+    other = tmp_path / "acme-1.0.dist-info" / "entry_points.txt"
+    other.write_text("[penstock.policies_twice]\nfast = c:D\n")
+    twice: Registry[object] = Registry("policy", group="penstock.policies_twice", built_in={})
+    with pytest.raises(SettingError, match="'fast' is offered by several packages; write one of"):
+        twice["fast"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (
+            "absent.scaling:Fast",
+            "cannot be loaded: there is no module 'absent'; install it, or add its folder to "
+            "PYTHONPATH",
+        ),
+        ("acme.scalin:Fast", "cannot be loaded: there is no module 'acme.scalin'; install it"),
+        ("acme.scaling:Fst", "cannot be loaded: module 'acme.scaling' has no 'Fst'; did you mean"),
+        ("acme_needy:Policy", "module 'acme_needy' needs module 'acme_absent'; install that too"),
+        ("broken", "cannot be loaded: importing 'acme_broken' raises ValueError: no licence"),
+        ("acme.scaling:ANSWER", "cannot be used: it must be a class or a function, got 42"),
+        ("acme.loads:Spiky", "cannot be used: class Spiky has no method __call__"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_used_is_told_in_a_sentence(name: str, why: str) -> None:
+    with pytest.raises(SettingError) as told:
+        choose(POLICIES, name, of="policy")
+    assert str(told.value).startswith(f"policy '{name}' {why}") or why in str(told.value)
+
+
+def test_mistakes_of_a_file_about_plug_ins_stand_on_their_lines(tmp_path: Path) -> None:
+    text = (ACME / "acme" / "clicks" / "clicks.yaml").read_text()
+    text = text.replace("pipeline: clicks", "pipeline: acme.clicks:CLICK")
+    text = text.replace("kind: spiky", "kind: absent:Spiky").replace("name: fast", "name: broken")
+    text = text.replace("guards: [hold, even]", "guards: [hold, odd, acme.scaling:steady]")
+    (tmp_path / "job.yaml").write_text(text)
+    told = [str(mistake) for mistake in check(tmp_path / "job.yaml").mistakes]
+    lines = [one.partition(", line ")[2].partition(":")[0] for one in told]
+    assert lines == ["1", "4", "6", "7", "7"]
+    assert "pipeline 'acme.clicks:CLICK' cannot be loaded: module 'acme.clicks' has no" in told[0]
+    assert "takes the policy that it holds as its first field" in "".join(told)
+
+
+def test_names_that_are_not_there_are_told_as_ever() -> None:
+    with pytest.raises(SettingError, match="there is no policy 'sttic'; did you mean 'static'"):
+        choose(POLICIES, "sttic", of="policy")
+    with pytest.raises(SettingError, match="there is no workload 'trce'; did you mean 'trace'"):
+        parse("trce:file")
+    with pytest.raises(FileError, match="there is no built-in pipeline 'click'; did you mean 'cli"):
+        load("click")
+
+
+# What a policy may be
+
+
+def test_a_function_is_a_policy_and_its_further_parameters_are_settings() -> None:
+    kind = POLICIES["acme.scaling:steady"]
+    policy = build(kind, {"least": "3"}, of="policy acme.scaling:steady")
+    assert isinstance(policy, PolicyFunction)
+    now = seen(counter={"running": 2})
+    assert policy(now).configuration.degrees == {"counter": 3}
+    assert deepcopy(policy) == policy
+    assert repr(policy) == "PolicyFunction(acme.scaling:steady, least=3)"
+    with pytest.raises(SettingError, match="has no setting 'most'; there are least"):
+        build(kind, {"most": 3}, of="policy acme.scaling:steady")
+
+
+def test_an_object_that_decides_is_copied() -> None:
+    made = POLICIES["penstock.policy.static:Static"]()
+    first = as_policy(made)()
+    assert first == made
+    assert first is not made
+
+
+@pytest.mark.parametrize("name", ["Fast", "make_fast"])
+def test_what_a_constructor_names_graph_is_taken_from_the_file(name: str) -> None:
+    file = load("clicks", ["guards=[]", f"policy={{name: acme.scaling:{name}, aim: 0.4}}"])
+    inner = build_policy(file).policy.policy  # type: ignore[attr-defined]  # in clamp and check
+    assert (inner.graph, inner.aim) == (file.graph, 0.4)
+
+
+def test_what_a_constructor_needs_or_raises_is_told_in_a_sentence() -> None:
+    with pytest.raises(SettingError, match="workload spiky needs a value for rate"):
+        parse("spiky")
+    with pytest.raises(SettingError, match="workload spiky cannot be made: ValueError: rate abo"):
+        parse("spiky:2M/s")
+
+
+def test_a_policy_that_returns_nonsense_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--policy", "acme.scaling:nonsense", "--out", str(tmp_path / "run")]
+    assert main(["simulate", "wordcount", "--duration", "10s", *words]) == 2
+    assert "policy acme.scaling:nonsense: it must return a Decision, got 2" in (
+        capsys.readouterr().err
+    )
+    found = failures(POLICY_CHECKS, example(POLICIES["acme.scaling:nonsense"]))
+    assert found["returns_a_decision"] == "it must return a Decision, got 2"
+
+
+# Conformance, over everything that the package adds
+
+
+def test_the_parts_of_the_package_conform() -> None:
+    for name in ("fast", "acme.scaling:steady", "acme.scaling:make_fast"):
+        assert failures(POLICY_CHECKS, example(POLICIES[name])) == {}
+    assert failures(GUARD_CHECKS, GUARDS["even"]) == {}
+    assert failures(FORECASTER_CHECKS, FORECASTERS["largest"]) == {}
+    assert failures(WORKLOAD_CHECKS, parse("spiky:10/s")) == {}
+    assert failures(APPLICATION_CHECKS, "clicks") == {}
+    assert failures(APPLICATION_CHECKS, "acme.clicks:CLICKS") == {}
+
+
+# Wherever a name is taken
+
+
+def test_short_forms_of_workloads_follow_an_import_string() -> None:
+    ways = ["spiky:10/s", "acme.loads:Spiky:10/s", "acme.loads:Spiky:rate=10/s"]
+    assert len({repr(parse(way)) for way in ways}) == 1
+    assert parse({"kind": "acme.loads:Spiky", "rate": "10/s"}) == parse(ways[0])
+    assert WORKLOADS.split("daily:1/s..2/s") == ("daily", "1/s..2/s")
+
+
+def test_forecasters_and_managers_too() -> None:
+    assert repr(make("largest", {"window": 5})) == "Largest(window=5)"
+    trusted = make("trusted", {"forecaster": {"acme.loads:Largest": {"window": 2}}})
+    assert repr(trusted.forecaster) == "Largest(window=2)"  # type: ignore[attr-defined]
+    name = "penstock.policy.hierarchy.rules:Accept"
+    assert choose(MANAGERS, name, of="manager") is MANAGERS["accept"]
+
+
+@pytest.mark.parametrize("name", ["clicks", "acme.clicks:CLICKS"])
+def test_a_pipeline_file_of_a_package_goes_by_its_name(name: str) -> None:
+    file = load(name, to_run=True)
+    assert (file.name, file.runnable) == ("clicks", True)
+    assert tuple(application_of(file).operators) == ("parse", "rate")
+    again = load("clicks", [f"pipeline={name}"])
+    assert again.resolved["pipeline"] == name
+
+
+def test_pipelines_that_share_a_cluster_take_theirs_from_the_package(tmp_path: Path) -> None:
+    both = "cores: 6\npipelines: {a: {pipeline: clicks}, b: {pipeline: 'acme.clicks:CLICKS'}}\n"
+    (tmp_path / "both.yaml").write_text(both + "policy: fair\n")
+    file = load(tmp_path / "both.yaml", to_run=True)
+    assert set(file.graph.names()) == {"a.parse", "a.rate", "b.parse", "b.rate"}
+
+
+@pytest.mark.parametrize("policy", ["fast", "acme.scaling:Fast", "acme.scaling:steady"])
+def test_simulate_and_validate_take_them(
+    policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["--policy", policy, "--workload", "acme.loads:Spiky:20/s"]
+    short = ["--duration", "10s", "--out", str(tmp_path / "run"), "--json"]
+    assert main(["simulate", "clicks", *chosen, *short]) == 0
+    assert json.loads(capsys.readouterr().out)["policy"] == policy
+    assert main(["validate", "acme.clicks:CLICKS"]) == 0
+    assert main(["report", str(tmp_path / "run")]) == 0
+
+
+def test_settings_follow_an_import_string_in_a_comparison() -> None:
+    text = "acme.scaling:Fast,aim=0.7,acme.scaling:Fast:aim=0.8,fast:aim=0.9,acme.scaling:steady"
+    found = [(one.part.name, dict(one.part.settings)) for one in entrants.read(text)]
+    assert found == [
+        ("acme.scaling:Fast", {"aim": 0.7}),
+        ("acme.scaling:Fast", {"aim": 0.8}),
+        ("fast", {"aim": 0.9}),
+        ("acme.scaling:steady", {}),
+    ]
+
+
+def test_attach_takes_a_name_an_import_string_and_a_callable() -> None:
+    conf = read_settings({}, {"policy": "acme.scaling:Fast", "policy.aim": "0.7"})
+    given = [conf, Settings(policy="fast"), Settings(policy="acme.scaling:steady")]
+    now = seen(application={"running": 2, "requested": 2, "wanted": 2, "utilisation": 0.7})
+    degrees = [attached_policy(one)(now).configuration.degrees for one in given]
+    assert degrees == [{"application": 2}, {"application": 3}, {"application": 2}]
+    with pytest.raises(SettingError, match="policy 'broken' cannot be loaded"):
+        attached_policy(Settings(policy="broken"))
+
+
+# The handbook
+
+
+def test_the_policy_of_the_handbook_runs_and_conforms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
+    policy, spec, checks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [command] = re.findall(r"```bash\npenstock (.*?)\n```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    (tmp_path / "my_policy.py").write_text(policy)
+    assert main([*shlex.split(command), "--duration", "10s", "--out", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["policy"] == "my_policy:by_rate"
+    exec(checks, {})  # noqa: S102  # what the page shows
+    assert capsys.readouterr().out == "{}\n"
+    declared: dict[str, object] = {}
+    exec(spec, declared)  # noqa: S102
+    assert declared["CLICKS"] == APPLICATIONS["clicks"]
