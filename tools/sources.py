@@ -29,6 +29,9 @@ class File:
     """All imports, those inside functions too, but none that only a type checker sees."""
     strings: frozenset[str]
     """String constants that may be import strings, such as `penstock.policy.mpc:Mpc`."""
+    on_spark: frozenset[str]
+    """Import strings of what an application runs on Spark (`AppSpec(spark=...)`), which only the
+    deployment of a pipeline loads."""
     bindings: Mapping[str, frozenset[str]]
     """What the names that are imported here stand for."""
     names: frozenset[str]
@@ -49,7 +52,8 @@ class File:
             defines=frozenset(reader.defines),
             loads=frozenset(reader.loads),
             imports=frozenset(reader.imports),
-            strings=frozenset(reader.strings),
+            strings=frozenset(reader.strings - reader.on_spark),
+            on_spark=frozenset(reader.on_spark),
             bindings={name: frozenset(targets) for name, targets in reader.bindings.items()},
             names=frozenset(reader.names),
             attributes=frozenset(reader.attributes),
@@ -64,6 +68,7 @@ class _Reader(ast.NodeVisitor):
     loads: set[str] = field(default_factory=set)
     imports: set[str] = field(default_factory=set)
     strings: set[str] = field(default_factory=set)
+    on_spark: set[str] = field(default_factory=set)
     bindings: dict[str, set[str]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
@@ -124,6 +129,11 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.value, str) and _IMPORT_STRING.fullmatch(node.value):
             self.strings.add(node.value.replace(":", "."))
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg == "spark" and isinstance(node.value, ast.Constant):
+            self.on_spark.add(str(node.value.value).replace(":", "."))
+        self.generic_visit(node)
+
     def visit_arg(self, node: ast.arg) -> None:
         self._quoted(node.annotation)
         self.generic_visit(node)
@@ -176,7 +186,8 @@ class Tree:
 
         A file that is *used* counts with all its imports and import strings. The packages around it
         are *loaded*: they count with the imports that run as they load. So does the root package,
-        around every file, unless it is the entry itself.
+        around every file, unless it is the entry itself. What applications run on Spark counts
+        where pipelines are deployed.
         """
         reached: set[tuple[str, bool]] = set()
         todo = [(entry, True)]
@@ -187,6 +198,8 @@ class Tree:
             name, used = step
             file = self.files[name]
             targets = self.modules(file.imports | file.strings if used else file.loads)
+            if name == f"{self.root}.pipeline.deploy.pipeline":
+                targets |= self.modules(t for f in self.files.values() for t in f.on_spark)
             todo.extend((target, used and target != self.root) for target in targets)
             todo.extend((parent, False) for parent in _parents(name))
         return {name for name, _ in reached}
@@ -203,7 +216,8 @@ class Tree:
 
     def uses(self, file: File) -> set[str]:
         """The definitions of this package that a file uses; to export one is not to use it."""
-        read = {t for name in file.names for t in file.bindings.get(name, ())} | file.strings
+        read = {t for name in file.names for t in file.bindings.get(name, ())}
+        read |= file.strings | file.on_spark
         if file is self.files.get(file.module):
             read |= {f"{file.module}.{name}" for name in file.names & file.defines}
         for target in {t for targets in file.bindings.values() for t in targets}:

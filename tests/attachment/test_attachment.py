@@ -27,7 +27,7 @@ from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.record import load
-from penstock.report import page
+from penstock.report.page import page
 from penstock.spark.backend import DEFAULT_PROFILE, Executor, RunningTask
 from penstock.testing import seen
 from tests.spark.test_progress import executor

@@ -16,7 +16,7 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.signals import Configuration, Decision, Latency, ModuleReading, Observation, Tick
 from penstock.record import RunFolder, RunSettings, load, summarise
 from penstock.record.acts import acts
-from penstock.report import write_report
+from penstock.report.page import write_report
 
 GRAPH = FlowGraph(
     source="splitter",

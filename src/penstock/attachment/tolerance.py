@@ -104,6 +104,7 @@ class Checked:
 def checked(decided: object) -> Decision:
     """The decision, or an error where it is none on the executors of the application.
 
+    >>> from penstock.core.signals import Configuration
     >>> checked(Decision(configuration=Configuration(degrees={"application": 2.5}), why="half"))
     Traceback (most recent call last):
     ...

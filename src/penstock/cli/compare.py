@@ -305,8 +305,8 @@ def _write(
     started: datetime,
 ) -> None:
     from penstock.record.disk import write_whole
-    from penstock.report import write_report
     from penstock.report.compare import compare_page
+    from penstock.report.page import write_report
 
     when = f"{started.day} {started:%B %Y, %H:%M} \u00b7 penstock {__version__}"
     write_whole(path / RESULTS, json.dumps(told, allow_nan=False) + "\n")

@@ -39,7 +39,7 @@ def execute(args: Namespace) -> int:
 
 def _write(run: Path, out: str | None) -> Path:
     from penstock.record import load
-    from penstock.report import page, write_report
+    from penstock.report.page import page, write_report
 
     if out is None:
         return write_report(run)

@@ -370,7 +370,7 @@ def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: 
     """Write what was learned, the summary and the report of what ran."""
     from penstock.policy.rl.saved import learned
     from penstock.record import summarise
-    from penstock.report import write_report
+    from penstock.report.page import write_report
 
     summary = summarise(
         outcome.ticks, file.slo.latency_p95, source=file.graph.source, graph=file.graph

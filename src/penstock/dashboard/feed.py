@@ -27,9 +27,7 @@ from penstock.record.running import SoFar
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary
 from penstock.report.decisions import kind, what, why
-from penstock.report.over_time import direction
-from penstock.report.page import subtitle, title
-from penstock.report.words import paragraph
+from penstock.report.words import paragraph, subtitle, title
 
 Column = tuple[str, str, str]
 """What it is of (`run`, `module` or `query`), the name of that, and the measure."""
@@ -177,7 +175,7 @@ class Decisions:
 
 
 def _ways(act: Act) -> dict[str, str]:
-    changed = {name: direction(change) for name, change in act.degrees.items()}
+    changed = {name: change.direction for name, change in act.degrees.items()}
     return {**dict.fromkeys(act.rerouted, "moved"), **changed}
 
 

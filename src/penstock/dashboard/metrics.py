@@ -23,7 +23,6 @@ from penstock.core.signals import Tick
 from penstock.record.acts import Act
 from penstock.record.running import SoFar
 from penstock.record.settings import RunSettings
-from penstock.report.over_time import direction
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX: Final = "penstock_"
@@ -161,7 +160,7 @@ class MetricsState:
         self.last = tick
         for name in tick.seen.modules.keys() | act.degrees.keys():
             self.decisions[
-                name, direction(act.degrees[name]) if name in act.degrees else "hold"
+                name, act.degrees[name].direction if name in act.degrees else "hold"
             ] += 1
         return act
 

@@ -35,6 +35,13 @@ class Change:
         """Whether there is less of it."""
         return self.before is not None and self.after < self.before
 
+    @property
+    def direction(self) -> str:
+        """`out` for more, `in` for less, `set` where what was before is unknown."""
+        if self.grows:
+            return "out"
+        return "in" if self.shrinks else "set"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:

@@ -5,7 +5,3 @@ there are (`regions`, `interference` and `candles` for special ones), `decisions
 `flow` for the graph. `plot` and `over_time` draw over time, `chart` anything else, `scales` has the
 axes. `compare` is the page of a tournament, `paper` that of a reproduction.
 """
-
-from penstock.report.page import page, write_report
-
-__all__ = ["page", "write_report"]

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from penstock.core.signals import Tick
-from penstock.record.acts import Act, Change
+from penstock.record.acts import Act
 from penstock.record.load import Run
 from penstock.record.measures import Column, modules, reporting, times
 from penstock.report.plot import Mark, Plot, Series
@@ -104,10 +104,3 @@ def stretches(ticks: Sequence[Tick], inside: Sequence[bool]) -> tuple[tuple[floa
             start = joined.pop()[0]
         joined.append((start, seen.at))
     return tuple(joined)
-
-
-def direction(change: Change) -> str:
-    """`out` for more, `in` for less, `set` where nobody knows what was before."""
-    if change.grows:
-        return "out"
-    return "in" if change.shrinks else "set"

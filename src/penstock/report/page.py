@@ -28,7 +28,7 @@ from penstock.report.plot import Plot, drawn, figure
 from penstock.report.plots import plots
 from penstock.report.regions import silences, troubles
 from penstock.report.scales import number
-from penstock.report.words import NO_SLO, UNKNOWN, Tile, paragraph, tiles
+from penstock.report.words import NO_SLO, UNKNOWN, Tile, paragraph, subtitle, tiles, title
 
 # What a run came to beside its plots: what modules cost, and what the application tells.
 
@@ -115,21 +115,6 @@ def _summary(run: Run) -> Summary:
     return run.summary or summarise(
         run.ticks, settings.slo_latency_p95, source=settings.graph.source, graph=settings.graph
     )
-
-
-def title(settings: RunSettings) -> str:
-    """What ran, and on what."""
-    plants = {"spark": "Spark", "twin": "the twin", "replay": "a recording"}
-    return f"{settings.pipeline} on {plants[settings.plant]}"
-
-
-def subtitle(settings: RunSettings) -> str:
-    """When it ran, and what decided."""
-    started = settings.started
-    when = f"{started.day} {started:%B %Y, %H:%M} {started.tzname() or ''}".strip()
-    policy = [f"policy {settings.policy}"] if settings.policy else []
-    policy += ["dry run: nothing was carried out"] if settings.dry else []
-    return " \u00b7 ".join([when, *policy, f"penstock {settings.penstock}"])
 
 
 def _warning(run: Run) -> str:

@@ -16,7 +16,7 @@ from penstock.record.energy import frequency, watt
 from penstock.record.load import Run
 from penstock.record.measures import column, latencies, modules, pools, reporting, times, total
 from penstock.report.interference import shaded
-from penstock.report.over_time import by_module, direction, limited, marks, over_time, stretches
+from penstock.report.over_time import by_module, limited, marks, over_time, stretches
 from penstock.report.plot import Plot, Series, thin
 from penstock.report.regions import regions
 from penstock.report.scales import duration, number, percent
@@ -42,7 +42,7 @@ def _clock(run: Run) -> tuple[Plot, ...]:
 
 
 def _turn(act: Act) -> str | None:
-    return direction(act.clock) if act.clock else None
+    return act.clock.direction if act.clock else None
 
 
 def _power(run: Run) -> tuple[Plot, ...]:
@@ -227,7 +227,7 @@ def _degree(run: Run, name: str, made: Sequence[Act]) -> Plot:
 
 def _kind(module: str, act: Act) -> str | None:
     if module in act.degrees:
-        return direction(act.degrees[module])
+        return act.degrees[module].direction
     return "moved" if module in act.rerouted else None
 
 

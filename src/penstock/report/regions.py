@@ -12,7 +12,7 @@ from penstock.record.acts import Act, acts
 from penstock.record.load import Run
 from penstock.record.measures import region_column, times
 from penstock.record.measures import regions as names
-from penstock.report.over_time import colour, direction, marked, marks, over_time, span, stretches
+from penstock.report.over_time import colour, marked, marks, over_time, span, stretches
 from penstock.report.plot import Plot, Series
 from penstock.report.scales import clock
 
@@ -92,7 +92,7 @@ def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:
 
 
 def _kind(region: str, act: Act) -> str | None:
-    return direction(act.nodes[region]) if region in act.nodes else None
+    return act.nodes[region].direction if region in act.nodes else None
 
 
 def _busy(run: Run) -> tuple[Plot, ...]:

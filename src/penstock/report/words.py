@@ -6,6 +6,7 @@ from typing import Final
 
 from penstock.record.energy import in_unit, spent
 from penstock.record.results import nodes_told, requests_told
+from penstock.record.settings import RunSettings
 from penstock.record.summary import SloCheck, Summary
 from penstock.report.scales import duration, number, percent
 
@@ -22,6 +23,21 @@ class Tile:
     note: str = ""
     tone: str = ""
     """`good`, `bad`, or nothing."""
+
+
+def title(settings: RunSettings) -> str:
+    """What ran, and on what."""
+    plants = {"spark": "Spark", "twin": "the twin", "replay": "a recording"}
+    return f"{settings.pipeline} on {plants[settings.plant]}"
+
+
+def subtitle(settings: RunSettings) -> str:
+    """When it ran, and what decided."""
+    started = settings.started
+    when = f"{started.day} {started:%B %Y, %H:%M} {started.tzname() or ''}".strip()
+    policy = [f"policy {settings.policy}"] if settings.policy else []
+    policy += ["dry run: nothing was carried out"] if settings.dry else []
+    return " \u00b7 ".join([when, *policy, f"penstock {settings.penstock}"])
 
 
 def paragraph(summary: Summary) -> str:
