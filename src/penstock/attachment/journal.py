@@ -49,10 +49,10 @@ class Journal:
 
     def link(self, feeds: Links, *, acts: bool) -> None:
         """Put down which queries there are, which they feed, and whether decisions are made."""
-        told = replace(self.settings, file={**self.settings.file, **_told(feeds, acts=acts)})
-        if told != self.settings:
-            self.settings = told
-            self._attempt(lambda: self.folder.describe(told))
+        file = {**self.settings.file, **_description(feeds, acts=acts)}
+        if file != self.settings.file:
+            self.settings = replace(self.settings, file=file)
+            self._attempt(lambda: self.folder.describe(self.settings))
 
     def close(self) -> None:
         """Add the summary, where there was a step, and take the page away."""
@@ -90,15 +90,15 @@ def open_journal(
     shown = settings.dashboard is not False
     if settings.record is None and not shown:
         return None
-    told = run_settings(settings, name=name, began=began)
+    described = run_settings(settings, name=name, began=began)
     with ExitStack() as refused:
         after, path = refused.enter_context(ExitStack()), settings.record
         if path is None:
             path = Path(mkdtemp(prefix="penstock-"))
             after.callback(shutil.rmtree, path, ignore_errors=True)
-        folder = _folder(path, told)
+        folder = _folder(path, described)
         refused.callback(folder.withdraw, keep_logs=False)
-        journal = Journal(folder, told, say, whole=settings.record is not None, _after=after)
+        journal = Journal(folder, described, say, whole=settings.record is not None, _after=after)
         if shown:
             journal.serve(0 if settings.dashboard is True else int(settings.dashboard))
         refused.pop_all()
@@ -117,9 +117,9 @@ def try_journal(
         return None
 
 
-def _folder(path: Path, told: RunSettings) -> RunFolder:
+def _folder(path: Path, described: RunSettings) -> RunFolder:
     try:
-        return RunFolder.create(path, told)
+        return RunFolder.create(path, described)
     except FileError as error:  # which the command line calls by its own name
         raise FileError(str(error).replace("give --out", "give record")) from None
 
@@ -136,12 +136,12 @@ def run_settings(settings: Settings, *, name: str, began: datetime) -> RunSettin
         file={
             "attached": settings.told(),
             "step": settings.step,
-            **_told({}, acts=settings.mode == "apply"),
+            **_description({}, acts=settings.mode == "apply"),
         },
     )
 
 
-def _told(feeds: Links, *, acts: bool) -> dict[str, object]:
+def _description(feeds: Links, *, acts: bool) -> dict[str, object]:
     return {
         "queries": [{"name": name, "feeds": list(targets)} for name, targets in feeds.items()],
         "guards": [] if acts else ["dry-run"],

@@ -189,7 +189,7 @@ class SparkPlant:
             name: self._read_all(name, batches[name], running.get(name, shared or []), occupancy)
             for name in self.queries
         }
-        replicas, clock = sum(len(crew) for crew in running.values()), self.clock
+        replicas, clock = sum(len(own) for own in running.values()), self.clock
         return Observation(
             at=at,
             step=step,
