@@ -244,8 +244,8 @@ def session_on(
         own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
         conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
         with open_session(name, master, conf, environment=environment, log=log) as spark:
-            for archive in _packs(file, scratch):
-                spark.sparkContext.addPyFile(str(archive))
+            for root in (Path(penstock.__file__).parent, *_plug_ins(file)):
+                spark.sparkContext.addPyFile(str(_pack(root, scratch)))
             yield Session(spark=spark)
         return
     kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
@@ -269,8 +269,8 @@ def session_on(
         conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
         with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
             cluster.await_workers()
-            for archive in _packs(file, scratch)[1:]:
-                spark.sparkContext.addPyFile(str(archive))
+            for root in _plug_ins(file):
+                spark.sparkContext.addPyFile(str(_pack(root, scratch)))
             check = cluster.check if regions is None else regions.check
             yield Session(spark=spark, check_cluster=check, regions=regions)
 
@@ -320,16 +320,15 @@ def _pages(file: PipelineFile) -> dict[str, str]:
     return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
 
 
-def _packs(file: PipelineFile, scratch: Path) -> list[Path]:
-    """This package as an archive, for executors on machines that do not have it, and likewise the
-    packages of plug-ins that executors import: that of the application, and of the workload."""
+def _plug_ins(file: PipelineFile) -> list[Path]:
+    """The packages and modules of others that executors import: those of the application and of the
+    workload, which may lie where executors do not look."""
     parts = parts_of(file).values()
     used = [part for each in parts for part in (application_of(each).rows, each.workload)]
-    plug_ins = [folder_of(part) for part in used if not is_ours(part)]
-    roots = [Path(penstock.__file__).parent, *(root for root in plug_ins if root is not None)]
-    return [_pack(root, scratch) for root in dict.fromkeys(roots)]
+    roots = [folder_of(part) for part in used if not is_ours(part)]
+    return list(dict.fromkeys(root for root in roots if root is not None))
 
 
 def _pack(root: Path, scratch: Path) -> Path:
-    archive = str(scratch / root.stem)
-    return Path(shutil.make_archive(archive, "zip", root.parent, root.name))
+    """A package as an archive, for executors on machines that do not have it."""
+    return Path(shutil.make_archive(str(scratch / root.stem), "zip", root.parent, root.name))
