@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from penstock.core.errors import FileError
+from penstock.core.errors import FileError, SettingError
 from penstock.core.roles import Workload
 from penstock.core.signals import Tick
 from penstock.record import Run
@@ -91,5 +91,8 @@ def _even(run: Run) -> bool:
     given = run.settings.file.get("workload")
     if run.settings.plant == "spark":
         return given is not None
-    kind = given.get("kind") if isinstance(given, Mapping) else str(given).partition(":")[0]
-    return bool(getattr(WORKLOADS.get(str(kind)), "drawn", False))
+    kind = given.get("kind") if isinstance(given, Mapping) else WORKLOADS.split(str(given))[0]
+    try:
+        return bool(getattr(WORKLOADS.get(str(kind)), "drawn", False))
+    except SettingError:  # a plug-in that is not installed here
+        return False

@@ -140,7 +140,7 @@ class Launch:
             own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
             conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
             with open_session(name, self.master, conf, environment=environment, log=log) as spark:
-                _ship(spark, self._packages(), scratch)
+                _ship(spark, [Path(penstock.__file__).parent, *self._plug_ins()], scratch)
                 yield Session(spark=spark)
             return
         kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
@@ -163,7 +163,7 @@ class Launch:
             conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
             with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
                 cluster.await_workers()
-                _ship(spark, self._packages()[1:], scratch)
+                _ship(spark, self._plug_ins(), scratch)
                 check = cluster.check if regions is None else regions.check
                 yield Session(spark=spark, check_cluster=check, regions=regions)
 
@@ -175,17 +175,16 @@ class Launch:
         resource = regions.resources()[default_module(self.pipelines[""].modules)]
         return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
 
-    def _packages(self) -> list[Path]:
-        """The folders of the packages that executors import: ours first, then those of plug-ins
-        that bring an application or a workload."""
+    def _plug_ins(self) -> list[Path]:
+        """The folders of packages that executors import besides ours: of an application, and of a
+        workload."""
         used = [
             part
             for each in self.pipelines.values()
             for part in (each.application.rows, each.file.workload)
         ]
-        plug_ins = [folder_of(part) for part in used if not is_ours(part)]
-        roots = [Path(penstock.__file__).parent, *(root for root in plug_ins if root is not None)]
-        return list(dict.fromkeys(roots))
+        roots = [folder_of(part) for part in used if not is_ours(part)]
+        return list(dict.fromkeys(root for root in roots if root is not None))
 
     def _preload(self) -> dict[str, str]:
         """What Python processes of executors load before their first task."""

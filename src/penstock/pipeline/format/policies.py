@@ -1,7 +1,8 @@
 """What decides: the policy of a file, read with all its mistakes.
 
-A policy takes some things from the file rather than from its settings, wherever it has a field for
-them: `graph`, `infrastructure`, and `slo`, the latency that 95 % of the rows were promised to keep.
+A policy takes some things from the file rather than from its settings, wherever it has a field or a
+parameter for them: `graph`, `infrastructure`, and `slo`, the latency that 95 % of the rows were
+promised to keep.
 """
 
 from collections.abc import Mapping
