@@ -24,8 +24,9 @@ from penstock.pipeline.file import load
 from tests.apps.trading.test_on_spark import SYMBOLS
 from tests.apps.trading.test_on_spark import expected as windows_of
 from tests.cli.test_process import penstock
-from tests.pipeline.deploy.test_run import executor_pids, expected, settled
+from tests.pipeline.deploy.test_run import expected, settled
 from tests.support.kafka_broker import Broker, Send, running_broker
+from tests.support.processes import executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

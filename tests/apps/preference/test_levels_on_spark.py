@@ -24,7 +24,7 @@ from penstock.pipeline.file import load
 from penstock.query.kernels import skyline
 from penstock.query.preference.splitting import Split, Splitting
 from penstock.spark.plant import SparkPlant
-from tests.pipeline.deploy.test_run import executor_pids
+from tests.support.processes import executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

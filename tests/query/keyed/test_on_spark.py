@@ -29,12 +29,12 @@ from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.spark.java import find_java, usable_home
 from penstock.workload import Constant
 from penstock.workload.keys import names
-from tests.pipeline.deploy.test_run import executor_pids
 from tests.support.market_reference import Trader, ordered
+from tests.support.processes import executor_pids
 
 pytestmark = pytest.mark.spark
 
-SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 1200.0, 24.0, 3
+SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 2000.0, 14.0, 3
 FAULTS = {"malformed": 0.01, "duplicate": 0.01, "empty": 0.01, "stranger": 0.02}
 QUOTES = Quotes(seed=3, symbols=SYMBOLS, faults=FAULTS)
 

@@ -1,7 +1,6 @@
 """Work by key while keys change hands: what must hold whatever happens, without Spark."""
 
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,6 +21,7 @@ from penstock.query.keyed.operator import InProcess
 from penstock.query.keyed.task import HERE, Told
 from penstock.query.keyed.work import recent
 from tests.support.keyed_work import Row, Sums, reference, table
+from tests.support.processes import wait_until
 
 KEYS = "ABCDE"
 
@@ -259,9 +259,7 @@ def test_rows_that_wait_are_worked_on_when_no_batch_comes_even_after_a_failure(
     bench = Bench(tmp_path, fetch_delay=0.2)
     fed = moving(bench)
     failing(1, bench)
-    give_up = time.monotonic() + 30
-    while len(bench.results) < 3 and time.monotonic() < give_up:
-        time.sleep(0.05)
+    wait_until(lambda: len(bench.results) >= 3)
     came = [result for step in sorted(bench.results) for result in bench.results[step]]
     assert sorted(came, key=lambda result: result[1]) == reference(fed)
 

@@ -19,9 +19,9 @@ from penstock.pipeline.deploy.launch import session_on
 from penstock.pipeline.file import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.spark.java import find_java, usable_home
-from tests.pipeline.deploy.test_run import executor_pids
 from tests.support.paths import ROOT
 from tests.support.preference_driver import best, digests, start, write_rows
+from tests.support.processes import executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

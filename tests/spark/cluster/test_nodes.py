@@ -1,7 +1,6 @@
 """Nodes that are acquired, released, lost and silent, on a cluster that only writes down."""
 
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from penstock.spark.cluster.nodes import Nodes
 from penstock.spark.cluster.offer import resource_names
 from penstock.spark.regions import Regions, mean_utilisation, unmet
 from tests.spark.test_progress import executor
+from tests.support.processes import wait_until
 from tests.support.spark_nodes import Workers, workers
 
 PLACES = Infrastructure(
@@ -270,10 +270,7 @@ def test_a_daemon_that_is_asked_to_leave_does_so_in_its_own_way_and_for_good(
 
 
 def await_lines(note: Path, count: int) -> None:
-    give_up = time.monotonic() + 30
-    while not note.exists() or len(note.read_text().splitlines()) < count:
-        assert time.monotonic() < give_up, "it says nothing"
-        time.sleep(0.02)
+    wait_until(lambda: note.exists() and len(note.read_text().splitlines()) >= count)
 
 
 def test_a_node_that_ended_and_was_started_again_is_told_once() -> None:
