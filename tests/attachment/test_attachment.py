@@ -4,7 +4,8 @@ import logging
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +23,8 @@ from penstock.core.errors import FileError, SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.record import load
 from penstock.report import page
-from tests.support.processes import PATIENCE, wait_until
+
+PATIENCE = 120.0
 
 
 @dataclass
@@ -107,6 +109,13 @@ def attached(
     )
     made.start()
     return made
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < give_up, "it did not come to that"
+        time.sleep(0.005)
 
 
 @pytest.fixture(autouse=True)

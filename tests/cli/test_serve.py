@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_process import ENDLESS, PENSTOCK, modules_after, penstock
 from tests.support.dashboard_runs import EVERYWHERE, finished, ticks
-from tests.support.processes import PATIENCE
+from tests.support.processes import ENDLESS, PATIENCE, PENSTOCK, modules_after, penstock
 
 
 @pytest.fixture

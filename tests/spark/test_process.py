@@ -14,8 +14,8 @@ from penstock.apps.wordcount.application import digest
 from penstock.spark.cluster.embedded import EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.session import compiled_home
-from tests.pipeline.deploy.test_run import expected
 from tests.support.processes import PATIENCE, left_behind, wait_until_nothing_is_left
+from tests.support.spark_runs import expected
 
 pytestmark = pytest.mark.spark
 

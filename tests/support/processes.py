@@ -1,6 +1,7 @@
 """Waiting for what other threads and processes do, and finding those that are still there."""
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +24,8 @@ def commands() -> dict[int, str]:
     listed = subprocess.run(
         ["ps", "-eww", "-o", "pid=,args="], capture_output=True, text=True, check=True
     )
-    lines = (line.split(None, 1) for line in listed.stdout.splitlines())
-    return {int(pid): command for pid, command in lines}
+    lines = (line.strip().partition(" ") for line in listed.stdout.splitlines())
+    return {int(pid): command for pid, _, command in lines}
 
 
 def executor_pids(folder: Path, program: str = "CoarseGrainedExecutorBackend") -> list[int]:
@@ -41,3 +42,32 @@ def left_behind(folder: Path) -> list[str]:
 def wait_until_nothing_is_left(folder: Path) -> None:
     """Until no process of a run is there."""
     wait_until(lambda: not left_behind(folder), pause=0.2)
+
+
+PENSTOCK = [sys.executable, "-m", "penstock"]
+ENDLESS = ["simulate", "wordcount", "--workload", "constant:300/s", "--duration", "1000h"]
+LONG = 120
+
+
+def penstock(*words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*PENSTOCK, *words], capture_output=True, text=True, timeout=LONG, cwd=cwd, check=False
+    )
+
+
+def modules_after(*words: str) -> set[str]:
+    """What is imported once a command has been carried out."""
+    program = (
+        "import sys; from penstock.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in done.stderr.splitlines()}

@@ -4,8 +4,6 @@ import os
 import random
 import signal
 import threading
-import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,25 +12,19 @@ import numpy as np
 import pytest
 
 from penstock.apps.wordcount.application import digest
-from penstock.apps.wordcount.sentences import SHORTEST_KEPT, Sentences
 from penstock.core.errors import PlantError
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
 from tests.support.processes import executor_pids
+from tests.support.spark_runs import expected, settled
 
 pytestmark = pytest.mark.spark
 
 FAST = ("workload=constant:120/s", "step=1s")
 SECONDS = 24.0
 """Of the run that is scaled all the time."""
-
-
-def expected(rows: int, seed: int = 1) -> Counter[str]:
-    """What a plain loop over the same input counts."""
-    words = (word for text in Sentences(seed).texts(np.arange(rows)) for word in text.split())
-    return Counter(word for word in words if len(word) >= SHORTEST_KEPT)
 
 
 @dataclass
@@ -47,19 +39,6 @@ class Outcome:
     """Executors that ran when there was time for all of them to come."""
     stayed: int = 0
     """Those that were left when there was time for the others to go."""
-
-
-def settled(plant: SparkPlant, degrees: dict[str, int]) -> int:
-    """Executors that run once as many as asked for do, or after a minute and a half."""
-    plant.apply(Decision(configuration=Configuration(degrees=degrees), why="forced"))
-    give_up = time.monotonic() + 90
-    while True:
-        executors = plant.actuator.backend.executors()
-        plant.actuator.settle(executors)
-        running = {name: len(crew) for name, crew in plant.actuator.running(executors).items()}
-        if running == degrees or time.monotonic() > give_up:
-            return sum(running.values())
-        time.sleep(0.1)
 
 
 def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> None:

@@ -34,7 +34,7 @@ from tests.support.processes import executor_pids
 
 pytestmark = pytest.mark.spark
 
-SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 2000.0, 14.0, 3
+SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 1600.0, 15.0, 3
 FAULTS = {"malformed": 0.01, "duplicate": 0.01, "empty": 0.01, "stranger": 0.02}
 QUOTES = Quotes(seed=3, symbols=SYMBOLS, faults=FAULTS)
 
@@ -115,7 +115,7 @@ def _stream(spark: SparkSession, feed: source.Feed, folder: Path, run: Run) -> N
         store=str(folder / "store"),
         sink=run.sink,
         table=Routing(replicas=EXECUTORS),
-        setting=Setting(service_time=1e-5, spend="wait", fetch_delay=5e-3, grace=0.01),
+        setting=Setting(service_time=1e-5, spend="wait", fetch_delay=15e-3, grace=0.01),
         on_told=run.told.extend,
     )
     spark.dataSource.register(source.WorkloadSource)
