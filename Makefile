@@ -7,6 +7,8 @@ export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = .venv
 # Every Python worker of every executor imports from .venv: compile once.
 export UV_COMPILE_BYTECODE = 1
+# The same for our own sources and tests, which hundreds of processes import: empty is "write it".
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-slow test-all check format map bench browser clean
 
@@ -15,10 +17,10 @@ demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about 
 
 test: check  ## Lint, types, layers, doctests and every test but the slowest
 	$(RUN) pytest -m "not slow and not spark" -n 2 --dist loadfile
-	$(RUN) pytest -m "spark and not slow"
+	$(RUN) pytest tests -m "spark and not slow"
 
 test-slow: .venv/ready  ## Only the slowest: executors killed, other clusters, the bundled Java
-	$(RUN) pytest -m slow
+	$(RUN) pytest tests -m slow
 
 test-all: test test-slow  ## Everything
 

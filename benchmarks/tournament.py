@@ -1,14 +1,15 @@
 """Our default policy against each peer's rule, on four kinds of load.
 
-Daily, random-walk, bursty and, where `../shared/data` has it, a recorded load, all on the twin of a
+Daily, random-walk, bursty and, where the published data are, a recorded load, all on the twin of a
 word count whose rows take five times as long, so that runs of ten minutes have few enough of them.
 Every policy has the same rows. Run with `python -m benchmarks.tournament [seeds]`.
 """
 
 import sys
-from pathlib import Path
 from time import perf_counter
 from typing import Final
+
+from tests.support.paths import PUBLISHED
 
 from penstock.cli.doctor import usable_cores
 from penstock.experiment.compare import PEERS, Load, Outcome, Verdict, advise, dominance, play
@@ -25,8 +26,7 @@ SETTINGS: Final = {
 SEEDS: Final = 10
 TRIES: Final = 12
 """Plans that the clairvoyant may try: it is a reference here, not the point."""
-DATA: Final = Path(__file__).parents[2] / "shared" / "data"
-RECORDED: Final = DATA / "hft" / "random_walk_rates.txt"
+RECORDED: Final = PUBLISHED / "hft" / "random_walk_rates.txt"
 SCALE: Final = 0.0005
 """297,000 quotes/s of the recording, on average, become 149."""
 FILE: Final = (
@@ -64,7 +64,7 @@ def loads() -> list[Load]:
     """The loads; the recorded one is the same for every seed."""
     found = [Load(name=name, workload=parse(text)) for name, text in LOADS.items()]
     if not RECORDED.exists():
-        print("no recorded load: ../shared/data/hft/random_walk_rates.txt is not there")
+        print(f"no recorded load: {RECORDED} is not there")
         return found
     text = f"trace:{RECORDED},scale={SCALE},repeat=true"
     return [*found, Load(name="recorded", workload=parse(text))]

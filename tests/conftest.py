@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from hypothesis import settings
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
+
+# A shell without job control starts what it puts into the background with Ctrl-C ignored, and every
+# process below inherits that: what these tests start must see the signals that they send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Write = Callable[[str], Path]
 

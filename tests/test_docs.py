@@ -12,6 +12,7 @@ from tests.support.paths import DOCS, ROOT
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 NAMING = [page for page in PAGES if page.name != "CHANGELOG.md"]
 """Pages without names of the past."""
+GROUPS = [
     "policies",
     "guards",
     "forecasters",
@@ -19,8 +20,7 @@ NAMING = [page for page in PAGES if page.name != "CHANGELOG.md"]
     "applications",
     "node_policies",
     "managers",
-)
-GROUPS = "policies guards forecasters workloads applications node_policies managers".split()
+]
 OTHERS = ("penstock.yaml", "penstock.json", *(f"penstock.{group}" for group in GROUPS))
 """Dotted words that are files of users, not names of the package."""
 

@@ -32,7 +32,7 @@ from penstock.spark.backend import DEFAULT_PROFILE, Executor, RunningTask
 from penstock.testing import seen
 from tests.spark.test_progress import executor
 
-PATIENCE = 10.0
+PATIENCE = 120.0
 
 
 @dataclass

@@ -11,12 +11,12 @@ from penstock.core.signals import Configuration, Decision, Observation
 from penstock.record import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend, Foreign
 from penstock.spark.session import ELASTIC
+from tests.support.processes import wait_until
 from tests.support.spark_attached import (
     cluster_session,
     numbers,
     start_rate,
     start_slow,
-    wait_until,
     write_rows,
 )
 

@@ -16,12 +16,12 @@ from penstock.core.errors import SettingError, UserError
 from penstock.core.signals import Decision, Observation
 from penstock.record import load
 from penstock.spark import mark
+from tests.support.processes import wait_until
 from tests.support.spark_attached import (
     local_session,
     numbers,
     start_rate,
     start_slow,
-    wait_until,
     write_rows,
 )
 

@@ -13,11 +13,11 @@ import penstock
 from penstock.spark.java import find_java, usable_home
 from tests.attachment.test_executors_on_spark import ROWS, SPLIT, active
 from tests.support.paths import ROOT
+from tests.support.processes import wait_until
 from tests.support.spark_attached import (
     cluster_session,
     numbers,
     start_slow,
-    wait_until,
     write_rows,
 )
 

@@ -9,7 +9,7 @@ import pytest
 from penstock.cli import main
 from penstock.policy import NODE_POLICIES
 from penstock.record import load
-from tests.pipeline.format.test_infrastructure import SMALL
+from tests.support.pipeline_files import SMALL
 
 SHORT = ["--duration", "100s", "--quiet"]
 

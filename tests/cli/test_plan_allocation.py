@@ -18,9 +18,9 @@ from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Network
 from tests.conftest import Write
-from tests.pipeline.format.test_allocation import GRAPH
 from tests.support.allocation import small_graphs, true_optimum
 from tests.support.paths import ROOT
+from tests.support.pipeline_files import GRAPH
 
 EVERYWHERE = tuple(sorted(set(POLICIES) - {"shrink", "single-output"}))
 """Policies that plan any graph."""

@@ -11,33 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PENSTOCK = [sys.executable, "-m", "penstock"]
-ENDLESS = ["simulate", "wordcount", "--workload", "constant:300/s", "--duration", "1000h"]
-LONG = 120
-
-
-def penstock(*words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*PENSTOCK, *words], capture_output=True, text=True, timeout=LONG, cwd=cwd, check=False
-    )
-
-
-def modules_after(*words: str) -> set[str]:
-    """What is imported once a command has been carried out."""
-    program = (
-        "import sys; from penstock.cli import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit: pass\n"
-        "print(*sys.modules, sep='\\n', file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        capture_output=True,
-        text=True,
-        timeout=LONG,
-        check=True,
-    )
-    return {name.partition(".")[0] for name in done.stderr.splitlines()}
+from tests.support.processes import ENDLESS, LONG, PENSTOCK, modules_after, penstock
 
 
 @pytest.mark.parametrize("words", [("--help",), ("run", "--help"), ("simulate", "--help")])

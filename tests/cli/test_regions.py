@@ -13,8 +13,7 @@ from penstock.core.signals import Configuration, Decision, RegionReading, Tick
 from penstock.pipeline.file import load as load_file
 from penstock.record import summarise
 from penstock.testing import seen
-from tests.report.test_page import demo, settings
-from tests.support.region_ticks import with_regions
+from tests.support.reports import demo, settings, with_regions
 
 BUSY = {"arrival_rate": 1234.0, "backlog": 56789.0, "utilisation": 0.5, "running": 3}
 REGIONS = {

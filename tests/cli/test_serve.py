@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_process import ENDLESS, PENSTOCK, modules_after, penstock
 from tests.support.dashboard_runs import EVERYWHERE, finished, ticks
+from tests.support.processes import ENDLESS, PATIENCE, PENSTOCK, modules_after, penstock
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def started(*words: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def get(address: str, path: str) -> str:
-    with urllib.request.urlopen(address + path, timeout=20) as answer:  # noqa: S310  # our own
+    with urllib.request.urlopen(address + path, timeout=PATIENCE) as answer:  # noqa: S310  # our own
         return str(answer.read().decode())
 
 
@@ -46,7 +46,7 @@ def test_it_serves_until_it_is_stopped(run: Path, number: signal.Signals, code: 
         address = first.split(" at ")[1].partition(",")[0]
         assert len(json.loads(get(address, "run.json"))["rows"]) == 20
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=PATIENCE)
         assert (process.returncode, stderr) == (code, "")
 
 
@@ -101,7 +101,7 @@ def test_a_run_with_a_dashboard_says_where_and_ends_as_always(tmp_path: Path) ->
             assert process.poll() is None
         assert "penstock_up 1" in get(address, "metrics")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
     assert (tmp_path / "run" / "summary.json").exists()
     done = penstock("simulate", "wordcount", "--duration", "4s", "--out", out, "--dashboard")

@@ -22,6 +22,7 @@ from tests.support.dashboard_runs import (
     tick,
     ticks,
 )
+from tests.support.processes import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -54,7 +55,8 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def ticks_shown(page: Page, count: int) -> None:
     """Wait until so many ticks are drawn."""
-    expect(page.locator("html")).to_have_attribute("data-ticks", str(count), timeout=20_000)
+    patience = 1000 * PATIENCE
+    expect(page.locator("html")).to_have_attribute("data-ticks", str(count), timeout=patience)
 
 
 def drawn(page: Page) -> list[int]:

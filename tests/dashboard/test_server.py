@@ -31,12 +31,13 @@ from tests.support.dashboard_runs import (
     tick,
     ticks,
 )
+from tests.support.processes import PATIENCE
 
 
 def ask(
     server: DashboardServer, path: str, method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str], str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         connection.request(method, path, headers=named)
@@ -51,7 +52,7 @@ def stream(
     server: DashboardServer, path: str = "/events", **headers: str
 ) -> Iterator[Iterator[Any]]:
     """Events as they come: (id, data), or the text of a comment."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.request("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
     answer = connection.getresponse()
     assert answer.status == 200, answer.read()
@@ -160,7 +161,7 @@ def test_closing_tells_the_end_of_the_run_first_and_leaves_nothing(tmp_path: Pat
     assert told[-1][0] == "bye"
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.port), timeout=5)
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
 def test_a_client_that_says_nothing_does_not_keep_the_server_from_closing(run: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_client_that_never_comes_to_the_point_is_cut_off(
         slow = socket.create_connection(("127.0.0.1", server.port))
         slow.settimeout(0.05)
         slow.sendall(b"GET / HTTP/1.1\r\nX: ")
-        for _ in range(200):
+        for _ in range(2000):
             try:
                 slow.sendall(b"x")  # never silent for long
                 if slow.recv(1) == b"":
@@ -199,7 +200,7 @@ def test_a_client_that_never_comes_to_the_point_is_cut_off(
 
 
 def test_a_slow_line_gets_all_of_a_long_answer(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.dashboard.server.Handler.timeout", 0.4)
+    monkeypatch.setattr("penstock.dashboard.server.Handler.timeout", 1.0)
     long = "x" * 6_000_000
     with DashboardServer(run) as server:
         monkeypatch.setattr(server.feed, "whole", lambda: long)
@@ -210,7 +211,7 @@ def test_a_slow_line_gets_all_of_a_long_answer(run: Path, monkeypatch: pytest.Mo
         got = 0
         while read := slow.recv(65_536):
             got += len(read)
-            threading.Event().wait(0.01)
+            threading.Event().wait(0.02)
         slow.close()
     assert got > len(long)
 
@@ -423,7 +424,7 @@ def test_so_many_pages_and_no_more(run: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_silence_is_broken_by_a_comment(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.dashboard.server._HEARTBEAT", 0.05)
     with DashboardServer(run) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         connection.request("GET", "/events")
         answer = connection.getresponse()
         assert any(answer.readline() == b": still here\n" for _ in range(20))

@@ -10,7 +10,7 @@ from penstock.core.errors import SettingError
 from penstock.model.skyline import comparisons, expected_sizes
 from penstock.query.kernels import skyline
 from penstock.twin import Costs
-from tests.twin.test_theory import SEEDS, assert_agrees
+from tests.support.twins import SEEDS, assert_agrees
 
 Floats = NDArray[np.float64]
 

@@ -1,9 +1,6 @@
 """A pipeline file is read with every default, and every mistake is told with its line."""
 
-import json
 import re
-from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -14,28 +11,14 @@ from hypothesis import strategies as st
 from penstock.core.errors import FileError, SettingError
 from penstock.guard import Clamp, Cooldown, DryRun, Hold, StepLimit
 from penstock.pipeline.compose import build_policy
-from penstock.pipeline.file import PipelineFile, check, load
+from penstock.pipeline.file import check, load
 from penstock.pipeline.settings import ClusterSettings
 from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy import Static, Threshold
 from penstock.workload import Constant, Daily
 from tests.conftest import Write
 from tests.support.paths import DOCS
-
-_FILE = resources.files("penstock.apps") / "wordcount" / "wordcount.yaml"
-WORDCOUNT = _FILE.read_text(encoding="utf-8")
-
-GAME = """\
-step: 300s
-source: {module: dispatcher, inter_arrival: 0.5s}
-modules:
-  dispatcher:    {service_time: 0.1s,   max_replicas: 1,  price: 0.00483, delay_cost: 0.5}
-  denoiser-1:    {service_time: 2.48s,  max_replicas: 8,  price: 0.00483, delay_cost: 0.5}
-  denoiser-2:    {service_time: 3.66s,  max_replicas: 8,  price: 0.00483, delay_cost: 0.5}
-streams:
-  - {from: dispatcher, to: denoiser-1, probability: 0.5}
-  - {from: dispatcher, to: denoiser-2, probability: 0.5}
-"""
+from tests.support.pipeline_files import GAME, again, mistakes
 
 ALLOC = """\
 budget: 1.0
@@ -47,12 +30,6 @@ streams:
 sinks:
   o1: {from: b, produces: 0.9, weight: 0.3}
 """
-
-
-def mistakes(path: Path, *overrides: str) -> list[str]:
-    return [
-        str(mistake).replace(str(path), "job.yaml") for mistake in check(path, overrides).mistakes
-    ]
 
 
 class TestWhatAFileSays:
@@ -164,13 +141,6 @@ class TestWhatAFileSays:
             ],
         )
         assert again(file, tmp_path_factory.getbasetemp()) == file
-
-
-def again(file: PipelineFile, folder: Path) -> PipelineFile:
-    """The file read back from what was recorded of it, apart from where it came from."""
-    path = folder / "again.yaml"
-    path.write_text(json.dumps(file.resolved, allow_nan=False))
-    return replace(load(path), origin=file.origin, text=file.text)
 
 
 def examples() -> list[str]:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from math import inf, nan
 from pathlib import Path
@@ -23,6 +23,7 @@ from penstock.core.interference import Interference
 from penstock.pipeline import busy
 from penstock.pipeline.file import check, load
 from penstock.pipeline.interference import Hog, beside, elsewhere, left_out
+from tests.support.processes import PATIENCE, wait_until
 
 moments = st.floats(min_value=0, max_value=1e4)
 
@@ -154,14 +155,6 @@ def seconds_of_work(pid: int) -> float:
     return int(stat(pid)[11]) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    """However busy the machine is."""
-    give_up = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
-
-
 def wait_until_gone(pids: Iterable[int]) -> None:
     wait_until(lambda: not any(map(alive, pids)))
 
@@ -234,7 +227,7 @@ def test_processes_end_however_their_owner_does(begin: float, sent: signal.Signa
         assert len(pids) == 2
         assert all(map(alive, pids))
         owner.send_signal(sent)
-        assert owner.wait(60) != 0
+        assert owner.wait(PATIENCE) != 0
     wait_until_gone(pids)
 
 
@@ -271,7 +264,7 @@ def test_an_alarm_ends_what_nothing_else_does() -> None:
     far, past = str(time.monotonic() + HOUR), "0"
     command = [sys.executable, busy.__file__, far, past]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as stuck:
-        assert stuck.wait(60) == -signal.SIGALRM
+        assert stuck.wait(PATIENCE) == -signal.SIGALRM
 
 
 @pytest.mark.parametrize("none", [Interference(processes=0), LATER])

@@ -26,7 +26,7 @@ from penstock.record.regions import RegionUse, RequestCount, uses
 from penstock.record.results import nodes_told, requests_told, silence_told
 from penstock.record.summary import summary_from_json
 from tests.record.test_codec import a_settings, a_tick
-from tests.support.region_ticks import with_regions
+from tests.support.reports import with_regions
 
 UP = Request(
     level="infrastructure",

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from penstock.record import RunFolder, summarise
 from penstock.report.candles import Bar, Sticks, fitted, section, sticks
 from penstock.report.plot import HEIGHT, WIDTH
-from tests.report.test_page import EVIL, Page, demo, read
-from tests.report.test_page import settings as run_settings
+from tests.support.reports import EVIL, Page, demo, read
+from tests.support.reports import settings as run_settings
 
 NOON = 1_800_014_400.0  # at noon in Greenwich
 RISING, FALLING = [NOON, 10.0, 13.0, 9.0, 12.0], [NOON + 5, 12.0, 12.5, 8.0, 11.0]

@@ -10,7 +10,7 @@ from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Power, Tick
 from penstock.record import RunFolder, summarise
 from penstock.report.decisions import rows
-from tests.report.test_page import Page, a_run, demo, read, settings
+from tests.support.reports import Page, a_run, demo, read, settings
 
 KEYED = FlowGraph(source="splitter", modules=(Module(name="splitter", keys=50),))
 

@@ -11,7 +11,7 @@ from penstock.cli.session import Written, lines
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.signals import Configuration, Decision, Latency, ModuleReading, Observation, Tick
 from penstock.record import summarise
-from tests.report.test_page import Page, a_run, demo, read, settings
+from tests.support.reports import Page, a_run, demo, read, settings
 
 GRAPH = FlowGraph(
     source="plq",

@@ -10,8 +10,7 @@ from penstock.record import RunFolder, summarise
 from penstock.report.decisions import requests, rows
 from penstock.report.over_time import stretches
 from penstock.report.regions import silences
-from tests.report.test_page import Page, a_run, demo, read, settings
-from tests.support.region_ticks import REGIONS, with_regions
+from tests.support.reports import REGIONS, Page, a_run, demo, read, settings, with_regions
 
 
 @pytest.fixture(scope="module")

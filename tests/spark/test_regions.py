@@ -14,8 +14,8 @@ from penstock.core.signals import Configuration, Decision, Observation
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
-from tests.pipeline.deploy.test_run import expected
-from tests.spark.test_process import wait_until_nothing_is_left
+from tests.support.processes import wait_until_nothing_is_left
+from tests.support.spark_runs import expected
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from penstock.spark.cluster.embedded import (
 )
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.session import check_master, compiled_home, open_session
+from tests.support.processes import wait_until
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -118,25 +118,17 @@ def gone(pid: int) -> bool:
         return True
 
 
-def wait_until_gone(pid: int) -> None:
-    give_up = time.monotonic() + 20
-    while not gone(pid):
-        assert time.monotonic() < give_up, f"process {pid} is still there"
-        time.sleep(0.02)
-
-
 def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     command = [sys.executable, keeper.__file__, "0", "sh", "-c", f"echo $$ > {note}; exec sleep 60"]
     start = f"import subprocess; subprocess.Popen({command!r}, stdin=subprocess.PIPE).wait()"
     owner = subprocess.Popen([sys.executable, "-c", start])
-    while not (note.exists() and note.read_text().strip()):
-        time.sleep(0.02)
+    wait_until(lambda: note.exists() and note.read_text().strip())
     daemon = int(note.read_text())
     assert not gone(daemon)
     owner.send_signal(signal.SIGKILL)
     owner.wait()
-    wait_until_gone(daemon)
+    wait_until(lambda: gone(daemon))
 
 
 def test_the_keeper_exits_as_its_command_did() -> None:
@@ -160,8 +152,7 @@ def test_a_daemon_is_not_started_again_for_an_owner_that_is_gone(tmp_path: Path)
     work = f"echo turn >> {note}; exec sleep 60"
     command = [sys.executable, keeper.__file__, "5", "sh", "-c", work]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
-        while not note.exists():
-            time.sleep(0.02)
+        wait_until(note.exists)
     assert kept.returncode != 0
     assert note.read_text().split() == ["turn"]
 

@@ -6,18 +6,25 @@ with it. Of events at the same moment the first to be caused comes first.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from math import floor, inf, isfinite, nan
+from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from penstock.core.graph import FlowGraph, Module
 from penstock.core.panes import Panes
+from penstock.core.signals import Configuration, Decision
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory
+from penstock.twin import PaneTwin
 from penstock.twin.panes.state import PUNCTUATION_GAP, Costs
+from tests.support.twins import Constant, chain
 
 Floats = NDArray[np.float64]
 
@@ -395,3 +402,120 @@ class Reference:
     def waiting(self) -> int:
         """Tuples of the pane stage that are not done."""
         return sum(worker.waiting for worker in self.workers)
+
+
+WINDOWS = (("1s", "200ms"), ("300ms", "200ms"), ("500ms", "500ms"), ("700ms", "300ms"))
+"""With slides that divide them and slides that do not."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Rows at these moments."""
+
+    moments: Floats
+
+    def rate(self, at: Floats) -> Floats:
+        return np.zeros_like(at)
+
+    def arrivals(self, at: Floats) -> Floats:
+        return np.searchsorted(self.moments, at, "right").astype(np.float64)
+
+    def times(self, index: Floats) -> Floats:
+        return self.moments[index.round().astype(np.int64)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfiltered(Costs):
+    """Every tuple is among the best of its part."""
+
+    def sizes(self, most: int) -> Floats:
+        return np.arange(most + 1.0)
+
+
+def two_stages(panes: int = 2, windows: int = 2, **both: Any) -> FlowGraph:
+    """The graph of a preference query with so many workers in each stage."""
+    return chain(
+        Module(name="plq", service_time=0.003, initial_replicas=panes, **both),
+        Module(name="wlq", service_time=0.02, initial_replicas=windows, **both),
+    )
+
+
+def twin_of(
+    rate: float = 300.0,
+    *,
+    graph: FlowGraph | None = None,
+    windows: tuple[str, str] = ("1s", "200ms"),
+    **others: Any,
+) -> PaneTwin:
+    """A twin; what is not set is small and quick."""
+    usual: dict[str, Any] = {"step": 1.0, "duration": 5.0, "workload": Constant(rate)}
+    chosen = usual | others
+    return PaneTwin(
+        graph or two_stages(), chosen.pop("workload"), panes=Panes.parse(*windows), **chosen
+    )
+
+
+def stamps_of(twin: PaneTwin, moments: Floats) -> Floats:
+    """The times that a twin which has not begun will give to tuples that come at these moments."""
+    delays = twin._disorder * deepcopy(twin._delays).random(len(moments))
+    return np.maximum(moments - delays, 0.0)
+
+
+def decide(panes: int, windows: int) -> Decision:
+    degrees = {"plq": panes, "wlq": windows}
+    return Decision(configuration=Configuration(degrees=degrees), why="the test says so")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """An input, and what is decided while it comes."""
+
+    moments: Floats
+    windows: tuple[str, str]
+    settings: dict[str, Any]
+    degrees: Sequence[tuple[int, int]]
+
+    def begin(self, **others: Any) -> PaneTwin:
+        chosen = self.settings | others
+        return twin_of(
+            graph=two_stages(*self.degrees[0], max_replicas=4),
+            windows=self.windows,
+            workload=Given(self.moments),
+            step=0.25,
+            duration=3.0,
+            arrivals="even",
+            **chosen,
+        )
+
+    def tell(self, **others: Any) -> PaneTwin:
+        """The twin after all of it."""
+        twin = self.begin(**others)
+        for turn, _ in enumerate(twin.readings(), 1):
+            twin.apply(decide(*self.degrees[turn % len(self.degrees)]))
+        twin.drain()
+        return twin
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    random = np.random.default_rng(draw(st.integers(0, 2**16)))
+    rows = draw(st.sampled_from([10, 100, 600]))
+    moments = np.sort(random.random(rows)) * 3.0
+    if draw(st.booleans()):
+        moments = moments[(moments < 0.9) | (moments > 2.0)]
+    workers = st.tuples(st.integers(1, 4), st.integers(1, 4))
+    busy = draw(st.sampled_from([0.2, 1.0, 3.0])) * 3.0 / rows
+    costs = Unfiltered(tuple_time=busy, task_time=0.01, window_comparison=1e-6)
+    settings = {
+        "costs": costs,
+        "splitting": draw(st.sampled_from([None, SplittingControl(), SplittingControl(panes=1)])),
+        "merging": draw(st.booleans()),
+        "disorder": draw(st.sampled_from([0.0, 0.05, 0.4])),
+        "slack": draw(st.sampled_from([0.0, 0.3])),
+    }
+    return Story(
+        moments=moments,
+        windows=draw(st.sampled_from(WINDOWS)),
+        settings=settings,
+        degrees=draw(st.lists(workers, min_size=1, max_size=5)),
+    )

@@ -3,10 +3,9 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -16,7 +15,6 @@ from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.session import EMBEDDED, compiled_home, open_session
 
-PATIENCE = 90.0
 QUIET = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
 
@@ -115,11 +113,3 @@ def numbers(spark: SparkSession, folder: Path) -> list[int]:
     return sorted(
         row.n for row in spark.read.schema("n long").parquet(str(folder / "out")).collect()
     )
-
-
-def wait_until(done: Callable[[], Any], patience: float = PATIENCE) -> None:
-    """Look again and again until something is so."""
-    give_up = time.monotonic() + patience
-    while not done():
-        assert time.monotonic() < give_up, "it did not come to that"
-        time.sleep(0.1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.signals import Configuration, Decision, Latency, Observation
 from penstock.twin import Twin
-from tests.twin.test_twin import Constant
+from tests.support.twins import Constant
 
 Array = NDArray[np.float64]
 

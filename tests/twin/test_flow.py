@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.signals import Configuration, Decision
 from penstock.twin import Twin
-from tests.twin.test_twin import Constant
+from tests.support.twins import Constant
 
 
 def chain(*modules: Module, selectivity: float = 1.0) -> FlowGraph:

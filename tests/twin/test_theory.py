@@ -1,6 +1,6 @@
 """The twin against queueing theory: theory must lie in the 99 % confidence interval of 40 runs."""
 
-from math import factorial, log, sqrt
+from math import factorial, log
 
 import numpy as np
 import pytest
@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.twin import Totals, Twin
-from tests.twin.test_twin import Constant
-
-SEEDS = range(40)
-STUDENT_99 = 2.708  # two-sided, 39 degrees of freedom
+from tests.support.twins import SEEDS, Constant, assert_agrees
 
 Array = NDArray[np.float64]
 
@@ -27,14 +24,6 @@ def settled(
     for _ in readings:
         pass
     return {name: totals - filled[name] for name, totals in twin.totals().items()}
-
-
-def assert_agrees(samples: list[float | None], theory: float, precision: float = 0.02) -> None:
-    """The interval holds the theory, and is narrow enough to mean something."""
-    values = np.array(samples, np.float64)
-    margin = STUDENT_99 * values.std(ddof=1) / sqrt(len(values))
-    assert margin < precision * theory
-    assert abs(values.mean() - theory) < margin
 
 
 def station(name: str = "only", **settings: float) -> Module:

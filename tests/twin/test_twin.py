@@ -5,15 +5,12 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
-from itertools import pairwise
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
-from numpy.typing import NDArray
 
 from penstock.core.errors import PlantError, SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
@@ -22,37 +19,11 @@ from penstock.core.roles import Plant
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.model.compiling import entry
 from penstock.twin import Twin
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Constant:
-    """Rows at an even rate, until there are no more."""
-
-    per_second: float
-    rows: float = np.inf
-
-    def rate(self, at: Array) -> Array:
-        return np.where(self.arrivals(at) < self.rows, self.per_second, 0.0)
-
-    def arrivals(self, at: Array) -> Array:
-        return np.minimum(at * self.per_second, self.rows)
-
-    def times(self, index: Array) -> Array:
-        return np.where(index < self.rows, (index + 1) / self.per_second, np.inf)
+from tests.support.twins import Array, Constant, chain
 
 
 def single(**settings: Any) -> FlowGraph:
     return FlowGraph(source="only", modules=(Module(name="only", **settings),))
-
-
-def chain(*modules: Module) -> FlowGraph:
-    return FlowGraph(
-        source=modules[0].name,
-        modules=modules,
-        streams=tuple(Stream(origin=a.name, target=b.name) for a, b in pairwise(modules)),
-    )
 
 
 def decide(**degrees: int) -> Decision:

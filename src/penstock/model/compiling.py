@@ -1,10 +1,13 @@
 """Compiling the event loop: in full on first use, from disk after that."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from numba import njit
 from numba.core import options
+
+from penstock.model.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,8 +35,8 @@ def entry(function: F) -> F:
 
     Where no folder can be written to, as in a read-only container, it is compiled anew each time.
     """
-    try:
-        made: F = njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:
-        made = njit(**_OPTIONS)(function)
-    return made
+    made = njit(**_OPTIONS)(function)
+    with suppress(RuntimeError):
+        made._cache = KernelCache(function)  # what `cache=True` does
+    kept: F = made
+    return kept

@@ -6,9 +6,7 @@ Stations are numbered so that each comes after those that feed it.
 """
 
 from math import inf, log1p, sqrt
-from pathlib import Path
 from typing import Any, Final, NamedTuple
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +29,6 @@ OPEN: Final = 1
 Array = np.ndarray[Any, Any]
 
 
-def _sources() -> str:
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return f"{crc32(b''.join(file.read_bytes() for file in files)):08x}"
-
-
 CLOCK: Final = np.dtype(
     [
         ("now", "f8"),
@@ -46,9 +39,6 @@ CLOCK: Final = np.dtype(
         ("reserve", "i8"),  # rows that one event may need
         ("blocked", "i8"),  # rows that are blocked anywhere
         ("services", "i8"),  # begun so far
-        # Numba compares only the file of the function that it loads from disk. A layout named
-        # after all our sources keeps it from loading machine code of an older version.
-        (f"sources_{_sources()}", "i8"),
     ]
 )
 

@@ -14,7 +14,7 @@ from penstock.pipeline.compose import build_policy
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
-from tests.pipeline.deploy.test_run import executor_pids
+from tests.support.processes import executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

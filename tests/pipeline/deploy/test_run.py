@@ -3,10 +3,7 @@
 import os
 import random
 import signal
-import subprocess
 import threading
-import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,32 +12,19 @@ import numpy as np
 import pytest
 
 from penstock.apps.wordcount.application import digest
-from penstock.apps.wordcount.sentences import SHORTEST_KEPT, Sentences
 from penstock.core.errors import PlantError
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
+from tests.support.processes import executor_pids
+from tests.support.spark_runs import expected, settled
 
 pytestmark = pytest.mark.spark
 
 FAST = ("workload=constant:120/s", "step=1s")
-
-
-def expected(rows: int, seed: int = 1) -> Counter[str]:
-    """What a plain loop over the same input counts."""
-    words = (word for text in Sentences(seed).texts(np.arange(rows)) for word in text.split())
-    return Counter(word for word in words if len(word) >= SHORTEST_KEPT)
-
-
-def executor_pids(folder: Path, program: str = "CoarseGrainedExecutorBackend") -> list[int]:
-    """The executors that work for the run in this folder, or other programs of Spark's."""
-    marker = f"{folder}/spark/conf"
-    told = subprocess.run(
-        ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
-    )
-    lines = [line.split(None, 1) for line in told.stdout.splitlines()]
-    return [int(p) for p, a in lines if marker in a and program in a]
+SECONDS = 24.0
+"""Of the run that is scaled all the time."""
 
 
 @dataclass
@@ -57,24 +41,11 @@ class Outcome:
     """Those that were left when there was time for the others to go."""
 
 
-def settled(plant: SparkPlant, degrees: dict[str, int]) -> int:
-    """Executors that run once as many as asked for do, or after a minute and a half."""
-    plant.apply(Decision(configuration=Configuration(degrees=degrees), why="forced"))
-    give_up = time.monotonic() + 90
-    while True:
-        executors = plant.actuator.backend.executors()
-        plant.actuator.settle(executors)
-        running = {name: len(crew) for name, crew in plant.actuator.running(executors).items()}
-        if running == degrees or time.monotonic() > give_up:
-            return sum(running.values())
-        time.sleep(0.1)
-
-
 def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> None:
     """Change the degrees at moments that have nothing to do with batches."""
     chance = random.Random(7)
     degrees = {"splitter": 1, "counter": 1}
-    while not stop.wait(chance.uniform(1.0, 2.5)):
+    while not stop.wait(chance.uniform(0.6, 1.5)):
         module = chance.choice(list(degrees))
         degrees[module] = chance.choice([n for n in (1, 2, 3) if n != degrees[module]])
         busy = plant.queries[module].query.status["isTriggerActive"]
@@ -88,8 +59,8 @@ def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> 
 def forced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """A run that is scaled out and in at random, all the time."""
     outcome, folder = Outcome(), tmp_path_factory.mktemp("forced")
-    file = load("wordcount", [*FAST, "duration=40s"])
-    with open_spark(file, master=None, folder=folder, duration=40.0) as plant:
+    file = load("wordcount", [*FAST, f"duration={SECONDS}s"])
+    with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
         stop = threading.Event()
         scaler = threading.Thread(target=keep_scaling, args=(plant, outcome, stop))
         scaler.start()
@@ -109,7 +80,7 @@ def test_scaling_out_and_in_all_the_time_loses_and_doubles_nothing(forced: Outco
     assert forced.during_batches >= 3
     assert not any(forced.results["rows_waiting"].values())
     truth = expected(forced.results["rows_fed"])
-    assert forced.results["rows_fed"] == 40 * 120 + 32
+    assert forced.results["rows_fed"] == SECONDS * 120 + 32
     assert forced.results["words_counted"] == truth.total()
     assert forced.results["digest"] == digest(truth)
     assert forced.results["top_words"] == {w: truth[w] for w in forced.results["top_words"]}

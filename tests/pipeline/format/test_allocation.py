@@ -11,19 +11,7 @@ from penstock.pipeline.file import check, load_allocation
 from penstock.pipeline.format.allocation import AllocationGraph
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
 from tests.conftest import Write
-
-GRAPH = """\
-budget: 1.0
-sources: {s: {rate: inf, to: a}}
-modules: {a: {}, b: {}, c: {}}
-streams:
-  - {from: s, to: a, consumes: 0.3}
-  - {from: a, to: b, produces: 0.7, consumes: 0.4}
-  - {from: a, to: c, produces: 0.2, consumes: 0.9}
-sinks:
-  o1: {from: b, produces: 0.9, weight: 0.3}
-  o2: {from: c, produces: 0.5, weight: 1.0}
-"""
+from tests.support.pipeline_files import GRAPH
 
 
 def mistakes(path: Path, *overrides: str) -> list[str]:

@@ -14,23 +14,10 @@ from penstock.pipeline.file import check, load
 from penstock.pipeline.settings import Part
 from penstock.pipeline.twins import left_out_of_regions, out_of_reach, refusal
 from tests.conftest import Write
-from tests.pipeline.format.test_mistakes import line_of, refused_or_read
-from tests.pipeline.test_file import WORDCOUNT, again, mistakes
+from tests.support.pipeline_files import SMALL, WORDCOUNT, again, line_of, mistakes, refused_or_read
 
 _FILE = resources.files("penstock.apps") / "wordcount" / "wordcount-regions.yaml"
 REGIONS = _FILE.read_text(encoding="utf-8")
-
-SMALL = """\
-source: {module: a, rate: 2/s}
-modules:
-  a: {region: dc1, service_time: 1ms}
-  b: {region: dc2, service_time: 1ms}
-streams: [{from: a, to: b}]
-infrastructure:
-  regions:
-    dc1: {}
-    dc2: {max_nodes: 4, slots: 3}
-"""
 
 
 class TestWhatAFileSays:

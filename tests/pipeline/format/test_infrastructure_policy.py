@@ -23,8 +23,7 @@ from penstock.policy.nodes import SimpleNodes
 from penstock.policy.rl.nodes import LearnedNodes
 from penstock.policy.rl.saved import learned
 from tests.conftest import Write
-from tests.pipeline.format.test_infrastructure import SMALL
-from tests.pipeline.test_file import mistakes
+from tests.support.pipeline_files import SMALL, mistakes
 
 MODULES = ("splitter", "filter", "counter")
 BUSY = ModuleReading(

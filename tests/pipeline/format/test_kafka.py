@@ -17,10 +17,10 @@ from penstock.spark import kafka
 from penstock.spark import kafka as jars
 from penstock.spark.progress import Watched, parse_progress, rows_at
 from penstock.workload import Constant
-from tests.cli.test_process import penstock
 from tests.conftest import Write
-from tests.pipeline.test_file import mistakes
 from tests.support.paths import DOCS
+from tests.support.pipeline_files import mistakes
+from tests.support.processes import penstock
 
 TEXT = """\
 pipeline: wordcount

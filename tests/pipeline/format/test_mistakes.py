@@ -7,15 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.errors import FileError, UserError
+from penstock.core.errors import FileError
 from penstock.pipeline.file import check, load
 from penstock.pipeline.format.find import LARGEST
 from tests.conftest import Write
-from tests.pipeline.test_file import WORDCOUNT, mistakes
-
-
-def line_of(text: str, part: str) -> int:
-    return next(n for n, line in enumerate(text.splitlines(), 1) if part in line)
+from tests.support.pipeline_files import WORDCOUNT, line_of, mistakes, refused_or_read
 
 
 class TestMistakes:
@@ -215,13 +211,3 @@ class TestMistakes:
         )
         path = tmp_path_factory.getbasetemp() / "damaged.yaml"
         refused_or_read(path, WORDCOUNT[:start] + junk + WORDCOUNT[end:])
-
-
-def refused_or_read(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    try:
-        checked = check(path)
-    except UserError:
-        return
-    assert all("\n" not in str(mistake) for mistake in checked.mistakes)
-    assert checked.mistakes or checked.file is not None or checked.sort == "allocation graph"

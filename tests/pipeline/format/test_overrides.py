@@ -9,7 +9,7 @@ from penstock.pipeline.file import check, load
 from penstock.policy import Threshold
 from penstock.workload import Constant
 from tests.conftest import Write
-from tests.pipeline.test_file import GAME, WORDCOUNT
+from tests.support.pipeline_files import GAME, WORDCOUNT
 
 
 class TestOverrides:

@@ -28,12 +28,12 @@ from penstock.spark import source
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.workload import Constant
 from penstock.workload.keys import names
-from tests.pipeline.deploy.test_run import executor_pids
 from tests.support.market_reference import Trader, ordered
+from tests.support.processes import executor_pids
 
 pytestmark = pytest.mark.spark
 
-SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 1200.0, 24.0, 3
+SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 1600.0, 15.0, 3
 FAULTS = {"malformed": 0.01, "duplicate": 0.01, "empty": 0.01, "stranger": 0.02}
 QUOTES = Quotes(seed=3, symbols=SYMBOLS, faults=FAULTS)
 
@@ -114,7 +114,7 @@ def _stream(spark: SparkSession, feed: source.Feed, folder: Path, run: Run) -> N
         store=str(folder / "store"),
         sink=run.sink,
         table=Routing(replicas=EXECUTORS),
-        setting=Setting(service_time=1e-5, spend="wait", fetch_delay=5e-3, grace=0.01),
+        setting=Setting(service_time=1e-5, spend="wait", fetch_delay=15e-3, grace=0.01),
         on_told=run.told.extend,
     )
     spark.dataSource.register(source.WorkloadSource)

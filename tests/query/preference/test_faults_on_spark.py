@@ -18,9 +18,9 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from tests.pipeline.deploy.test_run import executor_pids
 from tests.support.paths import ROOT
 from tests.support.preference_driver import best, digests, start, write_rows
+from tests.support.processes import executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -1,10 +1,15 @@
 """Nodes that are acquired, released, lost and silent, on a cluster that only writes down."""
 
+import json
 import os
-import time
+import socket
+import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,10 +21,96 @@ from penstock.core.signals import ModuleReading, RegionReading
 from penstock.spark.actuator import least_useful
 from penstock.spark.cluster.embedded import Kept
 from penstock.spark.cluster.nodes import Nodes
-from penstock.spark.cluster.offer import resource_names
+from penstock.spark.cluster.offer import Offer, resource_names
 from penstock.spark.regions import Regions, mean_utilisation, unmet
 from tests.spark.test_progress import executor
-from tests.support.spark_nodes import Workers, workers
+from tests.support.processes import wait_until
+
+
+class Page(BaseHTTPRequestHandler):
+    """Says that it is there."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"executors": []}).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing about it."""
+
+
+@dataclass
+class Workers:
+    """A cluster that starts and releases workers by writing them down."""
+
+    well: str
+    """The address of a page that answers."""
+    stuck: str
+    """The address of one that takes the question and says nothing."""
+    offers: dict[str, Offer] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    starting: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    dead: set[str] = field(default_factory=set)
+    released: list[str] = field(default_factory=list)
+    lives: dict[str, int] = field(default_factory=dict)
+    """How often a worker was started again."""
+    master_answers: bool = True
+
+    def add(self, offer: Offer, /) -> None:
+        self.offers[offer.name] = offer
+        self.starting.add(offer.name)
+
+    def release(self, name: str, /) -> None:
+        self.released.append(name)
+
+    def ended(self, name: str, /) -> bool:
+        return name in self.dead
+
+    def check(self) -> None:
+        """It never ends."""
+
+    def state(self, _timeout: float = 1.0, /) -> dict[str, Any]:
+        if not self.master_answers:
+            return {}
+        away = {*self.starting, *self.released, *self.dead}
+        here = [offer for name, offer in self.offers.items() if name not in away]
+        return {"workers": [self._worker(number, offer) for number, offer in enumerate(here)]}
+
+    def settle(self) -> None:
+        """Everybody who was starting has registered."""
+        self.starting.clear()
+
+    def _worker(self, number: int, offer: Offer) -> dict[str, Any]:
+        slots = [f"{offer.name}/{slot}" for slot in range(1, offer.cores + 1)]
+        page = self.stuck if offer.name in self.silent else self.well
+        return {
+            "id": f"{offer.name}-{self.lives.get(offer.name, 0)}",
+            "state": "ALIVE",
+            "cores": offer.cores,
+            "coresused": self.used.get(offer.name, 0),
+            "webuiaddress": f"{page}/{number}",
+            "resources": {str(offer.resource): {"name": offer.resource, "addresses": slots}},
+        }
+
+
+@contextmanager
+def workers() -> Iterator[Workers]:
+    """A cluster without workers, whose pages are there until the block ends."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server, socket.socket() as stuck:
+        stuck.bind(("127.0.0.1", 0))
+        stuck.listen()
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield Workers(
+                well=f"http://127.0.0.1:{server.server_port}",
+                stuck=f"http://127.0.0.1:{stuck.getsockname()[1]}",
+            )
+        finally:
+            server.shutdown()
+            thread.join()
+
 
 PLACES = Infrastructure(
     regions=(Region(name="dc1", max_nodes=4), Region(name="dc2", max_nodes=4, slots=3))
@@ -270,10 +361,7 @@ def test_a_daemon_that_is_asked_to_leave_does_so_in_its_own_way_and_for_good(
 
 
 def await_lines(note: Path, count: int) -> None:
-    give_up = time.monotonic() + 30
-    while not note.exists() or len(note.read_text().splitlines()) < count:
-        assert time.monotonic() < give_up, "it says nothing"
-        time.sleep(0.02)
+    wait_until(lambda: note.exists() and len(note.read_text().splitlines()) >= count)
 
 
 def test_a_node_that_ended_and_was_started_again_is_told_once() -> None:

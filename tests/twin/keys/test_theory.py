@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.twin import Totals
-from tests.twin.keys.test_twin import decide, keyed, table
-from tests.twin.test_theory import SEEDS, assert_agrees
+from tests.support.twins import SEEDS, assert_agrees, decide, keyed, table
 
 FOUR = dict.fromkeys("abcd", 1.0)
 

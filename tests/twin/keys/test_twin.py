@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -13,11 +13,9 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.loop import control
 from penstock.core.roles import Plant
-from penstock.core.routing import Routing
 from penstock.core.signals import (
     Configuration,
     Decision,
-    ModuleReading,
     Observation,
     Power,
     current,
@@ -26,38 +24,7 @@ from penstock.testing import PLANT_CHECKS
 from penstock.testing.checking import Check
 from penstock.twin import KeyedTwin
 from penstock.workload.keys import shares
-from tests.twin.test_twin import Constant
-
-LETTERS = dict.fromkeys("abcdefgh", 1.0)
-
-
-def keyed(
-    rate: float = 300.0,
-    rows: float = np.inf,
-    *,
-    module: Mapping[str, Any] | None = None,
-    **settings: Any,
-) -> KeyedTwin:
-    """A twin whose module is called `only`; what is not set is small and quick."""
-    given = {"service_time": 0.003, "initial_replicas": 2} | dict(module or {})
-    graph = FlowGraph(source="only", modules=(Module(name="only", **given),))
-    usual: dict[str, Any] = {"step": 1.0, "duration": 10.0, "shares": LETTERS}
-    return KeyedTwin(graph, Constant(rate, rows), **(usual | settings))
-
-
-def decide(
-    degree: int | None = None, table: Routing | None = None, frequency: float | None = None
-) -> Decision:
-    configuration = Configuration(
-        degrees={} if degree is None else {"only": degree},
-        routing={} if table is None else {"only": table},
-        frequency=frequency,
-    )
-    return Decision(configuration=configuration, why="the test says so")
-
-
-def table(replicas: int, **owners: int) -> Routing:
-    return Routing(replicas=replicas, owners=owners)
+from tests.support.twins import LETTERS, Constant, decide, keyed, only, table
 
 
 def sway(seen: Observation) -> Decision:
@@ -66,10 +33,6 @@ def sway(seen: Observation) -> Decision:
     degree = 1 + turn % 4
     owners = {key: (turn * place) % degree for place, key in enumerate(LETTERS)}
     return decide(degree, table(degree, **owners), 1.2 + 0.1 * (turn % 9))
-
-
-def only(seen: Observation) -> ModuleReading:
-    return seen.modules["only"]
 
 
 # A plant

@@ -14,9 +14,17 @@ from penstock.core.panes import Panes
 from penstock.core.signals import Observation
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.twin import Costs, PaneTwin
-from tests.support.pane_reference import Reference
-from tests.twin.panes.test_twin import Given, Story, decide, stamps_of, stories, twin_of, two_stages
-from tests.twin.test_theory import SEEDS, assert_agrees
+from tests.support.pane_reference import (
+    Given,
+    Reference,
+    Story,
+    decide,
+    stamps_of,
+    stories,
+    twin_of,
+    two_stages,
+)
+from tests.support.twins import SEEDS, assert_agrees
 
 
 def close(expected: Any) -> Any:

@@ -22,9 +22,8 @@ from penstock.twin.panes.observing import PaneTotals
 from penstock.twin.panes.state import PaneState
 from penstock.twin.state import NOBODY
 from penstock.workload import Constant, parse
-from tests.support.pane_reference import Reference
-from tests.twin.panes.test_twin import Given, decide, stamps_of, twin_of, two_stages
-from tests.twin.test_twin import chain
+from tests.support.pane_reference import Given, Reference, decide, stamps_of, twin_of, two_stages
+from tests.support.twins import chain
 
 # Room
 

@@ -20,7 +20,7 @@ from penstock.core.errors import PlantError
 from penstock.core.graph import Module
 from penstock.twin.observing import BUCKETS, TOTALS
 from penstock.twin.sources import clipped_mean, law_of
-from penstock.twin.state import CHANCE, LANE, MOST_ROWS, NOBODY, Array, _sources
+from penstock.twin.state import CHANCE, LANE, MOST_ROWS, NOBODY, Array
 
 MP: Final = 0
 R_BLK: Final = 1
@@ -71,7 +71,6 @@ CLOCK: Final = np.dtype(
         ("gap_spread", "f8"),  # sum of their squared deviations
         ("written", "i8"),  # rows in the journal
         ("totals", TOTALS),
-        (f"sources_{_sources()}", "i8"),  # keeps numba from loading code of an older version
     ]
 )
 

@@ -15,7 +15,7 @@ from penstock.core.errors import PlantError, SettingError
 from penstock.core.graph import Module
 from penstock.core.panes import Panes
 from penstock.model.skyline import Floats, check_dimensions, comparisons, expected_sizes
-from penstock.twin.state import LANE, NOBODY, Array, _sources
+from penstock.twin.state import LANE, NOBODY, Array
 
 UPDATE: Final = 0
 """A task that puts a part of a pane into the result of a window (WIN_UPDATE)."""
@@ -51,7 +51,6 @@ PANE_CLOCK: Final = np.dtype(
         ("sent", "i8"),  # results of parts under way to the window stage
         ("turns", "i8"),  # results that were ever sent
         ("expecting", "i8"),  # the oldest pane of which the window stage waits for a part
-        (f"sources_{_sources()}", "i8"),  # keeps numba from loading code of an older version
     ]
 )
 
@@ -95,7 +94,6 @@ WINDOW_CLOCK: Final = np.dtype(
         ("worker_seconds", "f8"),
         ("finished", "i8"),  # windows in this step
         ("windows", "i8"),  # and since the start
-        (f"sources_{_sources()}", "i8"),
     ]
 )
 
