@@ -6,15 +6,14 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
 from penstock.cli.options import something
 from penstock.cli.output import UNKNOWN, duration, number, print_json, print_line, say
 from penstock.core.errors import UserError
+from penstock.core.extras import require
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from penstock.experiment.fit import Estimate, Fit, Prediction
     from penstock.record import Run
 
@@ -48,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Fit, predict, write, and tell."""
+    require("twin", "fitting", "numba", "rich")
     from penstock.experiment.fit import decisive, fit, predict
     from penstock.experiment.fit.checks import notes
     from penstock.record import load
@@ -180,7 +180,7 @@ def lines(
     yield judgement(judged)
 
 
-def _estimates(estimates: "Sequence[Estimate]") -> Table:
+def _estimates(estimates: "Sequence[Estimate]") -> "Table":
     table = _table("of", "setting", "twin", "file", "samples", "how")
     for told in estimates:
         samples = UNKNOWN if told.kept else f"{told.samples:,}"
@@ -199,7 +199,7 @@ def _value(setting: str, value: float) -> str:
     return number(value) if setting in _RATIOS else duration(value)
 
 
-def _predictions(predictions: "Sequence[Prediction]") -> Table:
+def _predictions(predictions: "Sequence[Prediction]") -> "Table":
     table = _table("", "recorded", *(f"by its {told.by}" for told in predictions))
     for place, figure in enumerate(predictions[0].figures):
         told = [prediction.figures[place] for prediction in predictions]
@@ -221,7 +221,10 @@ def _error(error: float | None) -> str:
     return UNKNOWN if error is None or not isfinite(error) else f"{100 * error:+.0f} %"
 
 
-def _table(*columns: str) -> Table:
+def _table(*columns: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         right = name not in ("", "of", "setting", "how")
@@ -229,7 +232,9 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _printed(table: Table) -> Iterator[str]:
+def _printed(table: "Table") -> Iterator[str]:
+    from rich.console import Console
+
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=120)

@@ -8,15 +8,12 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from rich import box
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
-
 from penstock.cli.output import say
 from penstock.core.errors import FileError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from penstock.experiment.results import Reproduction, Table
 
 
@@ -42,15 +39,21 @@ def sheets(done: "Reproduction") -> Iterator[str]:
         yield from wrapped(f"{claim.text} {claim.found}", console.width, mark=f"{answer:<4}")
 
 
-def wide_console() -> Console:
+def wide_console() -> "Console":
     """As wide and as colourful as what the lines are shown on."""
+    from rich.console import Console
+
     seen = sys.stdout is not None and sys.stdout.isatty()
     width = Console(file=sys.stdout).width if seen else _WIDE
     return Console(file=StringIO(), width=width, force_terminal=seen, highlight=False)
 
 
-def table_lines(table: "Table", console: Console) -> Iterator[str]:
+def table_lines(table: "Table", console: "Console") -> Iterator[str]:
     """A table as lines, fitted to the console."""
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name, *cells in zip(table.header, *table.rows, strict=True):
         numbers = any(cell[:1].isdigit() for cell in cells)

@@ -4,6 +4,10 @@
 batch of them; the other files hold one step each, as functions on grey pictures.
 """
 
-import cv2
+from penstock.core.extras import require
+
+require("apps", "recognition", "cv2")
+
+import cv2  # noqa: E402  # after the check, which names the remedy
 
 cv2.setNumThreads(1)  # an executor has one core, and more threads than that would only contend

@@ -54,6 +54,7 @@ from penstock.core.signals import (
     check_degrees,
 )
 from penstock.model import queueing as md1
+from penstock.model.compiling import require_compiler
 from penstock.twin.regions import nodes as kernel
 
 # What a twin of regions refuses.
@@ -130,7 +131,7 @@ class RegionTwin:
         duration: float,
         seed: int = 0,
     ) -> None:
-
+        require_compiler("simulating")
         check_places(graph, places)
         self.graph, self.places = graph, places
         self._workload, self._step, self._duration = workload, step, duration
