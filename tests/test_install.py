@@ -9,6 +9,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
+from zipfile import ZipFile
 
 import pytest
 
@@ -120,6 +121,15 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("recorded") / "run"
     assert main(["simulate", "wordcount", "--duration", "30s", "--quiet", "--out", str(run)]) == 0
     return run
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    source = ROOT / "src"
+    files = {path for path in (source / "penstock").rglob("*") if path.is_file()}
+    wanted = {str(p.relative_to(source)) for p in files if "__pycache__" not in p.parts}
+    with ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("penstock/")}
+    assert held == wanted
 
 
 class TestAlone:

@@ -75,6 +75,11 @@ def test_a_command_without_its_extra_is_refused_in_a_sentence(
             "trading needs numba; pip install 'penstock[apps]'",
         ),
         (
+            "pyspark",
+            "import penstock; penstock.attach(None)",
+            "attaching needs pyspark; pip install 'penstock[cluster]'",
+        ),
+        (
             "cv2",
             "import penstock.apps.recognition",
             "recognition needs cv2; pip install 'penstock[apps]'",
