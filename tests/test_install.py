@@ -188,7 +188,14 @@ def test_the_twin_and_the_dashboard_come_from_the_wheel(wheel: Path, tmp_path: P
         *("--out", run),
     )
     assert json.loads(told)
-    command = [twin.home / "bin" / "penstock", "serve", run, "--port", "0", "--json"]
+    command: list[str | Path] = [
+        twin.home / "bin" / "penstock",
+        "serve",
+        run,
+        "--port",
+        "0",
+        "--json",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
         try:
             assert server.stdout is not None
