@@ -50,7 +50,7 @@ browser:  ## The browser that tests of the dashboard look at it with: Debian's c
 	.tools/bin/python -m pip install --quiet uv==$(UV_VERSION)
 
 .venv/ready: pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))
-	$(UV) sync --locked --python $(PYTHON)
+	$(UV) sync --locked --all-extras --python $(PYTHON)
 	@touch $@
 
 clean:

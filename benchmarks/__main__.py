@@ -17,7 +17,7 @@ ALL = (
     *("trading_kernel", "trading_pipeline", "migration"),
     *("preference_kernel", "preference_pipeline", "preference_memory", "two_levels"),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling", "shared_cluster"),
-    *("tournament", "dashboard", "fitted_twin"),
+    *("tournament", "dashboard", "fitted_twin", "startup"),
 )
 
 

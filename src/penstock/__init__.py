@@ -22,6 +22,9 @@ def attach(spark: "SparkSession", **settings: object) -> "Attachment":
     `docs/attach.md`; they may also stand in a YAML file (`config="penstock.yaml"`) or in Spark's
     conf (`spark.penstock.maxExecutors=20`).
     """
-    from penstock.attachment import open_attachment  # needs pyspark, which `penstock` does not
+    from penstock.core.extras import require
+
+    require("cluster", "attaching", "pyspark")  # comes with the program, not with Penstock
+    from penstock.attachment import open_attachment
 
     return open_attachment(spark, settings)

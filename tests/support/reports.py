@@ -22,7 +22,7 @@ from penstock.core.signals import (
     Tick,
 )
 from penstock.record import RunFolder, RunSettings, summarise
-from penstock.report import write_report
+from penstock.report.page import write_report
 
 GRAPH = FlowGraph(
     source="splitter",

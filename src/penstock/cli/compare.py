@@ -18,6 +18,7 @@ from penstock.cli.options import add_set, something
 from penstock.cli.output import print_json, print_line, say
 from penstock.cli.sheets import results_folder, table_lines, wide_console, wrapped
 from penstock.core.errors import SettingError, UserError
+from penstock.core.extras import require
 from penstock.core.units import format_duration
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Play, and tell, draw and write down what came of it."""
+    require("twin", "comparing", "numba", "rich")
     from penstock.record import run_path
 
     on = args.on or "twin"
@@ -264,6 +266,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcom
 
 
 def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
+    require("cluster", "comparing on Spark", "pyspark", "pyarrow", "pandas")
     from penstock.cli.run import hush_libraries
     from penstock.experiment.compare.on_spark import recording
     from penstock.pipeline.deploy.launch import prepare

@@ -15,6 +15,8 @@ from typing import Final
 from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line
 from penstock.core.errors import PenstockError
+from penstock.core.extras import BASE, EXTRAS, Extra
+from penstock.core.extras import remedy as remedy_of
 
 HELP: Final = "check this machine for what runs need, with the remedy for what is missing"
 EXAMPLES: Final = """\
@@ -39,9 +41,10 @@ def execute(args: Namespace) -> int:
     if args.json:
         print_json([asdict(finding) for finding in findings])
     else:
+        width = max(len(finding.name) for finding in findings) + 2
         for finding in findings:
             remedy = f"; {finding.remedy}" if finding.remedy else ""
-            print_line(f"{finding.status:<6}{finding.name:<10}{finding.detail}{remedy}")
+            print_line(f"{finding.status:<6}{finding.name:<{width}}{finding.detail}{remedy}")
     return 2 if any(finding.status == "fail" for finding in findings) else 0
 
 
@@ -49,8 +52,8 @@ def execute(args: Namespace) -> int:
 
 
 GIB: Final = 2**30
-PACKAGES: Final = {"pyspark": "4.3", "pyarrow": "", "numpy": "", "numba": "", "rich": ""}
-"""What must be installed, and how its version must begin."""
+_VERSIONS: Final = {"pyspark": "4.3"}
+"""How the versions of some packages must begin."""
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
@@ -60,7 +63,7 @@ class Finding:
 
     name: str
     status: str
-    """`ok`, `warn` (runs may suffer) or `fail` (runs will not start)."""
+    """`ok`, `warn` (runs may suffer, or some commands refuse) or `fail` (runs will not start)."""
     detail: str
     remedy: str = ""
     """What to do about it; empty where nothing is to be done."""
@@ -70,7 +73,8 @@ def check_machine(runs: str) -> list[Finding]:
     """Every finding, in the order in which a run would stumble over them."""
     return [
         check_python(sys.version_info[:3]),
-        *check_packages(),
+        *(check_package(name) for name in BASE),
+        *check_extras(),
         check_java(),
         check_cores(usable_cores()),
         check_memory(available_memory()),
@@ -92,14 +96,51 @@ def check_python(found: tuple[int, ...]) -> Finding:
     return Finding(name="python", status="ok", detail=text)
 
 
-def check_packages() -> Iterator[Finding]:
-    """The packages that Penstock is built on."""
-    for name, wanted in PACKAGES.items():
-        try:
-            yield check_version(name, version(name), wanted)
-        except PackageNotFoundError:
-            remedy = f"run pip install '{name}{f'~={wanted}.0' if wanted else ''}'"
-            yield Finding(name=name, status="fail", detail="not installed", remedy=remedy)
+def check_package(name: str) -> Finding:
+    """A package that is needed for everything.
+
+    >>> check_package("no-such-package").status
+    'fail'
+    """
+    found = installed(name)
+    if found is None:
+        remedy = f"run pip install {name}"
+        return Finding(name=name, status="fail", detail="not installed", remedy=remedy)
+    return Finding(name=name, status="ok", detail=found)
+
+
+def check_extras() -> Iterator[Finding]:
+    """The packages of extras that are here, then each extra with what it is for."""
+    packages = dict.fromkeys(name for extra in EXTRAS.values() for name in extra.packages)
+    for name in packages:
+        if (found := installed(name)) is not None:
+            yield check_version(name, found, _VERSIONS.get(name, ""))
+    for name, extra in EXTRAS.items():
+        yield check_extra(name, extra)
+
+
+def check_extra(name: str, extra: Extra) -> Finding:
+    """Whether all packages of an extra are here; without them some commands refuse.
+
+    >>> check_extra("twin", Extra(purpose="simulate", packages=("numpy", "no-such-package")))
+    Finding(name='twin', status='warn', detail='for simulate: no-such-package is not installed', \
+remedy="if you need that, pip install 'penstock[twin]'")
+    """
+    missing = [package for package in extra.packages if installed(package) is None]
+    if not missing:
+        return Finding(name=name, status="ok", detail=f"for {extra.purpose}")
+    verb = "is" if len(missing) == 1 else "are"
+    detail = f"for {extra.purpose}: {', '.join(missing)} {verb} not installed"
+    remedy = f"if you need that, {remedy_of(name)}"
+    return Finding(name=name, status="warn", detail=detail, remedy=remedy)
+
+
+def installed(name: str) -> str | None:
+    """The version of a package, where it is installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def check_version(name: str, found: str, wanted: str) -> Finding:
@@ -115,14 +156,15 @@ def check_version(name: str, found: str, wanted: str) -> Finding:
 
 
 def check_java() -> Finding:
-    """The Java that Spark would run on."""
+    """The Java that Spark would run on; no matter where there is no Spark."""
     try:
         from penstock.spark.java import find_java
 
         java = find_java()
     except PenstockError as error:
         detail, _, remedy = str(error).partition("; ")
-        return Finding(name="java", status="fail", detail=detail, remedy=remedy)
+        status = "warn" if installed("pyspark") is None else "fail"
+        return Finding(name="java", status=status, detail=detail, remedy=remedy)
     detail = f"{java.version} from {java.origin}, {java.home}"
     return Finding(name="java", status="ok", detail=detail)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.cli.options import something
 from penstock.cli.output import UNKNOWN, duration, number, print_json, print_line, say
 from penstock.core.errors import UserError
+from penstock.core.extras import require
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Fit, predict, write, and tell."""
+    require("twin", "fitting", "numba", "rich")
     from penstock.experiment.fit import decisive, fit, predict
     from penstock.experiment.fit.checks import notes
     from penstock.record import load

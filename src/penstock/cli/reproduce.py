@@ -15,6 +15,7 @@ from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line, say
 from penstock.cli.sheets import results_folder
 from penstock.core.errors import SettingError
+from penstock.core.extras import require
 from penstock.core.settings import near
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def execute(args: Namespace) -> int:
         raise SettingError(
             f"there is no paper {args.paper!r} to reproduce{near(args.paper, PAPERS)}"
         )
+    require("twin", "reproducing", "numba", "scipy", "rich")
     from penstock.record import run_path
 
     settings, started = _settings(args), datetime.now().astimezone()

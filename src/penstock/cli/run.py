@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.cli.options import add_run_options, overrides, pipeline
 from penstock.cli.output import say
+from penstock.core.extras import require
 
 if TYPE_CHECKING:
     from penstock.core.roles import Plant
@@ -48,6 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Open Spark, and control the pipeline on it."""
+    require("cluster", "running", "pyspark", "pyarrow", "pandas", "rich")
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.cli.options import add_run_options, overrides, pipeline
 from penstock.cli.output import say
+from penstock.core.extras import require
 
 if TYPE_CHECKING:
     from penstock.core.roles import Plant
@@ -33,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Build the twin, and control the pipeline on it."""
+    require("twin", "simulating", "numba", "rich")
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
     from penstock.pipeline.twins import check_workload, left_out, open_twin

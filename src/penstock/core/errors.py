@@ -25,6 +25,10 @@ class ClusterError(UserError):
     """A cluster that cannot be started or reached."""
 
 
+class MissingPackageError(UserError):
+    """A package that this part of Penstock needs is not installed."""
+
+
 class PlantError(PenstockError):
     """The plant stopped working in the middle of a run."""
 

@@ -163,6 +163,8 @@ class AppSpec:
     """Whether it shares rows out among executors while it makes them, and so takes no others."""
     one_text: bool = False
     """Whether its rows are one text, so that lines of a topic will do."""
+    needs: tuple[str, ...] = ()
+    """Modules of the extra `apps` without which it does not run."""
 
 
 def _as_spec(found: Any) -> AppSpec:

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.model.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined, require_compiler
 from penstock.twin.observing import BUCKETS, LOWEST_OCTAVE, PER_OCTAVE_BITS
 from penstock.twin.sources import EXPONENTIAL, FIXED, NORMAL
+
+require_compiler("simulating")
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import PlantError, SettingError
+from penstock.core.extras import require
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.settings import near
 from penstock.model.scalability import scalability, slowdown
@@ -292,6 +293,7 @@ _MOST_VISITS: Final = 1e10
 
 def check_settings(graph: FlowGraph, step: float, duration: float, seed: int, service: str) -> None:
     """Refuse times without an end, and modules whose draws would be wrong."""
+    require("twin", "simulating", "numba")
     for name, value in (("step", step), ("duration", duration)):
         if not 0 < value < inf:
             raise SettingError(f"{name} of the twin must be above 0 and finite, got {value}")

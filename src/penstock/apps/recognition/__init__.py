@@ -23,4 +23,5 @@ RECOGNITION: Final = AppSpec(
     ),
     spark="penstock.apps.recognition.application:RECOGNITION",
     files=__name__,
+    needs=("cv2",),
 )

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.apps.trading.series import ColumnArrays, Flags, Floats, Ints, Longs
-from penstock.model.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined, require_compiler
+
+require_compiler("trading", extra="apps")
 
 RoomArrays = tuple[NDArray[Any], ...]
 

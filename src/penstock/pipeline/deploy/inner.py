@@ -24,6 +24,7 @@ from penstock.pipeline.settings import PipelineFile
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory
 from penstock.query.preference.splitting import Split, Splitting
 from penstock.spark.progress import Batch, Watched
+from penstock.spark.rates import rows_behind
 from penstock.spark.source import Emitter, parallelism
 
 _PERIOD: Final = 0.25
@@ -126,7 +127,7 @@ class InnerLoop:
                 self.look()
 
     def _take(self, batches: Sequence[Batch]) -> None:
-        waiting = max(self.arrived() - (batches[-1].read or 0), 0)
+        waiting = rows_behind(self.arrived(), batches[-1].read or 0)
         load = self.load(batches, ModuleReading(backlog=waiting), now=self.now())
         if self.control is not None:
             self._memory = self.control.step(self._memory, load)

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.core.errors import SettingError
+from penstock.core.extras import require
 from penstock.core.graph import Module
 from penstock.core.plugins import load
 from penstock.core.settings import choose
@@ -49,6 +50,7 @@ def spec_of(part: PipelineFile) -> AppSpec:
 def application_of(part: PipelineFile) -> Application:
     """What the application that a file names runs on Spark."""
     spec = spec_of(part)
+    require("apps", spec.name, *spec.needs)
     try:
         made = load(spec.spark)
     except SettingError as error:

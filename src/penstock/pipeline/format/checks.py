@@ -21,12 +21,12 @@ from penstock.core.located import Draft, Path
 from penstock.core.settings import near, option_names, seconds
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
+from penstock.model.keyed import too_many_keys
 from penstock.pipeline.format.preference import Asked
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import ClusterSettings, Part
 from penstock.pipeline.shape import APPLICATIONS, AppSpec, Shape, misfits, misplaced_keys
 from penstock.policy.static import Static
-from penstock.twin.keys.checks import too_many_keys
 
 
 def with_run(

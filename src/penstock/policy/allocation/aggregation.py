@@ -89,6 +89,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from penstock.core.errors import PenstockError, SettingError
+from penstock.core.extras import require
 from penstock.policy.allocation import lp
 from penstock.policy.allocation import network as flow
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
@@ -264,6 +265,7 @@ def _best(network: Network, most: Mapping[str, float], price: float) -> Yield:
 
     A linear program in shares of that, as a solver's tolerances are absolute.
     """
+    require("twin", "an allocation by linear program", "scipy")
     from scipy.optimize import linprog
 
     at = {module: i for i, module in enumerate(m for m in network.modules if most[m] > 0)}

@@ -38,6 +38,7 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from penstock.core.errors import PenstockError
+from penstock.core.extras import require
 from penstock.policy.allocation.allocation import Allocation, settled, too_far_apart, within_reach
 from penstock.policy.allocation.messages import Post, Stream
 from penstock.policy.allocation.network import Link, Network, Outflow, affordable, needs
@@ -124,6 +125,7 @@ def _linprog(
     most: Sequence[float],
     presolve: bool,
 ) -> Any:
+    require("twin", "an allocation by linear program", "scipy")
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 

@@ -80,9 +80,11 @@ def measure(
 
 @cache
 def compiled() -> Callable[..., bool]:
-    """The same as machine code, kept on disk where there is a folder for it."""
-    from numba import njit  # slow to import, and small graphs never need it
-
+    """The same as machine code, kept on disk where there is a folder for it, if there is numba."""
+    try:
+        from numba import njit  # slow to import, and small graphs never need it
+    except ImportError:
+        return measure
     try:
         made: Callable[..., bool] = njit(cache=True)(measure)
     except RuntimeError:

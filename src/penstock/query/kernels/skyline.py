@@ -21,12 +21,15 @@ comes out. Infinite coordinates are coordinates like any other.
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import ArrayLike, NDArray
 
-from penstock.model.compiling import compiled, entry, inlined
+from penstock.model.compiling import compiled, entry, inlined, require_compiler
 from penstock.query.kernels.given import Floats, Longs, as_points, as_starts
+
+require_compiler("a preference query", extra="query")
+
+from numba import types  # noqa: E402  # after the check, which names the remedy
+from numba.extending import intrinsic  # noqa: E402
 
 # One instruction that Python has no word for.
 

@@ -11,14 +11,12 @@ from penstock.core.graph import FlowGraph, Module
 from penstock.core.routing import Routing
 from penstock.core.settings import near
 from penstock.core.units import format_duration
+from penstock.model.keyed import too_many_keys
 from penstock.twin.keys.state import PROTOCOLS
 from penstock.workload.keys import shares
 
 MOST_REPLICAS = 1024
 """The event loop looks at every replica for every row."""
-
-MOST_KEYS = 10_000_000
-"""Each takes some 350 bytes of the twin, and a share of a source."""
 
 
 def refusal(graph: FlowGraph) -> str | None:
@@ -52,17 +50,6 @@ overhead 600 ms)'
     if not known:
         return None
     return f"the twin serves keyed rows one by one: latencies leave out micro-batches ({known})"
-
-
-def too_many_keys(module: Module) -> str | None:
-    """Why a module has more keys than fit into memory; None where it has not.
-
-    >>> too_many_keys(Module(name="quotes", keys=10**11))
-    'keys of module quotes must be 10,000,000 or less, got 100,000,000,000'
-    """
-    if module.keys <= MOST_KEYS:
-        return None
-    return f"keys of module {module.name} must be {MOST_KEYS:,} or less, got {module.keys:,}"
 
 
 def only_module(graph: FlowGraph) -> Module:

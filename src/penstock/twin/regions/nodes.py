@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.signals import Configuration, RegionReading
-from penstock.model.compiling import compiled, entry
+from penstock.model.compiling import compiled, entry, require_compiler
+
+require_compiler("simulating")
 
 Ints = NDArray[np.int64]
 

@@ -32,6 +32,7 @@ from math import ceil, inf
 import numpy as np
 
 from penstock.core.errors import SettingError
+from penstock.core.extras import require
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure, Region, check_nodes
 from penstock.core.roles import Workload
@@ -121,7 +122,7 @@ class RegionTwin:
         duration: float,
         seed: int = 0,
     ) -> None:
-
+        require("twin", "simulating", "numba")
         check_places(graph, places)
         self.graph, self.places = graph, places
         self._workload, self._step, self._duration = workload, step, duration
