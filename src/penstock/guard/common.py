@@ -101,24 +101,6 @@ def known(*values: float | None) -> bool:
     return all(value is not None and isfinite(value) for value in values)
 
 
-def rows(count: float) -> str:
-    """So many rows, for a reader.
-
-    >>> rows(12000.4), rows(1)
-    ('12,000 rows', '1 row')
-    """
-    return f"{count:,.0f} row{'s' * (round(count) != 1)}"
-
-
-def percent(share: float) -> str:
-    """A share, for a reader.
-
-    >>> percent(0.8512)
-    '85.1 %'
-    """
-    return f"{100 * share:.3g} %"
-
-
 def reading(seen: Observation, name: str) -> ModuleReading:
     """What was measured of a module: nothing, where it was not seen."""
     return seen.modules.get(name, ModuleReading())

@@ -6,8 +6,9 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.guard.common import Ruling, known, pace, percent, reading, revise
+from penstock.guard.common import Ruling, known, pace, reading, revise
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.sentences import percent
 
 
 @dataclass

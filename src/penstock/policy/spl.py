@@ -12,6 +12,7 @@ from penstock.core.errors import SettingError
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.estimates import is_known, too_many_wait
 from penstock.policy.common.rebalance import Rebalancer
+from penstock.policy.common.sentences import whole_percent
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
 
 
@@ -167,7 +168,7 @@ def _measure(
 
 
 def _misses(index: float) -> str:
-    return f"misses {100 * index:.0f} % of its rows" if index else "keeps up"
+    return f"misses {whole_percent(index)} of its rows" if index else "keeps up"
 
 
 def _share(missed: float, of: float) -> float:

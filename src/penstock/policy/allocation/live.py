@@ -60,6 +60,7 @@ from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, a
 from penstock.policy.allocation.rounding import EXACTLY, Bounds, even, fill, whole, whole_up
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Selectivities, declared, is_known
+from penstock.policy.common.sentences import counted, percent, whole_percent
 
 
 def owners(graph: FlowGraph) -> dict[str, str]:
@@ -329,15 +330,16 @@ class Share:
     def told(self) -> str:
         """In words."""
         if self.cores < self.needs:
-            return f"gets {self.cores} of the {_cores(self.needs)} it needs"
+            return f"gets {self.cores} of the {counted(self.needs, 'core')} it needs"
         if not self.load:
-            return f"has no rows and keeps {_cores(self.cores)}"
+            return f"has no rows and keeps {counted(self.cores, 'core')}"
         if self.short is not None:
             module, has, needs = self.short
-            return f"gets {_cores(self.cores)}, and {module} has {has} of the {needs} it needs"
+            gets = counted(self.cores, "core")
+            return f"gets {gets}, and {module} has {has} of the {needs} it needs"
         if self.cores == self.needs:
-            return f"gets the {_cores(self.needs)} it needs"
-        return f"gets {_cores(self.cores)} and needs {self.needs}"
+            return f"gets the {counted(self.needs, 'core')} it needs"
+        return f"gets {counted(self.cores, 'core')} and needs {self.needs}"
 
 
 def shares(
@@ -378,9 +380,9 @@ needs; about 62 % more weighted output than an even division'
     clauses = [_clause(share, made, first=i == 0) for i, share in enumerate(made[:_MOST_NAMED])]
     if len(made) > _MOST_NAMED:
         left = len(made) - _MOST_NAMED
-        clauses.append(f"and {left} more pipeline{'s' * (left != 1)}")
+        clauses.append(f"and {counted(left, 'more pipeline')}")
     if more >= _NOTABLE:
-        clauses.append(f"about {_percent(more)} more weighted output than an even division")
+        clauses.append(f"about {_share(more)} more weighted output than an even division")
     return "; ".join(clauses)
 
 
@@ -394,8 +396,8 @@ def kept(*, more: float, gain: float) -> str:
     """
     if more < _NEXT_TO_NOTHING:
         return "held, no other division would bring more weighted output"
-    would = f"another division would bring {_percent(more)} more weighted output"
-    return f"held, {would} and a move must bring {_percent(gain)}"
+    would = f"another division would bring {_share(more)} more weighted output"
+    return f"held, {would} and a move must bring {_share(gain)}"
 
 
 def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
@@ -406,12 +408,8 @@ def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
     return f"{share.pipeline}, worth {share.weight:g}{' a row' * first}, {share.told}"
 
 
-def _cores(number: int) -> str:
-    return f"{number} core{'s' * (number != 1)}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
+def _share(of: float) -> str:
+    return percent(of, digits=2) if of < 1 else whole_percent(of)
 
 
 _PATIENCE: Final = 3

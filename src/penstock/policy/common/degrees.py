@@ -1,6 +1,6 @@
 """Degrees of parallelism as policies and guards speak of them."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from penstock.core.errors import SettingError
@@ -83,8 +83,3 @@ def _holds_without(key: str, changed: Collection[str]) -> bool:
     """
     what, _, module = key.rpartition(":")
     return what == "rate" or module not in changed
-
-
-def sentence(clauses: Iterable[str], *, otherwise: str) -> str:
-    """Clauses as one sentence."""
-    return "; ".join(clauses) or otherwise

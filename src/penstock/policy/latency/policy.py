@@ -17,13 +17,13 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.core.units import format_duration
+from penstock.forecast import build_forecaster
 from penstock.model.queueing import Correction
-from penstock.policy.common.degrees import in_force, sentence
+from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import RescaleTimes
-from penstock.policy.common.sentences import foreseen
+from penstock.policy.common.sentences import change, foreseen, sentence
 from penstock.policy.latency.estimate import Estimate, Reach
 from penstock.policy.latency.stage import Sojourn, Stage
-from penstock.policy.mpc.policy import build_forecaster
 
 _FEWEST: Final = 1.0
 _MOST: Final = 20.0
@@ -216,7 +216,7 @@ class LatencyPolicy:
         self._modules = {
             module.name: Estimate(
                 module,
-                build_forecaster(self.forecaster, trust=True),
+                build_forecaster(self.forecaster, trust=True, of="policy latency"),
                 smoothing=self.smoothing,
                 margin=self.margin,
             )
@@ -317,8 +317,7 @@ class LatencyPolicy:
             stays = "is left alone" if before is None else f"holds at {before}"
             return f"{name} {stays}, {estimate.lacks()}"
         rates = foreseen(estimate.foreseen or 0.0, estimate.rate or 0.0)
-        change = f"{before} -> {after}" if before != after else f"{after} stay"
-        return f"{name}: {rates}, {change}"
+        return f"{name}: {rates}, {change(before, after)}"
 
     def _promise(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> list[str]:
         if not stages:

@@ -1,36 +1,20 @@
 """What the peers' rules share: verdicts become a decision, numbers become words."""
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, isnan, nan
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Stream
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.degrees import sentence
 from penstock.policy.common.estimates import Through, declared, is_known
-from penstock.policy.common.verdict import Verdict, held, judged
+from penstock.policy.common.sentences import percent
+from penstock.policy.common.verdict import Verdict, decision, held, judged
 
 _ROUNDING = 1e-9
 """Quotients this close above a whole number of executors are that number."""
-
-
-def decision(verdicts: Iterable[Verdict]) -> Decision:
-    """One decision from the verdicts on all modules; changes are told first.
-
-    >>> decision([held("counter", 3, "utilisation unknown")]).why
-    'counter holds at 3, utilisation unknown'
-    """
-    found = list(verdicts)
-    told = sorted(found, key=lambda verdict: not verdict.changes)
-    return Decision(
-        configuration=Configuration(
-            degrees={v.module: v.after for v in found if v.after is not None}
-        ),
-        why=sentence((v.why for v in told), otherwise="no module was seen"),
-    )
 
 
 def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
@@ -58,24 +42,6 @@ def known(value: float | None) -> float | None:
     (0.5, None, None)
     """
     return value if is_known(value) else None
-
-
-def percent(share: float) -> str:
-    """A share in words.
-
-    >>> percent(0.754)
-    '75.4 %'
-    """
-    return f"{100 * share:.3g} %"
-
-
-def number(value: float) -> str:
-    """A number with as many digits as a reader wants.
-
-    >>> number(0.123456), number(12345.6)
-    ('0.123', '12,346')
-    """
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:

@@ -7,7 +7,8 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.common.sentences import rows
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     Beat,
     Flow,
@@ -15,10 +16,8 @@ from penstock.policy.peers.common import (
     Window,
     all_hold,
     check,
-    decision,
     known,
     not_yet,
-    number,
     whole,
 )
 
@@ -101,8 +100,8 @@ class Ds2:
     def _compare(self, name: str, degree: int, rate: float, time: float) -> Verdict:
         wanted = whole(self.overprovisioning * rate * time)
         extra = f" {self.overprovisioning:g} times" if self.overprovisioning != 1 else ""
-        each = f" at {number(1 / time)} rows/s an executor" if time else ""
-        why = f"is to take in{extra} {number(rate)} rows/s{each}"
+        each = f" at {rows(1 / time)} rows/s an executor" if time else ""
+        why = f"is to take in{extra} {rows(rate)} rows/s{each}"
         return held(name, degree, why) if wanted == degree else moved(name, degree, wanted, why)
 
 

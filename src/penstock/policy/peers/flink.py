@@ -9,17 +9,15 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.common.sentences import percent, rows
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     EXACT,
     Flow,
     Window,
     all_hold,
     check,
-    decision,
     known,
-    number,
-    percent,
     whole,
 )
 
@@ -377,7 +375,7 @@ class Flink:
 
         verdicts = judged(seen, judge)
         if not any(proposal.outside for proposal in proposals.values()):
-            return decision(_stay(v, proposals.get(v.module), self._band()) for v in verdicts)
+            return decision(_stay(v, proposals.get(v.name), self._band()) for v in verdicts)
         for name, proposal in proposals.items():
             self._histories[name].pending = proposal.change
         return decision(verdicts)
@@ -399,7 +397,7 @@ class Flink:
         needed = self._capacity(metrics, self.utilisation_target, restart=True)
         factor = self._factor(name, needed, metrics.true_rate)
         wanted = whole(factor * reading.running)
-        why = f"needs {number(needed)} rows/s and can take in {_rate(metrics.true_rate)}"
+        why = f"needs {rows(needed)} rows/s and can take in {_rate(metrics.true_rate)}"
         change = Change(
             at=at, before=degree, after=wanted, rate=metrics.true_rate,
             expected=metrics.true_rate * factor,
@@ -489,8 +487,8 @@ def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float
     inside = (
         f"within {percent(band[0])} to {percent(band[1])} busy, though {verdict.after} would do"
     )
-    return held(verdict.module, verdict.before, f"{proposal.why}, {inside}")
+    return held(verdict.name, verdict.before, f"{proposal.why}, {inside}")
 
 
 def _rate(rate: float) -> str:
-    return "any number" if rate == inf else number(rate)
+    return "any number" if rate == inf else rows(rate)

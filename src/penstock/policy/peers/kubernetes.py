@@ -14,15 +14,13 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.common.sentences import counted, percent, rows
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     Beat,
     Window,
     check,
-    decision,
     known,
-    number,
-    percent,
     whole,
 )
 
@@ -275,10 +273,10 @@ class KedaLag:
     ) -> Verdict:
         if lag is None:
             return held(name, degree, "backlog unknown")
-        told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} an executor"
+        told = f"has {rows(lag)} rows waiting at {rows(self.lag_threshold)} an executor"
         if self.partitions is not None and lag > self.partitions * self.lag_threshold:
             lag = self.partitions * self.lag_threshold
-            told += f", for {self.partitions} partition{'s' * (self.partitions > 1)}"
+            told += f", for {counted(self.partitions, 'partition')}"
         if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
             why = f"{told}, within {percent(self.tolerance)} of enough"
             return stabiliser.settle(at, name, degree, degree, why)

@@ -15,11 +15,6 @@ array([[inf, inf, 0.3, 0.4, 0.5],
        [0. , 0.1, 0.2, 0.3, 0.4],
        [0.3, 0.4, 0.5, 0.6, inf]])
 
-Words for what was learned.
-
->>> rows(410.4), rows(0.25)
-('410 rows/s', '0.25 rows/s')
-
 Whether what is learned still changes what would be done.
 
 >>> import numpy as np
@@ -40,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.policy.common.sentences import rows
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -390,9 +386,13 @@ def _listed(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def rows(rate: float | None) -> str:
-    """A rate."""
-    return f"{rate or 0.0:.3g} rows/s" if (rate or 0.0) < 1000 else f"{rate:.0f} rows/s"
+def rate_of(rate: float | None) -> str:
+    """A rate; without separators, as runs on record have it.
+
+    >>> rate_of(410.4), rate_of(0.25), rate_of(1800.0)
+    ('410 rows/s', '0.25 rows/s', '1800 rows/s')
+    """
+    return f"{rows(rate or 0.0, separator='')} rows/s"
 
 
 def costs(choice: Choice) -> str:

@@ -23,7 +23,8 @@ from penstock.core.units import format_duration, parse_duration
 from penstock.model import queueing as md1
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import Verdict, conclude, held, judged
+from penstock.policy.common.sentences import change
+from penstock.policy.common.verdict import Verdict, conclude, held, judged, still_to_come
 from penstock.policy.rl.agent import (
     Agent,
     Choice,
@@ -36,7 +37,7 @@ from penstock.policy.rl.agent import (
     costs,
     known_costs,
     level_of,
-    rows,
+    rate_of,
 )
 from penstock.policy.rl.saved import as_entry, check_fits, restore
 
@@ -316,20 +317,20 @@ class Managers:
         choice, coming = manager.agent.choose(found), degree - (reading.running or 0)
         withdraws = manager.withdraws(found.level, coming)
         if coming > 0 and not (withdraws and choice.action < 0):
-            return held(name, degree, f"{coming} executor{'s' * (coming > 1)} still to come")
+            return still_to_come(name, degree, coming)
         return _told(name, reading, degree, found, choice)
 
 
 def _told(name: str, reading: ModuleReading, degree: int, state: State, choice: Choice) -> Verdict:
-    now = f"{rows(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
+    now = f"{rate_of(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
     if choice.action == 0 or degree + choice.action < 1:
         return held(name, degree, f"{now}, {costs(choice)}")
     after = degree + choice.action
     return Verdict(
-        module=name,
+        name=name,
         before=degree,
         after=after,
-        why=f"{name} {degree} -> {after}: {now}, {costs(choice)}",
+        why=f"{name} {change(degree, after)}: {now}, {costs(choice)}",
         expects=_expected(reading, degree, after),
     )
 
