@@ -8,9 +8,9 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.guard.common import Ruling, known, pace, reading, revise
+from penstock.guard.common import Ruling, pace, reading, revise
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import RescaleTimes
+from penstock.policy.common.estimates import RescaleTimes, known
 from penstock.policy.common.sentences import counted, percent
 
 
@@ -115,8 +115,8 @@ class _Load:
 
 def _load(module: ModuleReading, tolerated: float) -> _Load | None:
     """What a module has to do, where that is known."""
-    arrives, waits, each = module.arrival_rate, module.backlog, pace(module)
-    if arrives is None or waits is None or each is None or not known(arrives, waits):
+    arrives, waits, each = known(module.arrival_rate), known(module.backlog), pace(module)
+    if arrives is None or waits is None or each is None:
         return None
     return _Load(arrives, waits if waits > arrives * tolerated else 0.0, each)
 

@@ -7,7 +7,7 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.estimates import is_known, too_many_wait
+from penstock.policy.common.estimates import known, too_many_wait
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved, still_to_come
@@ -76,7 +76,7 @@ class Rules:
             value, missing = reading.utilisation, "utilisation"
         else:
             value, missing = _response_time(reading), "waiting or service time"
-        if value is None or not is_known(value):
+        if value is None or known(value) is None:
             return held(name, degree, f"{missing} unknown")
         if value < self._limits()[0]:
             return self._shrink(name, degree, value, too_many_wait(reading, degree, step))

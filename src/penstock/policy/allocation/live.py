@@ -48,6 +48,7 @@ Whose module is whose, and what a row is worth, where pipelines share a cluster.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import ClassVar, Final
 
@@ -55,11 +56,17 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
-from penstock.forecast import Ewma
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active, value
 from penstock.policy.allocation.rounding import EXACTLY, Bounds, even, fill, whole, whole_up
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import Selectivities, declared, is_known
+from penstock.policy.common.estimates import (
+    Averages,
+    Selectivities,
+    Smoothed,
+    declared,
+    known,
+    service_time,
+)
 from penstock.policy.common.sentences import counted, percent, whole_percent
 
 
@@ -231,9 +238,9 @@ class Measured:
     """Weight of the newest reading."""
     catch_up: float | None = 30.0
     """Seconds over which rows that wait are offered again; None or 0 leaves them aside."""
-    _rates: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    _rates: Averages = field(init=False, repr=False)
     """Rows a second that come to each source."""
-    _times: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    _times: Averages = field(init=False, repr=False)
     """Seconds of a core that a row takes."""
     _waiting: dict[str, float] = field(default_factory=dict, init=False, repr=False)
     """Rows, as last measured."""
@@ -241,10 +248,12 @@ class Measured:
 
     def __post_init__(self) -> None:
         """Begin with the file's selectivities."""
-        self._selectivities = Selectivities(self.graph, self.smoothing / _LONGER)
+        self._rates, self._times = Averages(self.smoothing), Averages(self.smoothing)
+        slower = partial(Smoothed, self.smoothing / _LONGER)
+        self._selectivities = Selectivities(self.graph, slower)
 
     def take_in(self, seen: Observation) -> None:
-        """Learn from a reading; what is unknown, or no number, teaches nothing."""
+        """Learn from a reading; unknown values are ignored."""
         for name in self.graph.names():
             self._read(name, seen.modules.get(name, ModuleReading()))
         self._selectivities.take_in(seen)
@@ -255,7 +264,7 @@ class Measured:
             if name not in seen.modules:
                 return f"module {name} was not seen"
         for name in self.graph.sources:
-            if not is_known(seen.modules[name].arrival_rate):
+            if known(seen.modules[name].arrival_rate) is None:
                 return f"the arrival rate of {name} is unknown"
         for name in self.graph.names():
             if not self._service_time(name):
@@ -267,7 +276,7 @@ class Measured:
         again = self.catch_up or float("inf")
         return Offer(
             graph=self.graph,
-            rates={name: average.level for name, average in self._rates.items()},
+            rates=self._rates.all(),
             waiting={name: rows / again for name, rows in self._waiting.items()},
             times={name: self._service_time(name) for name in self.graph.names()},
             selectivities={
@@ -278,19 +287,14 @@ class Measured:
 
     def _read(self, name: str, reading: ModuleReading) -> None:
         if name in self.graph.sources:
-            self._learn(self._rates, name, reading.arrival_rate)
-        if reading.service_time:
-            self._learn(self._times, name, reading.service_time)
-        if reading.backlog is not None and is_known(reading.backlog):
-            self._waiting[name] = reading.backlog
+            self._rates.update(name, reading.arrival_rate)
+        self._times.update(name, service_time(reading))
+        if (waiting := known(reading.backlog)) is not None:
+            self._waiting[name] = waiting
 
     def _service_time(self, name: str) -> float:
-        measured = self._times.get(name)
-        return self.graph[name].service_time if measured is None else measured.level
-
-    def _learn(self, averages: dict[str, Ewma], name: str, value: float | None) -> None:
-        if value is not None and is_known(value):
-            averages.setdefault(name, Ewma(self.smoothing)).update(value)
+        measured = self._times.of(name)
+        return self.graph[name].service_time if measured is None else measured
 
 
 # Why cores are divided as they are, in one sentence that a tired operator can read.

@@ -16,7 +16,7 @@ from penstock.core.units import format_duration
 from penstock.model import FlowModel
 from penstock.model.flow_graph import check_priced
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import is_known
+from penstock.policy.common.estimates import known
 from penstock.policy.common.sentences import change, listed
 from penstock.policy.game.agents import AGENTS_UP_TO
 from penstock.policy.game.estimate import ROUTINGS, Estimates
@@ -221,7 +221,7 @@ def decide(estimates: Estimates, seen: Observation, plan: Planner) -> Decision:
     """Learn, play, and tell what changes; without arrivals to go by, hold."""
     estimates.take_in(seen)
     graph, kept = estimates.graph, in_force(seen)
-    if not is_known(seen.modules.get(graph.source, ModuleReading()).arrival_rate):
+    if known(seen.modules.get(graph.source, ModuleReading()).arrival_rate) is None:
         held = f"all held, the arrival rate of {graph.source} is unknown"
         return Decision(configuration=Configuration(degrees=kept), why=held)
     model = estimates.model()

@@ -20,9 +20,9 @@ from penstock.core.units import format_duration
 from penstock.forecast import build_forecaster
 from penstock.model.queueing import Correction
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import RescaleTimes
+from penstock.policy.common.estimates import Reach, RescaleTimes
 from penstock.policy.common.sentences import change, foreseen, sentence
-from penstock.policy.latency.estimate import Estimate, Reach
+from penstock.policy.latency.estimate import Estimate
 from penstock.policy.latency.stage import Sojourn, Stage
 
 _FEWEST: Final = 1.0

@@ -1,15 +1,15 @@
 """What the peers' rules share: verdicts become a decision, numbers become words."""
 
-from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from math import ceil, inf, isnan, nan
+from functools import partial
+from math import ceil, inf, nan
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Stream
+from penstock.core.graph import FlowGraph
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.estimates import Through, declared, is_known
+from penstock.policy.common.estimates import EXACT, Selectivities, Window, known
 from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged
 
@@ -35,15 +35,6 @@ def whole(executors: float) -> int:
     return max(ceil(executors - _ROUNDING), 1)
 
 
-def known(value: float | None) -> float | None:
-    """The reading, or None where it was not measured or is no number of anything.
-
-    >>> known(0.5), known(float("nan")), known(None)
-    (0.5, None, None)
-    """
-    return value if is_known(value) else None
-
-
 def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:
     """Refuse a parameter out of its range, or no number.
 
@@ -61,51 +52,7 @@ def check(what: str, value: float, low: float, high: float = inf, *, above: bool
     raise SettingError(f"{what} must be {wanted}, got {value:g}")
 
 
-# Windows, beats and rests, counted in the seconds of the run: no rule reads a clock.
-
-
-EXACT = 1e-9
-"""Times are sums of steps."""
-
-
-@dataclass
-class Window:
-    """Readings of the last so many seconds, the oldest falling out.
-
-    >>> window = Window(10.0)
-    >>> for at, value in ((0.0, 9.0), (5.0, 1.0), (10.0, 3.0)):
-    ...     window.add(at, value)
-    >>> window.mean(), window.most(), window.growth()
-    (2.0, 3.0, 0.4)
-    """
-
-    span: float
-    _held: deque[tuple[float, float]] = field(default_factory=deque, init=False, repr=False)
-
-    def add(self, at: float, value: float) -> None:
-        """Take in a reading; the newest is kept however short the window."""
-        self._held.append((at, value))
-        while len(self._held) > 1 and self._held[0][0] <= at - self.span + EXACT:
-            self._held.popleft()
-
-    def __len__(self) -> int:
-        """Readings in the window."""
-        return len(self._held)
-
-    def mean(self) -> float:
-        """Of at least one reading."""
-        return sum(value for _, value in self._held) / len(self._held)
-
-    def most(self) -> float:
-        """The highest of at least one reading."""
-        return max(value for _, value in self._held)
-
-    def growth(self) -> float | None:
-        """Change a second from the oldest reading to the newest; None with fewer than two."""
-        if len(self._held) < 2:
-            return None
-        (start, first), (end, last) = self._held[0], self._held[-1]
-        return (last - first) / (end - start)
+# Beats and rests, counted in the seconds of the run: no rule reads a clock.
 
 
 @dataclass
@@ -187,11 +134,10 @@ def not_yet(rest: Rest, beat: Beat, *, at: float, step: float, cooldown: float) 
 class Flow:
     """What comes to the sources and what becomes of it, averaged over a window.
 
-    A stream carries as many rows as the graph declares, corrected by what came to its target beside
-    what should have; several streams to one module are corrected alike, for nobody measures them
-    one by one. A module that is in no graph is a source of its own.
+    A stream carries as many rows as `Selectivities` says. A module that is in no graph is a source
+    of its own.
 
-    >>> from penstock.core.graph import Module
+    >>> from penstock.core.graph import Module, Stream
     >>> from penstock.testing import seen
     >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
     >>> modules = (Module(name="scan"), Module(name="match"))
@@ -210,20 +156,20 @@ class Flow:
     _now: tuple[str, ...] = field(default=(), init=False, repr=False)
     _measured: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _sent: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _came: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _through: Through = field(default_factory=lambda: Through(), init=False, repr=False)
+    _selectivities: Selectivities = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Begin with what is declared."""
+        self._selectivities = Selectivities(self.graph, partial(Window, self.span), prior=False)
 
     def take_in(self, seen: Observation) -> None:
-        """Learn from an observation; what is unknown teaches nothing."""
+        """Learn from an observation; unknown values are ignored."""
         rates = {n: known(m.arrival_rate) for n, m in seen.modules.items()}
         arrived = {name: rate for name, rate in rates.items() if rate is not None}
-        through = self._through.take_in(seen)
         for name, rate in arrived.items():
             self._arrived.setdefault(name, Window(self.span)).add(seen.at, rate)
-        for name, rate in through.items():
+        for name, rate in self._selectivities.take_in(seen).items():
             self.through.setdefault(name, Window(self.span)).add(seen.at, rate)
-        self._compare(seen.at, through, arrived)
         self._now, self._measured = tuple(seen.modules), frozenset(arrived)
 
     def inflow(self) -> dict[str, float]:
@@ -237,33 +183,14 @@ class Flow:
         total = {name: own.get(name, 0.0) for name in (*self._names(), *own)}
         for name in self._names():
             for stream in self.graph.outputs(name) if self.graph is not None else ():
-                total[stream.target] += total[name] * self.ratio(stream)
+                total[stream.target] += total[name] * self._selectivities.of(stream)
         return total
-
-    def ratio(self, stream: Stream) -> float:
-        """Rows that take this way for each that its origin takes in, as measured."""
-        came, sent = self._came.get(stream.target), self._sent.get(stream.target)
-        if came is None or sent is None or not (came.mean() > 0 and sent.mean() > 0):
-            return declared(stream)
-        return declared(stream) * came.mean() / sent.mean()
 
     def _names(self) -> tuple[str, ...]:
         return self.graph.order() if self.graph is not None else ()
 
     def _rate(self, name: str) -> float:
         return self._arrived[name].mean() if name in self._measured else nan
-
-    def _compare(
-        self, at: float, through: Mapping[str, float], arrived: Mapping[str, float]
-    ) -> None:
-        sent: dict[str, float] = {}
-        for stream in self.graph.streams if self.graph is not None else ():
-            rows = through.get(stream.origin, nan) * declared(stream)
-            sent[stream.target] = sent.get(stream.target, 0.0) + rows
-        for name, rows in sent.items():
-            if name in arrived and not isnan(rows):
-                self._sent.setdefault(name, Window(self.span)).add(at, rows)
-                self._came.setdefault(name, Window(self.span)).add(at, arrived[name])
 
 
 # How much of its interval a module's micro-batches take.

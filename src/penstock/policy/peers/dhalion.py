@@ -7,19 +7,10 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import Window, known
 from penstock.policy.common.sentences import percent, rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    Beat,
-    Rest,
-    Window,
-    all_hold,
-    check,
-    interval_of,
-    known,
-    not_yet,
-    whole,
-)
+from penstock.policy.peers.common import Beat, Rest, all_hold, check, interval_of, not_yet, whole
 
 _MOST = 0.9
 """Back-pressure that is counted at most: a module grows to ten times itself, and no further."""

@@ -9,17 +9,10 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import EXACT, Window, known
 from penstock.policy.common.sentences import percent, rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    EXACT,
-    Flow,
-    Window,
-    all_hold,
-    check,
-    known,
-    whole,
-)
+from penstock.policy.peers.common import Flow, all_hold, check, whole
 
 # Flink's delayed scale-down: not at once, and no lower than the window's highest.
 

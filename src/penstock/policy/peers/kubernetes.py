@@ -14,15 +14,10 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.policy.common.estimates import Window, known
 from penstock.policy.common.sentences import counted, percent, rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    Beat,
-    Window,
-    check,
-    known,
-    whole,
-)
+from penstock.policy.peers.common import Beat, check, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
