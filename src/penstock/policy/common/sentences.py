@@ -44,15 +44,15 @@ def whole_percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share < 1e4 else percent(share, digits=2)
 
 
-def rows(number: float, *, separator: str = ",") -> str:
-    """Rows, or rows a second, with as many digits as are read.
+def rows(number: float, *, whole_from: float = 100.0, separator: str = ",") -> str:
+    """Rows, or rows a second, with as many digits as are read; from some number on in whole ones.
 
     >>> rows(0.25), rows(1973.2), rows(1.23e12), rows(1973.2, separator="")
     ('0.25', '1,973', '1.2e+12', '1973')
     """
     if abs(number) >= 1e9:
         return f"{number:.2g}"
-    if abs(number) < 100:
+    if abs(number) < whole_from:
         return f"{number:.3g}"
     return f"{number:,.0f}".replace(",", separator)
 

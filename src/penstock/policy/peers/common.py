@@ -10,7 +10,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.policy.common.estimates import EXACT, Selectivities, Window, known
-from penstock.policy.common.sentences import percent
+from penstock.policy.common.sentences import percent, rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged
 
 _ROUNDING = 1e-9
@@ -33,6 +33,15 @@ def whole(executors: float) -> int:
     (3, 2, 1)
     """
     return max(ceil(executors - _ROUNDING), 1)
+
+
+def number(value: float) -> str:
+    """A number with as many digits as a reader wants, in whole ones from a thousand on.
+
+    >>> number(0.123456), number(12345.6)
+    ('0.123', '12,346')
+    """
+    return rows(value, whole_from=1000.0)
 
 
 def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:

@@ -8,9 +8,18 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, known
-from penstock.policy.common.sentences import percent, rows
+from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Beat, Rest, all_hold, check, interval_of, not_yet, whole
+from penstock.policy.peers.common import (
+    Beat,
+    Rest,
+    all_hold,
+    check,
+    interval_of,
+    not_yet,
+    number,
+    whole,
+)
 
 _MOST = 0.9
 """Back-pressure that is counted at most: a module grows to ten times itself, and no further."""
@@ -111,8 +120,8 @@ class Dhalion:
     def _grow(self, name: str, degree: int, share: float) -> Verdict:
         factor = 1 + share / (1 - share)
         wanted = min(whole(degree * factor), degree + self.max_increase)
-        told = f"misses {percent(share)} of its {rows(self._arrived[name].mean())} rows/s"
-        why = f"{told}, {rows(factor)} times as many are needed"
+        told = f"misses {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
+        why = f"{told}, {number(factor)} times as many are needed"
         if wanted == degree:
             return held(name, degree, f"{why}, and none more is allowed")
         return moved(name, degree, wanted, why)
@@ -123,11 +132,11 @@ class Dhalion:
         if pressed:
             return held(name, degree, f"{' and '.join(pressed)} under pressure, so nobody shrinks")
         waiting, usual = reading.backlog or 0.0, self._usual(name, reading, step)
-        told = f"has {rows(waiting)} rows waiting"
+        told = f"has {number(waiting)} rows waiting"
         if waiting > usual * (1 + self.near_zero) + 1e-9:
-            return held(name, degree, f"{told}, more than the {rows(usual)} of a batch")
+            return held(name, degree, f"{told}, more than the {number(usual)} of a batch")
         wanted = max(floor(degree * self.scale_down_factor + 1e-9), 1)
-        why = f"{told}, no more than the {rows(usual)} of a batch"
+        why = f"{told}, no more than the {number(usual)} of a batch"
         if wanted == degree:
             return held(name, degree, f"{why}, and none can be spared")
         return moved(name, degree, wanted, f"{why}, {self.scale_down_factor:g} times as many do")

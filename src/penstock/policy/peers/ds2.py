@@ -8,9 +8,8 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, executor_time
-from penstock.policy.common.sentences import rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Beat, Flow, Rest, all_hold, check, not_yet, whole
+from penstock.policy.peers.common import Beat, Flow, Rest, all_hold, check, not_yet, number, whole
 
 
 @dataclass
@@ -91,6 +90,6 @@ class Ds2:
     def _compare(self, name: str, degree: int, rate: float, time: float) -> Verdict:
         wanted = whole(self.overprovisioning * rate * time)
         extra = f" {self.overprovisioning:g} times" if self.overprovisioning != 1 else ""
-        each = f" at {rows(1 / time)} rows/s an executor" if time else ""
-        why = f"is to take in{extra} {rows(rate)} rows/s{each}"
+        each = f" at {number(1 / time)} rows/s an executor" if time else ""
+        why = f"is to take in{extra} {number(rate)} rows/s{each}"
         return held(name, degree, why) if wanted == degree else moved(name, degree, wanted, why)

@@ -10,9 +10,9 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import EXACT, Window, known
-from penstock.policy.common.sentences import percent, rows
+from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Flow, all_hold, check, whole
+from penstock.policy.peers.common import Flow, all_hold, check, number, whole
 
 # Flink's delayed scale-down: not at once, and no lower than the window's highest.
 
@@ -390,7 +390,7 @@ class Flink:
         needed = self._capacity(metrics, self.utilisation_target, restart=True)
         factor = self._factor(name, needed, metrics.true_rate)
         wanted = whole(factor * reading.running)
-        why = f"needs {rows(needed)} rows/s and can take in {_rate(metrics.true_rate)}"
+        why = f"needs {number(needed)} rows/s and can take in {_rate(metrics.true_rate)}"
         change = Change(
             at=at, before=degree, after=wanted, rate=metrics.true_rate,
             expected=metrics.true_rate * factor,
@@ -484,4 +484,4 @@ def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float
 
 
 def _rate(rate: float) -> str:
-    return "any number" if rate == inf else rows(rate)
+    return "any number" if rate == inf else number(rate)

@@ -15,9 +15,9 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.policy.common.estimates import Window, known
-from penstock.policy.common.sentences import counted, percent, rows
+from penstock.policy.common.sentences import counted, percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Beat, check, whole
+from penstock.policy.peers.common import Beat, check, number, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +268,7 @@ class KedaLag:
     ) -> Verdict:
         if lag is None:
             return held(name, degree, "backlog unknown")
-        told = f"has {rows(lag)} rows waiting at {rows(self.lag_threshold)} an executor"
+        told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} an executor"
         if self.partitions is not None and lag > self.partitions * self.lag_threshold:
             lag = self.partitions * self.lag_threshold
             told += f", for {counted(self.partitions, 'partition')}"

@@ -392,7 +392,7 @@ def rate_of(rate: float | None) -> str:
     >>> rate_of(410.4), rate_of(0.25), rate_of(1800.0)
     ('410 rows/s', '0.25 rows/s', '1800 rows/s')
     """
-    return f"{rows(rate or 0.0, separator='')} rows/s"
+    return f"{rows(rate or 0.0, whole_from=1000.0, separator='')} rows/s"
 
 
 def costs(choice: Choice) -> str:
