@@ -1,4 +1,4 @@
-"""How a guard changes a decision: the outcome, the proposal and the reason stay together."""
+"""How a guard changes a decision, and what it reads of a module."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -13,7 +13,6 @@ from penstock.pipeline.settings import Part
 
 FORMAT: Final = 1
 """Version of `compare.json`."""
-OVERALL: Final = "overall"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """The allocation of a fixed number of cores as a policy of pipelines that share a cluster.
 
-At every step the processing network is brought up to date with what was measured, its best whole
-division is found, and asked for where it brings enough more than the one in force.
+At every step the processing network is brought up to date with what was measured (`Measured`), its
+best whole division is found, and asked for where it brings enough more than the one in force.
 
-What pipelines that run have to do, as a processing network.
+`Offer` is what running pipelines have to do, as a processing network.
 
 A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
 share of the rows that come (alpha), and it makes `selectivity * probability` rows of each for every
@@ -31,7 +31,7 @@ produce that much more for it. Where next to none reach it, they are a source of
 >>> offer.network(cores=2, worth={"match": 1.0}).links[0].produces  # and not 0.4 / 0.01
 100.0
 
-Whose module is whose, and what a row is worth, where pipelines share a cluster.
+Each module belongs to the pipeline of its source, by which a row at a sink is worth something:
 
 >>> from penstock.core.graph import FlowGraph, Module, Stream
 >>> graph = FlowGraph(

@@ -1,4 +1,4 @@
-"""What the policies of regions share: one manager for each, and what it says."""
+"""Verdicts on the nodes of each region, and one decision from all of them."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,10 +1,9 @@
 """Keep the promised latency with the fewest executors.
 
-How long executors are kept after they were needed: learned from having missed them.
-
-Giving one back saves its cost and risks that rows come before another has started. Where executors
-were given back and rows were late soon after, they are kept twice as long from then on; every time
-they are given back, a little less.
+The fewest executors are found from the load foreseen (`fewest`). How long they are kept after they
+were needed (`Keep`) is learned: giving one back saves its cost and risks that rows come before
+another has started. Where rows were late soon after executors were given back, they are kept twice
+as long from then on; every time they are given back, a little less.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,8 @@
-"""What the peers' rules share: verdicts become a decision, numbers become words."""
+"""What the rules of peers share.
+
+Checks of parameters, periods and pauses in the seconds of the run (no rule reads a clock), the flow
+of rows down the graph over a window, and how much of its interval a micro-batch takes.
+"""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -96,7 +100,7 @@ class Beat:
 
 @dataclass
 class Rest:
-    """How long ago something last changed, as it was seen to.
+    """How long ago something last changed, as observations show it.
 
     >>> rest = Rest()
     >>> for at, degree in ((1.0, 2), (2.0, 2), (3.0, 4), (9.0, 4)):

@@ -1,21 +1,19 @@
 """What one manager learns, of one module or region.
 
-An agent is told where a step led, and says what it would do. It does not know who acted: what it
-learns from is what happened.
-
-Measured quantities as the few levels that a table is made of.
+An agent gets the state to which a step led and chooses an action. It learns from what happened,
+whoever acted. A table is made of few levels of measured quantities:
 
 >>> level_of(410.0, span=650.0, levels=10), utilisation_level(0.57, quantum=0.1)
 (6, 6)
 
-What actions cost by themselves, and the weights that costs are made of.
+What actions cost by themselves, in terms of the weights:
 
 >>> known_costs(1, 4, each=0.4, change=0.2)
 array([[inf, inf, 0.3, 0.4, 0.5],
        [0. , 0.1, 0.2, 0.3, 0.4],
        [0.3, 0.4, 0.5, 0.6, inf]])
 
-Whether what is learned still changes what would be done.
+`Progress` says whether what is learned still changes what would be done:
 
 >>> import numpy as np
 >>> progress = Progress()

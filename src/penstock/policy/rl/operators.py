@@ -1,6 +1,7 @@
 """Learning when a module needs more replicas: what `rl`, `q-learning` and `warm-start` share.
 
-How long a row takes in a module, from what was measured of it.
+A module's state is its replicas and the level of its load; its penalty depends on the response
+time, which is derived from what was measured:
 
 >>> response_time(ModuleReading(waiting_time=0.006, service_time=0.003))
 0.009000000000000001

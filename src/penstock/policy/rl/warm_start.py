@@ -94,11 +94,6 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         """Modules for which the learner decides."""
         return frozenset(self._handed)
 
-    def take_back(self, module: str) -> None:
-        """Decide by thresholds again until the learner has settled anew."""
-        self._handed.discard(module)
-        self._steady[module] = 0
-
     def tables(self) -> dict[str, dict[str, Any]]:
         """By level and module, what can be saved."""
         entries = self._learner.tables()["application"]
