@@ -1,10 +1,9 @@
 """The Kubernetes Horizontal Pod Autoscaler, with its defaults.
 
-What Kubernetes makes of a recommendation: down by the window's highest, up by so much at once.
-
-As its controller does where an autoscaler has no `behavior` of its own: a scale-down goes no lower
-than the highest recommendation of the last 300 s, the replicas at the start counting as one; in
-15 s replicas may double or grow by 4, whichever is more, counted from those of 15 s ago.
+A recommendation is limited as its controller does where an autoscaler has no `behavior` of its own.
+A scale-down goes no lower than the highest recommendation of the last 300 s, the replicas at the
+start counting as one; in 15 s replicas may double or grow by 4, whichever is more, counted from
+those of 15 s ago.
 """
 
 from dataclasses import dataclass, field

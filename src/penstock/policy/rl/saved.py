@@ -3,7 +3,7 @@
 >>> learned(print)
 {}
 
-One manager's table as plain JSON values, and back.
+The table of one manager becomes plain JSON values:
 
 >>> from penstock.policy.rl.q_learning import ModelFree
 >>> from penstock.policy.rl.agent import known_costs
