@@ -1,9 +1,9 @@
 """Whole cores: the best division among modules that each keep their bounds.
 
-Where all divisions that differ in what they bring can be tried, they are. A sink that gets more than
-before does so because a module before it reached another whole core, so only those levels of flow
-are worth trying. Pipelines have no module in common, so the best of each is found for every number
-of cores it may get, and the cores are then packed as into a knapsack.
+Where all divisions that differ in what they bring can be tried, they are. A sink that gets more
+than before does so because a module before it reached another whole core, so only those levels of
+flow are worth trying. Pipelines have no module in common, so the best of each is found for every
+number of cores it may get, and the cores are then packed as into a knapsack.
 
 Where there are too many, moves that help are made from a real-valued division on. A sink is raised
 to one of its next levels by more cores for the modules that hold it back, and the level that brings
