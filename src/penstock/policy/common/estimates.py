@@ -223,7 +223,7 @@ class Selectivities:
     """
 
     graph: FlowGraph | None
-    average: Callable[[], Average] = _OVER_TEN
+    average: Callable[[], Average] = field(default=_OVER_TEN, compare=False)
     """Makes the average of each module."""
     prior: bool = True
     """Whether the declared value counts as the first reading and pauses are left out; averages that
