@@ -17,7 +17,7 @@ them was lately.
 
 from penstock.forecast.accuracy import Accuracy, backtest
 from penstock.forecast.averages import Ewma, Last, MovingAverage
-from penstock.forecast.kinds import FORECASTERS, make
+from penstock.forecast.kinds import FORECASTERS, build_forecaster, make
 from penstock.forecast.trends import Holt, HoltWinters
 from penstock.forecast.trusted import Trusted
 
@@ -31,5 +31,6 @@ __all__ = [
     "MovingAverage",
     "Trusted",
     "backtest",
+    "build_forecaster",
     "make",
 ]

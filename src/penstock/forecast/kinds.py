@@ -44,6 +44,26 @@ def make(name: str, settings: Mapping[str, object] = _NOTHING, /) -> Forecaster:
     return build(kind, given, of=of)
 
 
+def build_forecaster(given: str | Mapping[str, object], *, trust: bool, of: str) -> Forecaster:
+    """The forecaster of a policy, by name or by name with settings; on trial where `trust` says so.
+
+    >>> build_forecaster({"holt": {"a": 1, "b": 0.015}}, trust=False, of="policy mpc")
+    Holt(a=1.0, b=0.015)
+    """
+    if not isinstance(given, str) and len(given) != 1:
+        raise SettingError(
+            f"forecaster of {of} must be a name, alone or with settings as in "
+            f"{{holt: {{a: 1}}}}, got {dict(given)!r}"
+        )
+    name, settings = (given, None) if isinstance(given, str) else next(iter(given.items()))
+    if not (settings is None or isinstance(settings, Mapping)):
+        raise SettingError(
+            f"settings of forecaster {name} must be written as {{a: 1}}, got {settings!r}"
+        )
+    made = make(name, settings or {})
+    return Trusted(made) if trust and not isinstance(made, Trusted) else made
+
+
 def _inner(given: object, of: str) -> Forecaster:
     if isinstance(given, Forecaster):
         return given

@@ -8,9 +8,10 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.guard.common import Ruling, known, pace, percent, reading, revise, rows
+from penstock.guard.common import Ruling, pace, reading, revise
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import RescaleTimes
+from penstock.policy.common.estimates import RescaleTimes, known
+from penstock.policy.common.sentences import counted, percent
 
 
 @dataclass
@@ -91,11 +92,13 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
         return ceil(rate / load.pace - 1e-9)
 
     def _told(self, load: "_Load", time: float) -> str:
-        meanwhile = f"{rows(load.arrives * time)} that come in the {format_duration(time)}"
-        parts = [f"{rows(load.late)} that wait"] if load.late else []
+        meanwhile = (
+            f"{counted(load.arrives * time, 'row')} that come in the {format_duration(time)}"
+        )
+        parts = [f"{counted(load.late, 'row')} that wait"] if load.late else []
         parts += [f"{meanwhile} of a rescale"] if time else []
         return (
-            f"for {rows(load.arrives)}/s at {percent(self.utilisation)} busy and, "
+            f"for {counted(load.arrives, 'row')}/s at {percent(self.utilisation)} busy and, "
             f"in {format_duration(self.duration)}, {' and '.join(parts)}"
         )
 
@@ -112,8 +115,8 @@ class _Load:
 
 def _load(module: ModuleReading, tolerated: float) -> _Load | None:
     """What a module has to do, where that is known."""
-    arrives, waits, each = module.arrival_rate, module.backlog, pace(module)
-    if arrives is None or waits is None or each is None or not known(arrives, waits):
+    arrives, waits, each = known(module.arrival_rate), known(module.backlog), pace(module)
+    if arrives is None or waits is None or each is None:
         return None
     return _Load(arrives, waits if waits > arrives * tolerated else 0.0, each)
 

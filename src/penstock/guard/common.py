@@ -1,21 +1,11 @@
-"""How a guard changes a decision: the outcome, the proposal and the reason stay together.
-
-What the executors of a module can do, as far as its readings tell.
-
->>> pace(ModuleReading(service_time=0.01))
-100.0
->>> pace(ModuleReading(processed_rate=300.0, running=4, utilisation=0.75))
-100.0
->>> pace(ModuleReading(backlog=1e6)) is None
-True
-"""
+"""How a guard changes a decision, and what it reads of a module."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 
 from penstock.core.signals import Decision, ModuleReading, Observation, Request
 from penstock.policy.common.degrees import with_degrees
+from penstock.policy.common.estimates import executor_time, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,41 +72,13 @@ def _held_back(request: Request, ruling: Ruling) -> Request:
 
 
 def pace(module: ModuleReading) -> float | None:
-    """Rows a second that one busy executor works off; None where that cannot be told."""
-    if known(module.service_time) and module.service_time:
-        return 1.0 / module.service_time
-    if not known(module.processed_rate, module.utilisation, module.running):
-        return None
-    busy = (module.running or 0) * (module.utilisation or 0.0)
-    rate = (module.processed_rate or 0.0) / busy if busy > 0 else 0.0
-    return rate if rate > 0 and isfinite(rate) else None
+    """Rows a second that one busy executor works off; None where that is unknown.
 
-
-def known(*values: float | None) -> bool:
-    """Whether all of these were measured.
-
-    >>> known(0.0, 3), known(0.0, None), known(float("nan"))
-    (True, False, False)
+    >>> pace(ModuleReading(service_time=0.01)), pace(ModuleReading(backlog=1e6))
+    (100.0, None)
     """
-    return all(value is not None and isfinite(value) for value in values)
-
-
-def rows(count: float) -> str:
-    """So many rows, for a reader.
-
-    >>> rows(12000.4), rows(1)
-    ('12,000 rows', '1 row')
-    """
-    return f"{count:,.0f} row{'s' * (round(count) != 1)}"
-
-
-def percent(share: float) -> str:
-    """A share, for a reader.
-
-    >>> percent(0.8512)
-    '85.1 %'
-    """
-    return f"{100 * share:.3g} %"
+    time = executor_time(module)
+    return known(1.0 / time) if time else None
 
 
 def reading(seen: Observation, name: str) -> ModuleReading:

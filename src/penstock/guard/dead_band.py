@@ -6,8 +6,10 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.guard.common import Ruling, known, pace, percent, reading, revise
+from penstock.guard.common import Ruling, pace, reading, revise
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import known
+from penstock.policy.common.sentences import percent
 
 
 @dataclass
@@ -65,7 +67,7 @@ class DeadBand:
         return Ruling(now, f"{name} stays at {now}, {percent(busy)} busy lies {band}")
 
     def _piles_up(self, module: ModuleReading) -> bool:
-        each, backlog, running = pace(module), module.backlog, module.running
-        if each is None or backlog is None or not known(backlog) or running is None:
+        each, backlog, running = pace(module), known(module.backlog), module.running
+        if each is None or backlog is None or running is None:
             return False
         return backlog > self.backlog * each * running

@@ -1,8 +1,7 @@
 """A scale-up that did not help is taken back.
 
-What a module brought about at each degree, while rows waited throughout.
-
-Only then is its rate that of its executors and not that of its load.
+`Levels` has the rate of a module at each degree while rows waited throughout: only then is its rate
+that of its executors and not that of its load.
 
 >>> levels = Levels(window=60.0)
 >>> late = {"backlog": 1e6, "processed_rate": 100.0, "arrival_rate": 500.0}
@@ -19,8 +18,10 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.guard.common import Ruling, known, pace, percent, reading, revise
+from penstock.guard.common import Ruling, pace, reading, revise
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import known
+from penstock.policy.common.sentences import percent
 
 
 @dataclass
@@ -85,10 +86,10 @@ def rows_wait(module: ModuleReading, step: float) -> bool | None:
     >>> rows_wait(ModuleReading(running=1, backlog=50.0, processed_rate=100.0), 1.0)
     False
     """
-    if not known(module.backlog, module.processed_rate, module.running):
+    waiting, rate = known(module.backlog), known(module.processed_rate)
+    if waiting is None or rate is None or module.running is None:
         return None
-    usual = 2 * max(step, module.batch_duration or 0.0) * (module.processed_rate or 0.0)
-    return (module.backlog or 0.0) > usual
+    return waiting > 2 * max(step, module.batch_duration or 0.0) * rate
 
 
 def _rate(module: ModuleReading, running: int) -> float:

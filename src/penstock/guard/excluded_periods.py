@@ -1,6 +1,4 @@
-"""Hands off in office hours.
-
-Hours of the week, as people write them.
+"""No changes within given hours of the week, such as office hours.
 
 >>> office = Period.parse("Mon-Fri 09:00-17:30")
 >>> office.covers(datetime(2026, 11, 17, 12, 0)), office.covers(datetime(2026, 11, 21, 12, 0))

@@ -66,12 +66,6 @@ class ReplicaLoads:
         return 1.0 / self.rate if self.rate else inf
 
     @property
-    def replica_inter_arrival(self) -> NDArray[np.float64]:
-        """Mean seconds between two rows of each replica; inf where none comes."""
-        rates = self.rate * self.probability
-        return np.divide(1.0, rates, where=rates > 0.0, out=np.full_like(rates, inf))
-
-    @property
     def utilisation(self) -> NDArray[np.float64]:
         """Busy share of each replica; above 1 it cannot keep up."""
         return self.service_time * self.probability * self.rate

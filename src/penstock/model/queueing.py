@@ -16,7 +16,7 @@ Each argument may be an array, so that one call tells every degree at every freq
 array([[0.006333,      inf],
        [0.001364, 0.001944]])
 
-The response time of a queue with one server, Poisson arrivals and equal service times (M/D/1).
+`response` is exact for one server, Poisson arrivals and equal service times (M/D/1):
 
 >>> round(1000 * response(165.0, 1 / 330), 3)  # half busy: half a service time of waiting
 4.545

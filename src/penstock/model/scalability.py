@@ -9,7 +9,7 @@ Every model tells the *share* of the running time that is left between two resul
 >>> round(Minimum(best=3).replicas(Minimum(best=3).share(2.5)), 9)
 2.5
 
-Inverse and minimum of functions that are known only by calling them.
+Functions that are known only by calling them are inverted and minimised by search:
 
 >>> round(inverse(lambda n: 1 / n, 0.25), 9)
 4.0

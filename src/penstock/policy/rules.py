@@ -7,9 +7,10 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.estimates import is_known, too_many_wait
+from penstock.policy.common.estimates import known, too_many_wait
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
+from penstock.policy.common.sentences import percent
+from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved, still_to_come
 
 
 @dataclass
@@ -75,7 +76,7 @@ class Rules:
             value, missing = reading.utilisation, "utilisation"
         else:
             value, missing = _response_time(reading), "waiting or service time"
-        if value is None or not is_known(value):
+        if value is None or known(value) is None:
             return held(name, degree, f"{missing} unknown")
         if value < self._limits()[0]:
             return self._shrink(name, degree, value, too_many_wait(reading, degree, step))
@@ -85,7 +86,7 @@ class Rules:
         high, now = self._limits()[1], self._now(value)
         coming = 0 if reading.running is None else degree - reading.running
         if value > high and coming > 0:
-            return held(name, degree, f"{coming} executor{'s' * (coming > 1)} still to come")
+            return still_to_come(name, degree, coming)
         if value > high:
             return moved(name, degree, degree + 1, f"{now}, above {self._told(high)}")
         return held(name, degree, now)
@@ -103,7 +104,7 @@ class Rules:
         return f"{told} busy" if self.threshold is None else f"takes {told}"
 
     def _told(self, value: float) -> str:
-        return _percent(value) if self.threshold is None else format_duration(value)
+        return percent(value) if self.threshold is None else format_duration(value)
 
     def _limits(self) -> tuple[float, float]:
         if self.threshold is None:
@@ -116,7 +117,3 @@ def _response_time(reading: ModuleReading) -> float | None:
     if reading.waiting_time is None or reading.service_time is None:
         return None
     return reading.waiting_time + reading.service_time
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -10,8 +10,9 @@ from math import inf
 
 from penstock.core.errors import SettingError
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.common.estimates import is_known, too_many_wait
+from penstock.policy.common.estimates import known, too_many_wait
 from penstock.policy.common.rebalance import Rebalancer
+from penstock.policy.common.sentences import whole_percent
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
 
 
@@ -154,20 +155,20 @@ def _measure(
     reading: ModuleReading, before: float | None, step: float
 ) -> tuple[float, float] | None:
     """Throughput, and the share of its rows that the module misses; None where unknown."""
-    arrived, done = reading.arrival_rate, reading.processed_rate
-    if arrived is None or not is_known(arrived):
+    arrived, done = known(reading.arrival_rate), known(reading.processed_rate)
+    if arrived is None:
         return None
-    if done is not None and is_known(done):
+    if done is not None:
         return done, _share(arrived - done, arrived)
-    backlog = reading.backlog
-    if backlog is None or before is None or not (is_known(backlog) and is_known(before)):
+    backlog, before = known(reading.backlog), known(before)
+    if backlog is None or before is None:
         return None
     growth = (backlog - before) / step
     return max(arrived - growth, 0.0), _share(growth, arrived)
 
 
 def _misses(index: float) -> str:
-    return f"misses {100 * index:.0f} % of its rows" if index else "keeps up"
+    return f"misses {whole_percent(index)} of its rows" if index else "keeps up"
 
 
 def _share(missed: float, of: float) -> float:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from penstock.core.signals import Configuration, Decision, Observation
-from penstock.policy.common.degrees import PerModule, check_degrees, in_force, of_module, sentence
+from penstock.policy.common.degrees import PerModule, check_degrees, in_force, of_module
+from penstock.policy.common.sentences import sentence
 
 
 @dataclass

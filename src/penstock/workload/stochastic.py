@@ -1,6 +1,4 @@
-"""Rows that know nothing of each other.
-
-Rows that come at random: counts of a Poisson process whose rate changes at given moments.
+"""Rows that come at random: counts of a Poisson process whose rate changes at given moments.
 
 >>> curve = scatter(np.array([0.0, 10.0]), np.array([0.0, 500.0]), slot=0.02, until=20.0, seed=1)
 >>> curve.arrivals(np.array([10.0, 20.0])).tolist()

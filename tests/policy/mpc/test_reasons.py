@@ -11,7 +11,8 @@ from penstock.core.routing import Routing
 from penstock.core.signals import Decision, KeyLoads
 from penstock.guard import Cooldown
 from penstock.policy import Mpc
-from penstock.policy.common.sentences import effect, foreseen
+from penstock.policy.common.sentences import foreseen
+from penstock.policy.mpc.policy import effect
 from penstock.testing import seen
 
 TRADE = Module(name="trade", service_time=0.01, max_replicas=5, keys=10)

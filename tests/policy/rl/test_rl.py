@@ -319,8 +319,6 @@ def test_warm_start_hands_each_module_over_for_itself(learner: str) -> None:
     handed = [why for why in told if f"count is handed over to {learner}" in why]
     assert len(handed) == 1
     assert "count" in policy.handed_over
-    policy.take_back("count")
-    assert "count" not in policy.handed_over
 
 
 def test_warm_start_begins_as_threshold() -> None:

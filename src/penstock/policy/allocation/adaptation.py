@@ -23,7 +23,7 @@ and what it is assigned (alloc, Section 7.3).
 {'a': 0.312, 'b': 0.688}
 {'a': 0.281, 'b': 0.719}
 
-A module that notices changes of its own rates, reports upwards and obeys orders from above.
+`Agent` is one module, which measures its rates, reports upwards and follows the plan from above:
 
 >>> leaf = Agent.of({}, consumes=2.0, worth=3.0)
 >>> leaf.obey(Order(made=0, hops=0, price=1.0, flow=5.0, due=0))

@@ -13,8 +13,7 @@
 >>> made.expand({"b": 3.0})
 {'a': 2.0, 'b': 1.0}
 
-Modules whose flow all goes to one, made one with it (alloc, Procedure 1, Theorems 6 and 7).
-
+**Procedure 1** (alloc, Theorems 6 and 7) merges modules whose flow all goes to one with that one.
 The paper aggregates series-parallel subgraphs between a head and a tail. All that its proof needs
 is that nothing leaves but at the tail, so that the tail's work fixes the least of everybody else's
 (Lemma 4). Hence a module joins the one that it feeds if it feeds no other and no sink, however the

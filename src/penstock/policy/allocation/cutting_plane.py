@@ -10,12 +10,11 @@ It begins with what each sink could have alone, and asks for all of that at once
 grouped by the sink that asks most of them then, and bills are by group, so that one question
 teaches as much as several would.
 
-What the final sink can conclude from the bills it was sent: a small linear program.
-
-Modules of one home need, for any flow of the sinks, at least what each bill of theirs says: the
-need is convex, and a bill is its tangent. So the best flow within the bills is worth no less than
-the optimum, and is the next one worth asking about. There is a variable for each sink, as a share
-of what it could have alone, and one for each home, as a share of the budget.
+What follows from the bills is a small linear program. Modules of one home need, for any flow of the
+sinks, at least what each bill of theirs says: the need is convex, and a bill is its tangent. So the
+best flow within the bills is worth no less than the optimum, and is the next one worth asking
+about. There is a variable for each sink, as a share of what it could have alone, and one for each
+home, as a share of the budget.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """The allocation of a fixed number of cores as a policy of pipelines that share a cluster.
 
-At every step the processing network is brought up to date with what was measured, its best whole
-division is found, and asked for where it brings enough more than the one in force.
+At every step the processing network is brought up to date with what was measured (`Measured`), its
+best whole division is found, and asked for where it brings enough more than the one in force.
 
-What pipelines that run have to do, as a processing network.
+`Offer` is what running pipelines have to do, as a processing network.
 
 A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
 share of the rows that come (alpha), and it makes `selectivity * probability` rows of each for every
@@ -31,7 +31,7 @@ produce that much more for it. Where next to none reach it, they are a source of
 >>> offer.network(cores=2, worth={"match": 1.0}).links[0].produces  # and not 0.4 / 0.01
 100.0
 
-Whose module is whose, and what a row is worth, where pipelines share a cluster.
+Each module belongs to the pipeline of its source, by which a row at a sink is worth something:
 
 >>> from penstock.core.graph import FlowGraph, Module, Stream
 >>> graph = FlowGraph(
@@ -48,6 +48,7 @@ Whose module is whose, and what a row is worth, where pipelines share a cluster.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import ClassVar, Final
 
@@ -55,11 +56,18 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
-from penstock.forecast import Ewma
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active, value
 from penstock.policy.allocation.rounding import EXACTLY, Bounds, even, fill, whole, whole_up
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import Selectivities, declared, is_known
+from penstock.policy.common.estimates import (
+    Averages,
+    Selectivities,
+    Smoothed,
+    declared,
+    known,
+    service_time,
+)
+from penstock.policy.common.sentences import counted, percent, whole_percent
 
 
 def owners(graph: FlowGraph) -> dict[str, str]:
@@ -230,9 +238,9 @@ class Measured:
     """Weight of the newest reading."""
     catch_up: float | None = 30.0
     """Seconds over which rows that wait are offered again; None or 0 leaves them aside."""
-    _rates: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    _rates: Averages = field(init=False, repr=False)
     """Rows a second that come to each source."""
-    _times: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    _times: Averages = field(init=False, repr=False)
     """Seconds of a core that a row takes."""
     _waiting: dict[str, float] = field(default_factory=dict, init=False, repr=False)
     """Rows, as last measured."""
@@ -240,10 +248,12 @@ class Measured:
 
     def __post_init__(self) -> None:
         """Begin with the file's selectivities."""
-        self._selectivities = Selectivities(self.graph, self.smoothing / _LONGER)
+        self._rates, self._times = Averages(self.smoothing), Averages(self.smoothing)
+        slower = partial(Smoothed, self.smoothing / _LONGER)
+        self._selectivities = Selectivities(self.graph, slower)
 
     def take_in(self, seen: Observation) -> None:
-        """Learn from a reading; what is unknown, or no number, teaches nothing."""
+        """Learn from a reading; unknown values are ignored."""
         for name in self.graph.names():
             self._read(name, seen.modules.get(name, ModuleReading()))
         self._selectivities.take_in(seen)
@@ -254,7 +264,7 @@ class Measured:
             if name not in seen.modules:
                 return f"module {name} was not seen"
         for name in self.graph.sources:
-            if not is_known(seen.modules[name].arrival_rate):
+            if known(seen.modules[name].arrival_rate) is None:
                 return f"the arrival rate of {name} is unknown"
         for name in self.graph.names():
             if not self._service_time(name):
@@ -266,7 +276,7 @@ class Measured:
         again = self.catch_up or float("inf")
         return Offer(
             graph=self.graph,
-            rates={name: average.level for name, average in self._rates.items()},
+            rates=self._rates.all(),
             waiting={name: rows / again for name, rows in self._waiting.items()},
             times={name: self._service_time(name) for name in self.graph.names()},
             selectivities={
@@ -277,19 +287,14 @@ class Measured:
 
     def _read(self, name: str, reading: ModuleReading) -> None:
         if name in self.graph.sources:
-            self._learn(self._rates, name, reading.arrival_rate)
-        if reading.service_time:
-            self._learn(self._times, name, reading.service_time)
-        if reading.backlog is not None and is_known(reading.backlog):
-            self._waiting[name] = reading.backlog
+            self._rates.update(name, reading.arrival_rate)
+        self._times.update(name, service_time(reading))
+        if (waiting := known(reading.backlog)) is not None:
+            self._waiting[name] = waiting
 
     def _service_time(self, name: str) -> float:
-        measured = self._times.get(name)
-        return self.graph[name].service_time if measured is None else measured.level
-
-    def _learn(self, averages: dict[str, Ewma], name: str, value: float | None) -> None:
-        if value is not None and is_known(value):
-            averages.setdefault(name, Ewma(self.smoothing)).update(value)
+        measured = self._times.of(name)
+        return self.graph[name].service_time if measured is None else measured
 
 
 # Why cores are divided as they are, in one sentence that a tired operator can read.
@@ -329,15 +334,16 @@ class Share:
     def told(self) -> str:
         """In words."""
         if self.cores < self.needs:
-            return f"gets {self.cores} of the {_cores(self.needs)} it needs"
+            return f"gets {self.cores} of the {counted(self.needs, 'core')} it needs"
         if not self.load:
-            return f"has no rows and keeps {_cores(self.cores)}"
+            return f"has no rows and keeps {counted(self.cores, 'core')}"
         if self.short is not None:
             module, has, needs = self.short
-            return f"gets {_cores(self.cores)}, and {module} has {has} of the {needs} it needs"
+            gets = counted(self.cores, "core")
+            return f"gets {gets}, and {module} has {has} of the {needs} it needs"
         if self.cores == self.needs:
-            return f"gets the {_cores(self.needs)} it needs"
-        return f"gets {_cores(self.cores)} and needs {self.needs}"
+            return f"gets the {counted(self.needs, 'core')} it needs"
+        return f"gets {counted(self.cores, 'core')} and needs {self.needs}"
 
 
 def shares(
@@ -378,9 +384,9 @@ needs; about 62 % more weighted output than an even division'
     clauses = [_clause(share, made, first=i == 0) for i, share in enumerate(made[:_MOST_NAMED])]
     if len(made) > _MOST_NAMED:
         left = len(made) - _MOST_NAMED
-        clauses.append(f"and {left} more pipeline{'s' * (left != 1)}")
+        clauses.append(f"and {counted(left, 'more pipeline')}")
     if more >= _NOTABLE:
-        clauses.append(f"about {_percent(more)} more weighted output than an even division")
+        clauses.append(f"about {_share(more)} more weighted output than an even division")
     return "; ".join(clauses)
 
 
@@ -394,8 +400,8 @@ def kept(*, more: float, gain: float) -> str:
     """
     if more < _NEXT_TO_NOTHING:
         return "held, no other division would bring more weighted output"
-    would = f"another division would bring {_percent(more)} more weighted output"
-    return f"held, {would} and a move must bring {_percent(gain)}"
+    would = f"another division would bring {_share(more)} more weighted output"
+    return f"held, {would} and a move must bring {_share(gain)}"
 
 
 def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
@@ -406,12 +412,8 @@ def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
     return f"{share.pipeline}, worth {share.weight:g}{' a row' * first}, {share.told}"
 
 
-def _cores(number: int) -> str:
-    return f"{number} core{'s' * (number != 1)}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
+def _share(of: float) -> str:
+    return percent(of, digits=2) if of < 1 else whole_percent(of)
 
 
 _PATIENCE: Final = 3

@@ -7,8 +7,7 @@ had that at once. No coefficient is then above 1. What it answers is made exactl
 least resource of all optima; and it is held against the bound that its dual prices give, so that an
 answer is either right or refused.
 
-A bound on what any allocation is worth, from how each module splits its price among its streams.
-
+`bound` limits what any allocation is worth, by how each module splits its price among its streams.
 A unit of resource costs 1, and a module's price is passed on to those that it feeds, in any split:
 it makes for all of them at once, so whoever they are, they pay for no more than it takes. A sink
 then costs so much a unit, and what the budget can buy at these prices is worth no less than what it

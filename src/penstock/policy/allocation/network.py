@@ -14,7 +14,7 @@ own and without inputs from others works for nothing but its resource.
 >>> network.order()
 ('a', 'b')
 
-What an allocation brings, and what it takes to bring something.
+What an allocation brings, and what given outputs need:
 
 >>> from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
 >>> network = Network(

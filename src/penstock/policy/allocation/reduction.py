@@ -1,9 +1,7 @@
-"""A smaller network that stands for a larger one, and the way back.
+"""A smaller network that stands for a larger one, and the way back (alloc, Theorems 2 to 4).
 
-Leaves of a fork made one, and a leaf made one with its parent (alloc, Theorems 2 to 4).
-
-A parent feeds leaves, and each leaf turns what it is fed into something of worth. Two leaves are
-as good as one of suitable numbers; a parent and its only leaf are as good as one module.
+A parent feeds leaves, and each leaf turns what it is fed into something of worth. Two leaves are as
+good as one of suitable numbers; a parent and its only leaf are as good as one module.
 
 >>> cheap = Branch(fed=1.0, consumes=1.0, produces=1.0, weight=10.0)
 >>> dear = Branch(fed=1.0, consumes=1.0, produces=1.0, weight=4.0)

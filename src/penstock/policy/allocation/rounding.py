@@ -1,19 +1,14 @@
 """Whole cores: the best division among modules that each keep their bounds.
 
-Where all divisions that differ in what they bring can be tried, they are; else moves that help are
-made from a real-valued division on.
+Where all divisions that differ in what they bring can be tried, they are. A sink that gets more
+than before does so because a module before it reached another whole core, so only those levels of
+flow are worth trying. Pipelines have no module in common, so the best of each is found for every
+number of cores it may get, and the cores are then packed as into a knapsack.
 
-A good whole division of cores where there are too many to try them all: by moves that help.
-
-A sink is raised to one of its next levels by more cores for the modules that hold it back, and the
-level that brings most for its cores comes first. When nothing more fits, each sink in turn is
-lowered, to see whether others make more of what is set free.
-
-The best whole division of cores, found among all of them.
-
-A sink that gets more than before does so because a module before it reached another whole core: so
-only those levels of flow are worth trying. Pipelines have no module in common, so the best of each
-is found for every number of cores it may get, and the cores are then packed as into a knapsack.
+Where there are too many, moves that help are made from a real-valued division on. A sink is raised
+to one of its next levels by more cores for the modules that hold it back, and the level that brings
+most for its cores comes first. When nothing more fits, each sink in turn is lowered, to see whether
+others make more of what is set free.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

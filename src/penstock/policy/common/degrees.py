@@ -1,6 +1,6 @@
-"""Degrees of parallelism as policies and guards speak of them."""
+"""Degrees of parallelism: as set by a user, in force now, and changed in a decision."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from penstock.core.errors import SettingError
@@ -43,7 +43,7 @@ def in_force(seen: Observation) -> dict[str, int]:
     """The degree of each module whose degree is known.
 
     A module with no executors, not even asked for, has no degree to keep: asking for it would be
-    a change that nobody decided.
+    a change that was not decided.
     """
     return {name: degree for name, degree in current(seen).degrees.items() if degree >= 1}
 
@@ -83,8 +83,3 @@ def _holds_without(key: str, changed: Collection[str]) -> bool:
     """
     what, _, module = key.rpartition(":")
     return what == "rate" or module not in changed
-
-
-def sentence(clauses: Iterable[str], *, otherwise: str) -> str:
-    """Clauses as one sentence."""
-    return "; ".join(clauses) or otherwise

@@ -1,42 +1,156 @@
-"""What is known of a running module, and what is not.
+"""What is known of a running module and what is not: estimates that policies share.
 
-How long it takes until executors that were asked for can take tasks, learned by watching.
+| estimate | of | averaged |
+|---|---|---|
+| `service_time`, `executor_time` | seconds of a replica that a row takes | not at all |
+| `Averages` | anything, by name | exponentially |
+| `Window` | anything | over the last seconds |
+| `Through` | rows a second that got through a module | not at all |
+| `Selectivities` | rows to a module for each that its origins took in | by either of the above |
+| `Reach` | rows to a module for each that its source took in | ratio of sums that forget |
+| `RescaleTimes` | seconds until executors that were asked for can take tasks | median |
 
->>> from penstock.testing import seen
->>> times = RescaleTimes()
->>> for at, running in ((0.0, 2), (2.0, 2), (4.0, 2), (6.0, 2), (8.0, 5)):
-...     times.notice(seen(at=at, counter={"requested": 2 if at == 0 else 5, "running": running}))
->>> times.of("counter", prior=10.0)  # asked for at 0 s, there between 6 s and 8 s
-7.0
+Unknown, non-finite and negative values are ignored by all of them.
 """
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import isfinite, nan
+from functools import partial
+from math import inf, isnan, nan
 from statistics import median
-from typing import Final
+from typing import Final, Protocol
 
 from penstock.core.graph import FlowGraph, Stream
 from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Ewma
+from penstock.model.scalability import Scalability, slowdown
 from penstock.policy.common.sentences import rows
 
 
-def is_known(value: float | None) -> bool:
-    """Whether a reading can be used: measured, finite and not negative."""
-    return value is not None and isfinite(value) and value >= 0.0
+def known(value: float | None, *, endless: bool = False) -> float | None:
+    """The reading, or None where it was not measured, is negative or is not a finite number.
+
+    Infinity counts as known where it is said to: of a response time it means that rows pile up.
+
+    >>> known(0.5), known(float("nan")), known(-1.0), known(inf), known(inf, endless=True)
+    (0.5, None, None, None, inf)
+    """
+    if value is None or isnan(value) or value < 0.0 or (value == inf and not endless):
+        return None
+    return value
 
 
-# How many rows a module sends another for each that it takes in, as measured.
+def service_time(reading: ModuleReading, scaling: Scalability | None = None) -> float | None:
+    """Seconds that a row takes on a replica; with a model of its scaling, on one that is alone.
+
+    >>> service_time(ModuleReading(service_time=0.02)), service_time(ModuleReading())
+    (0.02, None)
+    """
+    time = known(reading.service_time)
+    if not time or scaling is None or not reading.running:
+        return time or None
+    return time / slowdown(scaling, float(reading.running))
+
+
+def executor_time(reading: ModuleReading) -> float | None:
+    """Seconds of an executor that a row takes: as measured, or by how busy executors were.
+
+    >>> executor_time(ModuleReading(service_time=0.01))
+    0.01
+    >>> executor_time(ModuleReading(processed_rate=300.0, running=4, utilisation=0.75))
+    0.01
+    >>> executor_time(ModuleReading(backlog=1e6)) is None
+    True
+    """
+    if (time := service_time(reading)) is not None:
+        return time
+    rate, busy = known(reading.processed_rate), known(reading.utilisation)
+    if not rate or not busy or not reading.running:
+        return None
+    return known(busy * reading.running / rate)
+
+
+@dataclass
+class Averages:
+    """An exponentially weighted average for each name.
+
+    >>> times = Averages(smoothing=0.5)
+    >>> for seconds in (0.02, None, 0.04, nan):
+    ...     times.update("count", seconds)
+    >>> times.of("count"), times.of("split")
+    (0.03, None)
+    """
+
+    smoothing: float
+    """Weight of the newest value."""
+    _of: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+
+    def update(self, name: str, value: float | None) -> None:
+        """Take in the newest value; one that is unknown is ignored."""
+        if (newest := known(value)) is not None:
+            self._of.setdefault(name, Ewma(self.smoothing)).update(newest)
+
+    def of(self, name: str) -> float | None:
+        """The average of one name; None before any value was known."""
+        return self._of[name].level if name in self._of else None
+
+    def all(self) -> dict[str, float]:
+        """By name, where any value was known."""
+        return {name: average.level for name, average in self._of.items()}
+
+
+EXACT = 1e-9
+"""Times are sums of steps."""
+
+
+@dataclass
+class Window:
+    """Readings of the last so many seconds, the oldest falling out.
+
+    >>> window = Window(10.0)
+    >>> for at, value in ((0.0, 9.0), (5.0, 1.0), (10.0, 3.0)):
+    ...     window.add(at, value)
+    >>> window.mean(), window.most(), window.growth()
+    (2.0, 3.0, 0.4)
+    """
+
+    span: float
+    _held: deque[tuple[float, float]] = field(default_factory=deque, init=False, repr=False)
+
+    def add(self, at: float, value: float) -> None:
+        """Take in a reading; the newest is kept however short the window."""
+        self._held.append((at, value))
+        while len(self._held) > 1 and self._held[0][0] <= at - self.span + EXACT:
+            self._held.popleft()
+
+    def __len__(self) -> int:
+        """Readings in the window."""
+        return len(self._held)
+
+    def mean(self) -> float:
+        """Of at least one reading."""
+        return sum(value for _, value in self._held) / len(self._held)
+
+    def most(self) -> float:
+        """The highest of at least one reading."""
+        return max(value for _, value in self._held)
+
+    def growth(self) -> float | None:
+        """Change a second from the oldest reading to the newest; None with fewer than two."""
+        if len(self._held) < 2:
+            return None
+        (start, first), (end, last) = self._held[0], self._held[-1]
+        return (last - first) / (end - start)
 
 
 @dataclass
 class Through:
-    """Rows a second that got through each module in a step: those that came, and fewer or more by
-    as many as wait now and did not before.
+    """Rows a second that got through each module in a step: those that came, less the growth of
+    its backlog.
 
     A processed rate will not do where both are known: of a batch that outlasts a step it is the
-    mean over all of it, and is told in the step in which it ends.
+    mean over all of it, and is reported in the step in which it ends.
 
     >>> from penstock.testing import seen
     >>> through = Through()
@@ -49,78 +163,195 @@ class Through:
     _waiting: Mapping[str, float] = field(default_factory=dict)
 
     def take_in(self, seen: Observation) -> dict[str, float]:
-        """Of the modules of which it can be told; backlogs are remembered for the next step."""
-        found = {name: self._of(name, module, seen.step) for name, module in seen.modules.items()}
-        told = {name: m.backlog for name, m in seen.modules.items() if m.backlog is not None}
-        self._waiting = {name: rows for name, rows in told.items() if is_known(rows)}
-        return {name: rate for name, rate in found.items() if rate is not None and is_known(rate)}
+        """By module where it is known; backlogs are remembered for the next step."""
+        rates = {name: self._of(name, module, seen.step) for name, module in seen.modules.items()}
+        waiting = {name: known(module.backlog) for name, module in seen.modules.items()}
+        self._waiting = {name: rows for name, rows in waiting.items() if rows is not None}
+        usable = {name: known(rate) for name, rate in rates.items()}
+        return {name: rate for name, rate in usable.items() if rate is not None}
 
     def _of(self, name: str, module: ModuleReading, step: float) -> float | None:
-        before, now, came = self._waiting.get(name), module.backlog, module.arrival_rate
-        if now is None or not is_known(now) or came is None:
+        before, now, came = self._waiting.get(name), known(module.backlog), module.arrival_rate
+        if now is None or came is None:
             return module.processed_rate
         return None if before is None else max(came + (before - now) / step, 0.0)
 
 
+class Average(Protocol):
+    """The mean of readings as they come: `Window` or `Smoothed`."""
+
+    def add(self, at: float, value: float, /) -> None:
+        """Take in a reading of a moment in seconds."""
+
+    def mean(self) -> float:
+        """Of at least one reading."""
+
+
+class Smoothed(Ewma):
+    """An exponentially weighted average, whenever its readings come."""
+
+    def add(self, _at: float, value: float, /) -> None:
+        """Take in a reading."""
+        self.update(value)
+
+    def mean(self) -> float:
+        """Of at least one reading."""
+        return self.level
+
+
+_OVER_TEN: Final = partial(Smoothed, 0.1)
+
+
 @dataclass
 class Selectivities:
-    """The file's, corrected by the rows that came to a module beside those that should have.
+    """The declared ones, corrected by the rows that came to a module beside those expected.
 
-    Several streams to one module are corrected alike: nobody measures them one by one. A batch may
-    leave a module in one step and come to the next in another, so a single pair of readings says
-    little: averages over many steps are compared, and the file's word counts as the first reading.
+    Several streams to one module are corrected alike, because they are not measured one by one. A
+    batch may leave a module in one step and come to the next in another, so a single pair of
+    readings says little: averages over many steps are compared.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
     >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
     >>> modules = (Module(name="scan"), Module(name="match"))
-    >>> known = Selectivities(FlowGraph(source="scan", modules=modules, streams=(stream,)))
+    >>> ratios = Selectivities(FlowGraph(source="scan", modules=modules, streams=(stream,)))
     >>> for _ in range(200):
-    ...     known.take_in(seen(scan={"processed_rate": 10.0}, match={"arrival_rate": 5.0}))
-    >>> round(known.of(stream), 6)
+    ...     rates = seen(scan={"processed_rate": 10.0}, match={"arrival_rate": 5.0})
+    ...     through = ratios.take_in(rates)
+    >>> round(ratios.of(stream), 6)
     0.5
     """
 
-    graph: FlowGraph
-    smoothing: float = 0.1
-    """Weight of the newest reading."""
-    _through: Through = field(default_factory=lambda: Through(), init=False, repr=False)
-    _sent: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
-    """Rows a second that should have come to a module."""
-    _came: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
-    """Rows a second that did."""
+    graph: FlowGraph | None
+    average: Callable[[], Average] = field(default=_OVER_TEN, compare=False)
+    """Makes the average of each module."""
+    prior: bool = True
+    """Whether the declared value counts as the first reading and pauses are left out; averages that
+    forget by themselves, such as a window, need neither."""
+    _through: Through = field(default_factory=Through, init=False, repr=False)
+    _sent: dict[str, Average] = field(default_factory=dict, init=False, repr=False)
+    """Rows a second that were expected at a module."""
+    _came: dict[str, Average] = field(default_factory=dict, init=False, repr=False)
+    """Rows a second that came."""
 
-    def take_in(self, seen: Observation) -> None:
-        """Learn from a reading; what is unknown, or no number, teaches nothing."""
+    def take_in(self, seen: Observation) -> dict[str, float]:
+        """Learn from a reading; returns the rows a second that got through each module."""
         through, sent = self._through.take_in(seen), dict[str, float]()
-        for stream in self.graph.streams:
-            rows = through.get(stream.origin, nan) * declared(stream)
-            sent[stream.target] = sent.get(stream.target, 0.0) + rows
-        for name, rows in sent.items():
-            self._compare(name, rows, seen.modules.get(name, ModuleReading()).arrival_rate)
+        for stream in self.graph.streams if self.graph is not None else ():
+            expected = through.get(stream.origin, nan) * declared(stream)
+            sent[stream.target] = sent.get(stream.target, 0.0) + expected
+        for name, expected in sent.items():
+            came = known(seen.modules.get(name, ModuleReading()).arrival_rate)
+            if came is not None and known(expected) is not None:
+                self._compare(seen.at, name, expected, came)
+        return through
 
     def of(self, stream: Stream) -> float:
         """Rows that take this way for each that its origin takes in."""
         came, sent = self._came.get(stream.target), self._sent.get(stream.target)
-        if came is None or sent is None or not (came.level > 0 and sent.level > 0):
+        if came is None or sent is None or not (came.mean() > 0 and sent.mean() > 0):
             return declared(stream)
-        return declared(stream) * (came.level / sent.level)
+        return declared(stream) * (came.mean() / sent.mean())
 
-    def _compare(self, name: str, sent: float, came: float | None) -> None:
-        if came is None or not (is_known(came) and is_known(sent)):
-            return
-        if name not in self._sent and sent > 0:
-            self._came[name], self._sent[name] = Ewma(self.smoothing), Ewma(self.smoothing)
-            self._came[name].update(sent)
-            self._sent[name].update(sent)
-        if name in self._sent and (sent > 0 or came > 0):  # a pause is no reason to forget
-            self._came[name].update(came)
-            self._sent[name].update(sent)
+    def _compare(self, at: float, name: str, sent: float, came: float) -> None:
+        if self.prior:
+            if name not in self._sent and sent > 0:
+                self._add(at, name, sent, sent)
+            if name not in self._sent or not (sent > 0 or came > 0):
+                return
+        self._add(at, name, sent, came)
+
+    def _add(self, at: float, name: str, sent: float, came: float) -> None:
+        self._sent.setdefault(name, self.average()).add(at, sent)
+        self._came.setdefault(name, self.average()).add(at, came)
 
 
 def declared(stream: Stream) -> float:
     """Rows that take a way for each that its origin takes in, by the file."""
     return stream.selectivity * stream.probability
+
+
+_FORGETS: Final = 0.97
+"""What is left of a step's weight one step later."""
+_ENOUGH: Final = 10.0
+"""Steps after which what was counted is believed."""
+
+
+@dataclass
+class Reach:
+    """Rows at each module for one at its source, counted over many batches.
+
+    Rows leave a micro-batch all at once, so the rate at which they come to the next module leaps
+    from step to step. What is foreseen is the rate of the sources, which does not; a ratio of sums
+    is exact over whole batches, where `Selectivities` would follow each leap down the graph.
+
+    >>> from penstock.core.graph import Module, Stream
+    >>> from penstock.testing import seen
+    >>> modules = (Module(name="split"), Module(name="count"))
+    >>> streams = (Stream(origin="split", target="count", selectivity=2.0),)
+    >>> reach = Reach(FlowGraph(source="split", modules=modules, streams=streams))
+    >>> reach.of({"split": 100.0})
+    {'split': 100.0, 'count': 200.0}
+    >>> for at in range(40):
+    ...     reach.take_in(seen(split={"processed_rate": 50.0}, count={"arrival_rate": 150.0}))
+    >>> round(reach.of({"split": 100.0})["count"])
+    300
+    """
+
+    graph: FlowGraph
+    _counts: dict[str, tuple[float, float, float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    """By module: rows that came, rows that its source finished, and the weight of both."""
+
+    def take_in(self, seen: Observation) -> None:
+        """Count a step in which both were measured."""
+        for source in self.graph.sources:
+            finished = known(seen.modules.get(source, ModuleReading()).processed_rate)
+            for name in self._behind(source) if finished is not None else ():
+                came = known(seen.modules.get(name, ModuleReading()).arrival_rate)
+                if came is not None and finished is not None:
+                    self._count(name, came, finished)
+
+    def of(self, rates: Mapping[str, float]) -> dict[str, float]:
+        """Rows a second at every module, given those at the sources."""
+        return {
+            name: rates[source] * (1.0 if name == source else self._ratio(source, name))
+            for source in self.graph.sources
+            if source in rates
+            for name in (source, *self._behind(source))
+        }
+
+    def _count(self, name: str, came: float, finished: float) -> None:
+        rows, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
+        self._counts[name] = (
+            _FORGETS * rows + came,
+            _FORGETS * of + finished,
+            _FORGETS * weight + 1.0,
+        )
+
+    def _ratio(self, source: str, name: str) -> float:
+        rows, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
+        if weight < _ENOUGH or not of or not rows:
+            return self._declared[source][name]
+        return rows / of
+
+    def _behind(self, source: str) -> list[str]:
+        return [name for name in self._declared[source] if name != source]
+
+    @property
+    def _declared(self) -> dict[str, dict[str, float]]:
+        """By source, rows that each module behind it sees for one of its own."""
+        return {source: _visits(self.graph, source) for source in self.graph.sources}
+
+
+def _visits(graph: FlowGraph, source: str) -> dict[str, float]:
+    visits = {source: 1.0}
+    for name in graph.order():
+        for stream in graph.outputs(name) if name in visits else ():
+            share = visits[name] * declared(stream)
+            visits[stream.target] = visits.get(stream.target, 0.0) + share
+    return visits
 
 
 _KEPT: Final = 9
@@ -139,6 +370,14 @@ class _Growth:
 @dataclass
 class RescaleTimes:
     """For each module, the median of its last times to grow, each request by itself.
+
+    >>> from penstock.testing import seen
+    >>> times = RescaleTimes()
+    >>> for at, running in ((0.0, 2), (2.0, 2), (4.0, 2), (6.0, 2), (8.0, 5)):
+    ...     asked = 2 if at == 0 else 5
+    ...     times.notice(seen(at=at, counter={"requested": asked, "running": running}))
+    >>> times.of("counter", prior=10.0)  # asked for at 0 s, there between 6 s and 8 s
+    7.0
 
     A time begins when executors are asked for and ends when as many are running. It lies between
     two observations, of which the middle is taken. One that takes longer than `cap` counts as
@@ -192,9 +431,6 @@ class RescaleTimes:
         self._times[name] = [*self._times.get(name, []), min(time, self.cap)][-_KEPT:]
 
 
-# Whether so many rows wait that no replica can be spared, however idle they look.
-
-
 def too_many_wait(reading: ModuleReading, degree: int, step: float) -> str | None:
     """Why a module cannot shrink now, in words; None where nothing that waits forbids it.
 
@@ -208,10 +444,10 @@ def too_many_wait(reading: ModuleReading, degree: int, step: float) -> str | Non
     '900 rows wait, more than come or can be served in a step'
     >>> too_many_wait(reading, degree=2, step=10.0)
     """
-    waiting = reading.backlog
-    if waiting is None or not is_known(waiting):
+    waiting = known(reading.backlog)
+    if waiting is None:
         return None
-    span = max(step, 2.0 * _known(reading.batch_duration))
+    span = max(step, 2.0 * (known(reading.batch_duration) or 0.0))
     if waiting <= span * _pace(reading, degree):
         return None
     return f"{rows(waiting)} rows wait, more than come or can be served in a step"
@@ -219,10 +455,6 @@ def too_many_wait(reading: ModuleReading, degree: int, step: float) -> str | Non
 
 def _pace(reading: ModuleReading, degree: int) -> float:
     """Rows a second that come, are finished or could be served, whichever are most."""
-    time = _known(reading.service_time)
+    time = service_time(reading)
     could = degree / time if time else 0.0
-    return max(_known(reading.arrival_rate), _known(reading.processed_rate), could)
-
-
-def _known(value: float | None) -> float:
-    return value if value is not None and is_known(value) else 0.0
+    return max(known(reading.arrival_rate) or 0.0, known(reading.processed_rate) or 0.0, could)

@@ -1,29 +1,14 @@
-"""What the policies of regions share: one manager for each, and what it says."""
+"""Verdicts on the nodes of each region, and one decision from all of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, Observation, RegionReading
-from penstock.policy.common.degrees import sentence
+from penstock.policy.common.sentences import counted, sentence
+from penstock.policy.common.verdict import Verdict, changes_first
 
-Judge = Callable[[Region, RegionReading, int], "Verdict"]
+Judge = Callable[[Region, RegionReading, int], Verdict]
 """Judges a region by its reading and the nodes in force."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """The nodes that one region is to have, and why."""
-
-    region: str
-    why: str
-    before: int | None = None
-    after: int | None = None
-
-    @property
-    def changes(self) -> bool:
-        """Whether it asks for more or fewer."""
-        return self.before != self.after
 
 
 def nodes_in_force(seen: Observation) -> dict[str, int]:
@@ -46,8 +31,8 @@ def held(region: str, nodes: int, why: str) -> Verdict:
     >>> held("dc1", 1, "1 idle").why
     'dc1 keeps its 1 node, 1 idle'
     """
-    told = f"{region} keeps its {counted(nodes)}, {why}"
-    return Verdict(region=region, before=nodes, after=nodes, why=told)
+    told = f"{region} keeps its {counted(nodes, 'node')}, {why}"
+    return Verdict(name=region, before=nodes, after=nodes, why=told)
 
 
 def moved(region: str, before: int, after: int, why: str) -> Verdict:
@@ -56,8 +41,8 @@ def moved(region: str, before: int, after: int, why: str) -> Verdict:
     >>> moved("dc1", 2, 3, "0 idle, fewer than 2").why
     'dc1 2 -> 3 nodes: 0 idle, fewer than 2'
     """
-    told = f"{region} {before} -> {counted(after)}: {why}"
-    return Verdict(region=region, before=before, after=after, why=told)
+    told = f"{region} {before} -> {counted(after, 'node')}: {why}"
+    return Verdict(name=region, before=before, after=after, why=told)
 
 
 def silent(region: str, reading: RegionReading | None, nodes: int | None) -> Verdict | None:
@@ -65,13 +50,13 @@ def silent(region: str, reading: RegionReading | None, nodes: int | None) -> Ver
     reading = reading or RegionReading()
     if reading.answers and reading.trouble is None:
         return None
-    keeps = "it keeps what it has" if nodes is None else f"it keeps its {counted(nodes)}"
+    keeps = "it keeps what it has" if nodes is None else f"it keeps its {counted(nodes, 'node')}"
     if not reading.answers:
         because = f" ({reading.trouble})" if reading.trouble else ""
         why = f"{region} does not answer{because}, {keeps}"
     else:
         why = f"{region} is in trouble ({reading.trouble}), {keeps}"
-    return Verdict(region=region, before=nodes, after=nodes, why=why)
+    return Verdict(name=region, before=nodes, after=nodes, why=why)
 
 
 def decide(
@@ -96,17 +81,11 @@ def decide(
     return _conclude(verdicts, seen.regions)
 
 
-def counted(nodes: int) -> str:
-    """So many nodes, in words."""
-    return f"{nodes} node{'s' * (nodes != 1)}"
-
-
 def _conclude(verdicts: list[Verdict], regions: Mapping[str, RegionReading]) -> Decision:
-    told = sorted(verdicts, key=lambda verdict: not verdict.changes)
-    asked = [v for v in verdicts if v.region in regions and regions[v.region].answers]
+    asked = [v for v in verdicts if v.name in regions and regions[v.name].answers]
     return Decision(
         configuration=Configuration(
-            degrees={}, nodes={v.region: v.after for v in asked if v.after is not None}
+            degrees={}, nodes={v.name: v.after for v in asked if v.after is not None}
         ),
-        why=sentence((verdict.why for verdict in told), otherwise="no region was seen"),
+        why=sentence((v.why for v in changes_first(verdicts)), otherwise="no region was seen"),
     )

@@ -1,8 +1,78 @@
-"""What a controller foresees and decides, in words for a tired operator."""
+"""Reasons as sentences: how policies and guards word shares, rows, counts and changes.
 
-from typing import Final
+Durations are worded by `penstock.core.units.format_duration`.
+"""
 
-from penstock.core.units import format_duration
+from collections.abc import Iterable, Sequence
+
+
+def sentence(clauses: Iterable[str], *, otherwise: str) -> str:
+    """Clauses as one sentence.
+
+    >>> sentence(["splitter 2 -> 3", "counter holds at 4"], otherwise="no module was seen")
+    'splitter 2 -> 3; counter holds at 4'
+    """
+    return "; ".join(clauses) or otherwise
+
+
+def listed(words: Sequence[str], most: int = 6) -> str:
+    """Words with commas, the first few of many.
+
+    >>> listed(["a", "b"]), listed(list("abcdefgh"))
+    ('a, b', 'a, b, c, d, e, f and 2 more')
+    """
+    if len(words) <= most:
+        return ", ".join(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share with so many significant digits.
+
+    >>> percent(0.754), percent(0.01234, digits=2)
+    ('75.4 %', '1.2 %')
+    """
+    return f"{100 * share:.{digits}g} %"
+
+
+def whole_percent(share: float) -> str:
+    """A share without decimals.
+
+    >>> whole_percent(0.784), whole_percent(1.5), whole_percent(2e4)
+    ('78 %', '150 %', '2e+06 %')
+    """
+    return f"{100 * share:.0f} %" if share < 1e4 else percent(share, digits=2)
+
+
+def rows(number: float, *, whole_from: float = 100.0, separator: str = ",") -> str:
+    """Rows, or rows a second, with as many digits as are read; from some number on in whole ones.
+
+    >>> rows(0.25), rows(1973.2), rows(1.23e12), rows(1973.2, separator="")
+    ('0.25', '1,973', '1.2e+12', '1973')
+    """
+    if abs(number) >= 1e9:
+        return f"{number:.2g}"
+    if abs(number) < whole_from:
+        return f"{number:.3g}"
+    return f"{number:,.0f}".replace(",", separator)
+
+
+def counted(number: float, noun: str) -> str:
+    """So many of something, in the singular or the plural.
+
+    >>> counted(1, "executor"), counted(12000.4, "row")
+    ('1 executor', '12,000 rows')
+    """
+    return f"{number:,.0f} {noun}{'s' * (round(number) != 1)}"
+
+
+def change(before: int | None, after: int) -> str:
+    """A step from one degree to another.
+
+    >>> change(3, 4), change(4, 4)
+    ('3 -> 4', '4 stay')
+    """
+    return f"{after} stay" if before == after else f"{before} -> {after}"
 
 
 def foreseen(rate: float, now: float, behind: float = 0.0) -> str:
@@ -15,69 +85,3 @@ def foreseen(rate: float, now: float, behind: float = 0.0) -> str:
     """
     late = f" and {rows(behind)} to catch up on" if behind else ""
     return f"{rows(rate)} rows/s foreseen ({rows(now)} now){late}"
-
-
-def effect(
-    replicas: int, most: int, clock: float | None, busy: float, responds: float | None
-) -> str:
-    """What so many replicas would be like.
-
-    >>> effect(4, 12, 2.0, 0.78, None)
-    '4 of 12 replicas at 2 GHz would be 78 % busy'
-    >>> effect(1, 8, None, 0.5, 0.0032)
-    '1 of 8 replicas would be 50 % busy and take 3.2 ms'
-    """
-    clocked, taking = _clocked(clock), _taking(responds)
-    return f"{replicas} of {most} replicas{clocked} would be {_percent(busy)} busy{taking}"
-
-
-def hot_key(useful: int, clock: float | None, busy: float, responds: float | None) -> str:
-    """What one key does to the replica that has it, however many there are.
-
-    >>> hot_key(2, None, 3.9, None)
-    'one key alone would keep a replica 390 % busy, and more than 2 would not help'
-    """
-    clocked, taking = _clocked(clock), _taking(responds)
-    return (
-        f"one key alone would keep a replica{clocked} {_percent(busy)} busy{taking}, "
-        f"and more than {useful} would not help"
-    )
-
-
-OVERLOAD: Final = "too many for any configuration, so the one with the most capacity"
-"""Why the refuge is taken."""
-
-
-def change(before: int, after: int, clock: float | None, next_clock: float | None) -> str:
-    """What is asked for.
-
-    >>> change(3, 4, None, None), change(4, 4, None, None), change(4, 4, 2.0, 1.6)
-    ('3 -> 4', '4 stay', '4 stay, 2 -> 1.6 GHz')
-    """
-    degrees = f"{after} stay" if before == after else f"{before} -> {after}"
-    if clock is None or next_clock is None or clock == next_clock:
-        return degrees
-    return f"{degrees}, {clock:g} -> {next_clock:g} GHz"
-
-
-def rows(number: float) -> str:
-    """Rows, or rows a second, as far as anybody reads their digits.
-
-    >>> rows(0.25), rows(1973.2), rows(1.23e12)
-    ('0.25', '1,973', '1.2e+12')
-    """
-    if number >= 1e9:
-        return f"{number:.2g}"
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share < 1e4 else f"{100 * share:.2g} %"
-
-
-def _clocked(clock: float | None) -> str:
-    return "" if clock is None else f" at {clock:g} GHz"
-
-
-def _taking(responds: float | None) -> str:
-    return "" if responds is None else f" and take {format_duration(responds)}"

@@ -1,41 +1,50 @@
-"""What a policy has to say of each module, put together into one decision.
+"""A verdict on each module or region, and one decision from all of them.
 
->>> from penstock.testing import seen
->>> now = seen(counter={"running": 3})
->>> verdict = Verdict(module="counter", before=3, after=4, why="counter 92 % busy: 3 -> 4")
->>> conclude(now, [verdict], {}).configuration.degrees
-{'counter': 4}
+>>> decision([moved("counter", 3, 4, "92 % busy"), held("splitter", 2, "61 % busy")]).why
+'counter 92 % busy: 3 -> 4; splitter holds at 2, 61 % busy'
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isnan
+from types import MappingProxyType
+from typing import Final
 
+from penstock.core.errors import SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
-from penstock.policy.common.degrees import in_force, sentence
+from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Move, Rebalancer
+from penstock.policy.common.sentences import change, counted, percent, sentence, whole_percent
 
 Judge = Callable[[str, ModuleReading, int], "Verdict"]
 """Judges a module by its name, its reading and the degree in force."""
 
+_NO_MOVES: Final[Mapping[str, Move]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The degree that one module is to have, and why."""
+    """The executors that one module, or the nodes that one region is to have, and why."""
 
-    module: str
+    name: str
+    """Of the module or region."""
     why: str
     before: int | None = None
     after: int | None = None
     caveat: str | None = None
     """What else is to be known of it, in words."""
     expects: Mapping[str, float] = field(default_factory=dict)
-    """By measure; the module's name is added."""
+    """By measure; the name is added."""
 
     @property
     def changes(self) -> bool:
-        """Whether it asks for another degree."""
+        """Whether it asks for more or fewer."""
         return self.before != self.after
+
+
+def changes_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Verdicts in the order in which they are worded."""
+    return sorted(verdicts, key=lambda verdict: not verdict.changes)
 
 
 def held(name: str, degree: int, why: str) -> Verdict:
@@ -44,18 +53,33 @@ def held(name: str, degree: int, why: str) -> Verdict:
     >>> held("counter", 3, "utilisation unknown").why
     'counter holds at 3, utilisation unknown'
     """
-    return Verdict(module=name, before=degree, after=degree, why=f"{name} holds at {degree}, {why}")
+    return Verdict(name=name, before=degree, after=degree, why=f"{name} holds at {degree}, {why}")
 
 
-def moved(name: str, before: int, after: int, why: str) -> Verdict:
+def moved(
+    name: str, before: int, after: int, why: str, expects: Mapping[str, float] | None = None
+) -> Verdict:
     """A module that changes its degree.
 
     >>> moved("counter", 3, 4, "92 % busy, above 90 %").why
     'counter 92 % busy, above 90 %: 3 -> 4'
     """
     return Verdict(
-        module=name, before=before, after=after, why=f"{name} {why}: {before} -> {after}"
+        name=name,
+        before=before,
+        after=after,
+        why=f"{name} {why}: {change(before, after)}",
+        expects=expects or {},
     )
+
+
+def still_to_come(name: str, degree: int, coming: int) -> Verdict:
+    """A module that waits for executors that were asked for.
+
+    >>> still_to_come("counter", 3, 1).why
+    'counter holds at 3, 1 executor still to come'
+    """
+    return held(name, degree, f"{counted(coming, 'executor')} still to come")
 
 
 def left_alone(name: str, reading: ModuleReading) -> Verdict:
@@ -70,7 +94,7 @@ def left_alone(name: str, reading: ModuleReading) -> Verdict:
         why = "no executor of it is asked for" if running else "no executor of it runs"
     else:
         why = "its executors are unknown"
-    return Verdict(module=name, why=f"{name} is left alone, {why}")
+    return Verdict(name=name, why=f"{name} is left alone, {why}")
 
 
 def judged(seen: Observation, judge: Judge) -> list[Verdict]:
@@ -82,24 +106,109 @@ def judged(seen: Observation, judge: Judge) -> list[Verdict]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class UtilisationRule:
+    """One executor more for a module that is too busy, one fewer where the rest would cope.
+
+    A module waits for executors that it was promised before it asks for more, does without them
+    once it can, and keeps what it has while its utilisation is unknown: e2df, Section 7.1. Both
+    `threshold` and `warm-start` decide by it.
+
+    >>> rule = UtilisationRule(max_utilisation=0.75, scale_in_factor=0.75)
+    >>> rule("splitter", ModuleReading(utilisation=0.82, running=2), 2).why
+    'splitter 82 % busy, above 75 %: 2 -> 3'
+    """
+
+    max_utilisation: float
+    scale_in_factor: float
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that would always or never be passed."""
+        if not 0 < self.max_utilisation <= 1:
+            raise SettingError(
+                f"max_utilisation of policy threshold must be in (0, 1], "
+                f"got {self.max_utilisation:g}"
+            )
+        if not 0 <= self.scale_in_factor < 1:
+            raise SettingError(
+                f"scale_in_factor of policy threshold must be in [0, 1), or it would scale in and "
+                f"out in turn, got {self.scale_in_factor:g}"
+            )
+
+    def __call__(self, name: str, module: ModuleReading, degree: int | None) -> Verdict:
+        """Judge one module by its reading and the degree in force."""
+        if degree is None:
+            return Verdict(name=name, why=f"{name} is left alone, its executors are unknown")
+        if module.running is None:
+            return held(name, degree, "running executors unknown")
+        if module.utilisation is None or isnan(module.utilisation):
+            return held(name, degree, "utilisation unknown")
+        verdict = self._compare(name, degree, module.utilisation, module.running)
+        coming = degree - module.running
+        if coming > 0 and verdict.after is not None and verdict.after >= degree:
+            return still_to_come(name, degree, coming)
+        return verdict
+
+    def _compare(self, name: str, degree: int, utilisation: float, running: int) -> Verdict:
+        busy = utilisation * running  # the sum of U_r in e2df, Section 7.1
+        rest = busy / (degree - 1) if degree > 1 else inf
+        now = f"{percent(utilisation)} busy"
+        if utilisation > self.max_utilisation:
+            why = f"{now}, above {percent(self.max_utilisation)}"
+            return moved(name, degree, degree + 1, why, _utilisation(busy, degree + 1))
+        if rest < (limit := self.scale_in_factor * self.max_utilisation):
+            why = f"{now}, would be {percent(rest)} on {degree - 1}, under {percent(limit)}"
+            return moved(name, degree, degree - 1, why, _utilisation(busy, degree - 1))
+        return held(name, degree, now)
+
+
+def _utilisation(busy: float, executors: int) -> dict[str, float]:
+    return {"utilisation": min(busy / executors, 1.0)}
+
+
+def decision(
+    verdicts: Iterable[Verdict],
+    moves: Mapping[str, Move] = _NO_MOVES,
+    frequency: float | None = None,
+) -> Decision:
+    """One decision from the verdicts on all modules; changes are worded first.
+
+    >>> decision([held("counter", 3, "utilisation unknown")]).why
+    'counter holds at 3, utilisation unknown'
+    """
+    settled = list(verdicts)
+    worded = sorted(settled, key=lambda v: not (v.changes or v.name in moves))
+    return Decision(
+        configuration=Configuration(
+            degrees={v.name: v.after for v in settled if v.after is not None},
+            routing={name: move.routing for name, move in moves.items()},
+            frequency=frequency,
+        ),
+        why=sentence((_clause(v, moves.get(v.name)) for v in worded), otherwise=_NOTHING_SEEN),
+        expects={f"{k}:{v.name}": value for v in settled for k, value in v.expects.items()},
+    )
+
+
+_NOTHING_SEEN: Final = "no module was seen"
+
+
 def conclude(
     seen: Observation,
     verdicts: Iterable[Verdict],
     rebalancers: dict[str, Rebalancer],
     frequency: float | None = None,
 ) -> Decision:
-    """One decision from all verdicts, with tables for keyed modules; changes are told first."""
-    settled = [(v, _move(v, seen, rebalancers, frequency)) for v in verdicts]
-    told = sorted(settled, key=lambda item: not (item[0].changes or item[1]))
-    return Decision(
-        configuration=Configuration(
-            degrees={v.module: v.after for v, _ in settled if v.after is not None},
-            routing={v.module: move.routing for v, move in settled if move},
-            frequency=frequency,
-        ),
-        why=sentence((_clause(*item) for item in told), otherwise="no module was seen"),
-        expects={f"{k}:{v.module}": value for v, _ in settled for k, value in v.expects.items()},
-    )
+    """One decision from all verdicts, with routing tables for keyed modules.
+
+    >>> from penstock.testing import seen
+    >>> verdict = Verdict(name="counter", before=3, after=4, why="counter 92 % busy: 3 -> 4")
+    >>> conclude(seen(counter={"running": 3}), [verdict], {}).configuration.degrees
+    {'counter': 4}
+    """
+    settled = list(verdicts)
+    tables = {v.name: _move(v, seen, rebalancers, frequency) for v in settled}
+    moves = {name: move for name, move in tables.items() if move is not None}
+    return decision(settled, moves, frequency)
 
 
 def _move(
@@ -108,11 +217,11 @@ def _move(
     rebalancers: dict[str, Rebalancer],
     frequency: float | None,
 ) -> Move | None:
-    reading = seen.modules[verdict.module]
+    reading = seen.modules[verdict.name]
     keyed = reading.keys is not None or reading.routing is not None
     if not keyed or verdict.before is None or verdict.after is None:
         return None
-    rebalancer = rebalancers.setdefault(verdict.module, Rebalancer())
+    rebalancer = rebalancers.setdefault(verdict.name, Rebalancer())
     return rebalancer(
         reading,
         degree=verdict.before,
@@ -130,7 +239,7 @@ def _clause(verdict: Verdict, move: Move | None) -> str:
 
 def _moving(move: Move) -> str:
     because = "" if move.uneven is None else f", as {_uneven(move.uneven)}"
-    return f"moving {100 * move.share:.0f} % of the keys{because}"
+    return f"moving {whole_percent(move.share)} of the keys{because}"
 
 
 def _uneven(ratio: float) -> str:

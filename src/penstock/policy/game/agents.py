@@ -20,13 +20,12 @@ messages of a few numbers.
 >>> round(agent.replicas, 2), agent.is_bottleneck
 (10.0, False)
 
-Find the Pareto-optimal Nash equilibrium by talking to neighbours: game, Function 1.
+Agents find the Pareto-optimal Nash equilibrium by messages to neighbours (game, Function 1). Each
+agent begins with the degree that it would choose alone. In every iteration it hears how fast its
+neighbours go and gives up what it cannot use beside the slowest. After as many iterations as the
+graph's diameter, the slowest module of all has been heard of everywhere.
 
-Each agent begins with the degree that it would choose alone. In every iteration it hears how fast
-its neighbours go and gives up what it cannot use beside the slowest. After as many iterations as
-the graph's diameter, the slowest module of all has been heard of everywhere.
-
-Real agents at work: each an object with a mailbox, and messages between neighbours only.
+Each agent is an object with a mailbox, and messages go between neighbours only.
 
 >>> from penstock.core.graph import FlowGraph, Module, Stream
 >>> from penstock.model import FlowModel

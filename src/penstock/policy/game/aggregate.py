@@ -7,7 +7,7 @@ By gossip (local push-sum): in each iteration every agent gives equal shares of 
 weight to its neighbours and to itself. Sum by weight comes closer and closer to the mean over all,
 at a pace that depends on the graph, and all agents do the same; maxima travel along.
 
-How agents speak: they leave messages in each other's mailboxes, and share nothing else.
+Agents leave messages in each other's mailboxes, and share nothing else.
 
 >>> box = Mailbox()
 >>> box.post(Message(sender="denoiser", receiver="recognizer", content=(0.62,)))

@@ -17,11 +17,10 @@ maximum. Messages and iterations are counted as the agents would have needed the
 >>> bulk.replicas(), bulk.bottleneck(), bulk.messages
 ({'scan': 0.5, 'match': 10.0}, ('match',), 2)
 
-Sums over thousands of agents as each of them comes to know them.
-
-What a step costs at a pace is `delay * pace + work / pace + standing`, and the price of the curved
-modules' replicas. The first three are added up once: gossip is linear, so every agent's estimate
-of the whole is made of its estimates of the parts.
+Sums are computed as each of the agents would come to know them. What a step costs at a pace is
+`delay * pace + work / pace + standing`, and the price of the curved modules' replicas. The first
+three are added up once: gossip is linear, so every agent's estimate of the whole is made of its
+estimates of the parts.
 """
 
 from collections.abc import Callable, Sequence

@@ -6,11 +6,9 @@ from typing import Final
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import ModuleReading, Observation
-from penstock.forecast import Ewma
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel
-from penstock.model.scalability import slowdown
-from penstock.policy.common.estimates import is_known
+from penstock.policy.common.estimates import Averages, known, service_time
 from penstock.policy.game.topology import Topology
 
 ROUTINGS: Final = ("declared", "measured")
@@ -41,26 +39,29 @@ class Estimates:
     """Seconds in which rows that wait are to be worked off, as if they arrived meanwhile."""
     _waiting: float = field(default=0.0, init=False, repr=False)
     """Rows of the source that the fullest module has before it."""
-    _arrivals: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    _arrivals: Averages = field(init=False, repr=False)
     """Rows a second at the source."""
-    _times: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
+    _times: Averages = field(init=False, repr=False)
     """Seconds that one replica takes for a row."""
-    _reach: dict[str, Ewma] = field(default_factory=dict, init=False, repr=False)
-    """Rows that a module sees for each one that the source finished."""
+    _reach: Averages = field(init=False, repr=False)
+    """Rows that a module sees for each one that the source finished: the mean of the ratios of each
+    step, as in the paper, and not the ratio of sums of `Reach`."""
     _declared: FlowModel | None = field(default=None, init=False, repr=False, compare=False)
     _topology: Topology | None = field(default=None, init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        """Nothing was measured yet."""
+        self._arrivals = Averages(self.smoothing)
+        self._times, self._reach = Averages(self.smoothing), Averages(self.smoothing)
+
     def take_in(self, seen: Observation) -> None:
-        """Learn from a reading; what is unknown, or no number, teaches nothing."""
+        """Learn from a reading; unknown values are ignored."""
         ours = self._base().modules
         modules = {name: module for name, module in seen.modules.items() if name in ours}
         source = modules.get(self.graph.source, ModuleReading())
-        if is_known(source.arrival_rate):
-            self._learn(self._arrivals, self.graph.source, source.arrival_rate)
+        self._arrivals.update(self.graph.source, source.arrival_rate)
         for name, module in modules.items():
-            if is_known(module.service_time) and module.service_time:
-                slower = _slowdown(ours[name], module.running)
-                self._learn(self._times, name, module.service_time / slower)
+            self._times.update(name, service_time(module, ours[name].scalability))
         self._waiting = max((_waiting(ours[n], m) for n, m in modules.items()), default=0.0)
         if self.routing == "measured":
             self._learn_routing(modules, source.processed_rate)
@@ -68,11 +69,11 @@ class Estimates:
     @property
     def inter_arrival(self) -> float:
         """Seconds between two rows to be taken in; 0 before any was measured."""
-        rates = _averages(self._arrivals)
-        if not rates:
+        rate = self._arrivals.of(self.graph.source)
+        if rate is None:
             return 0.0
         behind = self._waiting / self.catch_up if self.catch_up else 0.0
-        return 1.0 / max(rates[self.graph.source] + behind, _FEWEST)
+        return 1.0 / max(rate + behind, _FEWEST)
 
     @property
     def topology(self) -> Topology:
@@ -84,9 +85,9 @@ class Estimates:
     def model(self) -> FlowModel:
         """The graph as it is now."""
         modules = dict(self._base().modules)
-        for name, time in _averages(self._times).items():
+        for name, time in self._times.all().items():
             modules[name] = replace(modules[name], running_time=time)
-        for name, reach in _averages(self._reach).items():
+        for name, reach in self._reach.all().items():
             modules[name] = replace(modules[name], reach=reach)
         return replace(self._base(), modules=modules).arriving_every(self.inter_arrival)
 
@@ -95,27 +96,14 @@ class Estimates:
             self._declared = FlowModel.of(self.graph)
         return self._declared
 
-    def _learn(self, averages: dict[str, Ewma], name: str, value: float | None) -> None:
-        if value is not None:
-            averages.setdefault(name, Ewma(self.smoothing)).update(value)
-
     def _learn_routing(self, modules: Mapping[str, ModuleReading], finished: float | None) -> None:
-        if not is_known(finished) or not finished:
+        if not (rate := known(finished)):
             return
         for name, module in modules.items():
-            if name != self.graph.source and is_known(module.arrival_rate) and module.arrival_rate:
-                self._learn(self._reach, name, module.arrival_rate / finished)
-
-
-def _slowdown(module: ModuleModel, running: int | None) -> float:
-    """How much longer a row takes beside so many replicas than it would alone."""
-    return slowdown(module.scalability, float(running)) if running else 1.0
+            came = known(module.arrival_rate)
+            if name != self.graph.source and came:
+                self._reach.update(name, came / rate)
 
 
 def _waiting(module: ModuleModel, reading: ModuleReading) -> float:
-    backlog = reading.backlog
-    return backlog / module.reach if backlog is not None and is_known(backlog) else 0.0
-
-
-def _averages(of: Mapping[str, Ewma]) -> dict[str, float]:
-    return {name: average.level for name, average in of.items()}
+    return (known(reading.backlog) or 0.0) / module.reach

@@ -6,7 +6,7 @@ the degrees that the agents agree on are asked for.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
@@ -16,7 +16,8 @@ from penstock.core.units import format_duration
 from penstock.model import FlowModel
 from penstock.model.flow_graph import check_priced
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import is_known
+from penstock.policy.common.estimates import known
+from penstock.policy.common.sentences import change, listed
 from penstock.policy.game.agents import AGENTS_UP_TO
 from penstock.policy.game.estimate import ROUTINGS, Estimates
 from penstock.policy.game.exchange import Aggregation
@@ -26,9 +27,6 @@ from penstock.policy.game.plan import Plan, check_rounding
 from penstock.policy.game.social import social
 
 # A plan in one sentence that a tired operator can read.
-
-
-_MOST_NAMED: Final = 6
 
 
 def why(plan: Plan, inter_arrival: float, source: str, changes: Sequence[str]) -> str:
@@ -45,24 +43,8 @@ def why(plan: Plan, inter_arrival: float, source: str, changes: Sequence[str]) -
     return f"{_cause(plan, inter_arrival, source)}: {listed(changes) or 'nothing changes'}"
 
 
-def change(name: str, before: int | None, after: int) -> str:
-    """One module's step.
-
-    >>> change("match", 8, 10), change("match", None, 10)
-    ('match 8 -> 10', 'match -> 10')
-    """
-    return f"{name} -> {after}" if before is None else f"{name} {before} -> {after}"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words with commas, the first few of many.
-
-    >>> listed(["a", "b"]), listed(list("abcdefgh"))
-    ('a, b', 'a, b, c, d, e, f and 2 more')
-    """
-    if len(words) <= _MOST_NAMED:
-        return ", ".join(words)
-    return f"{', '.join(words[:_MOST_NAMED])} and {len(words) - _MOST_NAMED} more"
+def _step(name: str, before: int | None, after: int) -> str:
+    return f"{name} -> {after}" if before is None else f"{name} {change(before, after)}"
 
 
 def _cause(plan: Plan, inter_arrival: float, source: str) -> str:
@@ -239,7 +221,7 @@ def decide(estimates: Estimates, seen: Observation, plan: Planner) -> Decision:
     """Learn, play, and tell what changes; without arrivals to go by, hold."""
     estimates.take_in(seen)
     graph, kept = estimates.graph, in_force(seen)
-    if not is_known(seen.modules.get(graph.source, ModuleReading()).arrival_rate):
+    if known(seen.modules.get(graph.source, ModuleReading()).arrival_rate) is None:
         held = f"all held, the arrival rate of {graph.source} is unknown"
         return Decision(configuration=Configuration(degrees=kept), why=held)
     model = estimates.model()
@@ -253,7 +235,7 @@ def decide(estimates: Estimates, seen: Observation, plan: Planner) -> Decision:
             made,
             estimates.inter_arrival,
             graph.source,
-            [change(name, kept.get(name), degree) for name, degree in moved.items()],
+            [_step(name, kept.get(name), degree) for name, degree in moved.items()],
         ),
         expects={f"inter_departure:{n}": expected[n] for n in graph.sinks() if n in chosen},
     )

@@ -6,11 +6,10 @@ smallest at the root of `work / delay` or at the shortest pace that all can keep
 maximum are all that must be known. Other convex modules are asked what they would pay at many paces
 at once.
 
-The smallest value of a convex function, asking for many points at a time.
-
-Each question goes once up and down the tree, so a few long questions are better than many short
-ones. Values at neighbouring points also tell how much lower the function can be between them, so
-the search knows when it is done.
+`smallest` finds the minimum of a convex function, asking for many points at a time. Each question
+goes once up and down the tree, so a few long questions are better than many short ones. Values at
+neighbouring points also tell how much lower the function can be between them, so the search knows
+when it is done.
 
 >>> found = smallest(1.0, 100.0, lambda x: x + 9.0 / x)
 >>> round(found.at, 4), found.questions

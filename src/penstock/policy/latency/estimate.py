@@ -1,21 +1,14 @@
-"""What is learned of a module while it runs: its load to come, its work, its delays.
+"""What is learned of a module while it runs: its load to come, its work, its delays."""
 
-How many rows each module sees for one that comes to its source, learned over many batches.
-
-Rows leave a micro-batch all at once, so that the rate at which they come to the next module leaps
-from step to step. What is foreseen is the rate of the sources, which does not.
-"""
-
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, isfinite, nan
 from typing import Final
 
-from penstock.core.graph import FlowGraph, Module
+from penstock.core.graph import Module
 from penstock.core.roles import Forecaster
-from penstock.core.signals import ModuleReading, Observation
-from penstock.forecast import Ewma, Trusted
-from penstock.policy.common.estimates import is_known
+from penstock.core.signals import ModuleReading
+from penstock.forecast import Trusted
+from penstock.policy.common.estimates import Averages, known, service_time
 from penstock.policy.latency.stage import Stage
 
 _MOST_AHEAD: Final = 60
@@ -55,28 +48,25 @@ class Estimate:
     """Whether it says how many rows wait; None before it has finished any."""
     _reading: ModuleReading = field(default_factory=ModuleReading, init=False, repr=False)
     _step: float = field(default=0.0, init=False, repr=False)
-    _service: Ewma = field(init=False, repr=False)
-    _overhead: Ewma = field(init=False, repr=False)
-    _processed: Ewma = field(init=False, repr=False)
-    """Rows a second: a step may hold the end of one batch or of two, so that single ones leap."""
+    _averages: Averages = field(init=False, repr=False)
+    """Of the service time, the overhead and the processed rate: a step may hold the end of one
+    batch or of two, so single rates leap."""
 
     def __post_init__(self) -> None:
         """Begin with what was declared."""
-        self._service, self._overhead = Ewma(self.smoothing), Ewma(self.smoothing)
-        self._processed = Ewma(self.smoothing)
+        self._averages = Averages(self.smoothing)
         self.start_up = self.module.start_up
 
     @property
     def service_time(self) -> float | None:
         """Seconds of an executor's time that a row takes."""
-        known = self._service.level
-        return known if isfinite(known) else self.module.service_time or None
+        return self._averages.of("service_time") or self.module.service_time or None
 
     @property
     def overhead(self) -> float:
         """Seconds that a micro-batch takes beyond its rows."""
-        known = self._overhead.level
-        return known if isfinite(known) else self.module.overhead
+        measured = self._averages.of("overhead")
+        return self.module.overhead if measured is None else measured
 
     @property
     def batches(self) -> bool:
@@ -86,14 +76,13 @@ class Estimate:
     def take_in(self, reading: ModuleReading, *, step: float) -> None:
         """Learn from a step; what it did not measure teaches nothing."""
         self._reading, self._step = reading, step
-        if is_known(reading.service_time) and reading.service_time:
-            self._service.update(reading.service_time)
+        self._averages.update("service_time", service_time(reading))
         self._learn_overhead(reading)
-        if is_known(reading.backlog):
+        if known(reading.backlog) is not None:
             self.tells_backlog = True
-        elif self.tells_backlog is None and is_known(reading.processed_rate):
+        elif self.tells_backlog is None and known(reading.processed_rate) is not None:
             self.tells_backlog = False
-        self.rate = reading.arrival_rate if is_known(reading.arrival_rate) else None
+        self.rate = known(reading.arrival_rate)
         if self.rate is not None:
             self.forecaster.update(self.rate)
 
@@ -138,8 +127,8 @@ class Estimate:
     def _needed(self, stage: Stage, limit: float, catch_up: float) -> int:
         """Executors by which late rows are worked off in time."""
         running, service = self._reading.running, stage.service_time
-        waiting = self._reading.backlog
-        if waiting is None or not is_known(waiting) or not running or not service:
+        waiting = known(self._reading.backlog)
+        if waiting is None or not running or not service:
             return 1
         capacity = running / service
         in_work = stage.rate * (max(stage.trigger, self._batch_duration) + self._batch_duration)
@@ -153,18 +142,17 @@ class Estimate:
 
     @property
     def _batch_duration(self) -> float:
-        known = self._reading.batch_duration
-        return known if known is not None and is_known(known) else 0.0
+        return known(self._reading.batch_duration) or 0.0
 
     def _learn_overhead(self, reading: ModuleReading) -> None:
         """A batch's duration less what its rows took on so many executors."""
         duration, rate, running = reading.batch_duration, reading.processed_rate, reading.running
-        if rate is not None and is_known(rate):
-            self._processed.update(rate)
-        if not duration or rate is None or not running or self.service_time is None:
+        self._averages.update("processed_rate", rate)
+        processed, time = self._averages.of("processed_rate"), self.service_time
+        if not duration or rate is None or not running or time is None or processed is None:
             return
-        rows = self._processed.level * max(duration, self.module.trigger)
-        self._overhead.update(max(duration - rows * self.service_time / running, 0.0))
+        rows = processed * max(duration, self.module.trigger)
+        self._averages.update("overhead", max(duration - rows * time / running, 0.0))
 
     def _doubt(self) -> float:
         """How far off forecasts were lately, as a share."""
@@ -172,85 +160,3 @@ class Estimate:
             return 0.0
         error = self.forecaster.error
         return min(error, _MOST_MARGIN) if isfinite(error) else 0.0
-
-
-_FORGETS: Final = 0.97
-"""What is left of a step's weight one step later."""
-_ENOUGH: Final = 10.0
-"""Steps after which what was counted is believed."""
-
-
-@dataclass
-class Reach:
-    """Rows counted at each module and at the source before it.
-
-    >>> from penstock.core.graph import Module, Stream
-    >>> from penstock.testing import seen
-    >>> modules = (Module(name="split"), Module(name="count"))
-    >>> streams = (Stream(origin="split", target="count", selectivity=2.0),)
-    >>> reach = Reach(FlowGraph(source="split", modules=modules, streams=streams))
-    >>> reach.of({"split": 100.0})
-    {'split': 100.0, 'count': 200.0}
-    >>> for at in range(40):
-    ...     reach.take_in(seen(split={"processed_rate": 50.0}, count={"arrival_rate": 150.0}))
-    >>> round(reach.of({"split": 100.0})["count"])
-    300
-    """
-
-    graph: FlowGraph
-    _counts: dict[str, tuple[float, float, float]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    """By module: rows that came, rows that its source finished, and the weight of both."""
-
-    def take_in(self, seen: Observation) -> None:
-        """Count a step in which both were measured."""
-        for source in self.graph.sources:
-            before = seen.modules.get(source)
-            if before is None or not is_known(before.processed_rate):
-                continue
-            for name in self._behind(source):
-                after = seen.modules.get(name)
-                if after is not None and is_known(after.arrival_rate):
-                    self._count(name, after.arrival_rate or 0.0, before.processed_rate or 0.0)
-
-    def of(self, rates: Mapping[str, float]) -> dict[str, float]:
-        """Rows a second at every module, given those at the sources."""
-        return {
-            name: rates[source] * (1.0 if name == source else self._ratio(source, name))
-            for source in self.graph.sources
-            if source in rates
-            for name in (source, *self._behind(source))
-        }
-
-    def _count(self, name: str, came: float, finished: float) -> None:
-        rows, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
-        self._counts[name] = (
-            _FORGETS * rows + came,
-            _FORGETS * of + finished,
-            _FORGETS * weight + 1.0,
-        )
-
-    def _ratio(self, source: str, name: str) -> float:
-        declared = self._declared[source][name]
-        rows, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
-        if weight < _ENOUGH or not of or not rows:
-            return declared
-        return rows / of
-
-    def _behind(self, source: str) -> list[str]:
-        return [name for name in self._declared[source] if name != source]
-
-    @property
-    def _declared(self) -> dict[str, dict[str, float]]:
-        """By source, rows that each module behind it sees for one of its own."""
-        return {source: _visits(self.graph, source) for source in self.graph.sources}
-
-
-def _visits(graph: FlowGraph, source: str) -> dict[str, float]:
-    visits = {source: 1.0}
-    for name in graph.order():
-        for stream in graph.outputs(name) if name in visits else ():
-            share = visits[name] * stream.selectivity * stream.probability
-            visits[stream.target] = visits.get(stream.target, 0.0) + share
-    return visits

@@ -1,10 +1,9 @@
 """Keep the promised latency with the fewest executors.
 
-How long executors are kept after they were needed: learned from having missed them.
-
-Giving one back saves its cost and risks that rows come before another has started. Where executors
-were given back and rows were late soon after, they are kept twice as long from then on; every time
-they are given back, a little less.
+The fewest executors are found from the load foreseen (`fewest`). How long they are kept after they
+were needed (`Keep`) is learned: giving one back saves its cost and risks that rows come before
+another has started. Where rows were late soon after executors were given back, they are kept twice
+as long from then on; every time they are given back, a little less.
 """
 
 from collections.abc import Mapping
@@ -17,13 +16,13 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.core.units import format_duration
+from penstock.forecast import build_forecaster
 from penstock.model.queueing import Correction
-from penstock.policy.common.degrees import in_force, sentence
-from penstock.policy.common.estimates import RescaleTimes
-from penstock.policy.common.sentences import foreseen
-from penstock.policy.latency.estimate import Estimate, Reach
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import Reach, RescaleTimes
+from penstock.policy.common.sentences import change, foreseen, sentence
+from penstock.policy.latency.estimate import Estimate
 from penstock.policy.latency.stage import Sojourn, Stage
-from penstock.policy.mpc.policy import build_forecaster
 
 _FEWEST: Final = 1.0
 _MOST: Final = 20.0
@@ -216,7 +215,7 @@ class LatencyPolicy:
         self._modules = {
             module.name: Estimate(
                 module,
-                build_forecaster(self.forecaster, trust=True),
+                build_forecaster(self.forecaster, trust=True, of="policy latency"),
                 smoothing=self.smoothing,
                 margin=self.margin,
             )
@@ -317,8 +316,7 @@ class LatencyPolicy:
             stays = "is left alone" if before is None else f"holds at {before}"
             return f"{name} {stays}, {estimate.lacks()}"
         rates = foreseen(estimate.foreseen or 0.0, estimate.rate or 0.0)
-        change = f"{before} -> {after}" if before != after else f"{after} stay"
-        return f"{name}: {rates}, {change}"
+        return f"{name}: {rates}, {change(before, after)}"
 
     def _promise(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> list[str]:
         if not stages:

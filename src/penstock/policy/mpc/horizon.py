@@ -10,10 +10,10 @@ exact optimum in `h * Omega**2` steps, where the paper's tree has `Omega**h` lea
 >>> best.choices, best.cost
 ((0, 1), 4.0)
 
-The paper's search of the evolution tree (mpc, Section 3.3.2), kept to check the other one.
-
-A node's subtree is explored if the cost of reaching the node is under that of the best course so
-far. Children are tried in the order that breaks ties, so that both searches give one answer.
+`branch_and_bound` is the paper's search of the evolution tree (mpc, Section 3.3.2), with which the
+other is checked. A node's subtree is explored if the cost of reaching the node is under that of the
+best course found. Children are tried in the order that breaks ties, so that both searches give one
+answer.
 
 >>> from penstock.policy.mpc.horizon import solve
 >>> draw = np.random.default_rng(7)

@@ -13,7 +13,7 @@ from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Trusted
 from penstock.model.queueing import Correction, waiting_time
 from penstock.model.scalability import Scalability, scalability, slowdown
-from penstock.policy.common.estimates import is_known
+from penstock.policy.common.estimates import known, service_time
 from penstock.policy.mpc.costs import Options, Outlook, Prices
 from penstock.policy.mpc.horizon import Problem, Trajectory, solve
 
@@ -55,15 +55,14 @@ class Known:
     """GHz at which that was measured."""
 
     def take_in(self, reading: ModuleReading, *, clock: float | None, headroom: float) -> None:
-        """Learn from a reading; what is unknown, and a time at an unknown clock, teach nothing."""
+        """Learn from a reading; unknown values, and a time at an unknown clock, are ignored."""
         self._vary(reading)
         if not is_legible(clock):
             return
         if self._alone is None and self.module.service_time:
             self._alone, self._clock = self.module.service_time, clock
-        if reading.service_time and is_known(reading.service_time):
-            beside = slowdown(self._model, float(max(reading.running or 1, 1)))
-            self._alone, self._clock = reading.service_time / beside, clock
+        if (alone := service_time(reading, self._model)) is not None:
+            self._alone, self._clock = alone, clock
             self._correct(reading, headroom)
 
     @property
@@ -99,12 +98,13 @@ class Known:
         It is given the rate that came and not the one that was foreseen, and the replicas that ran
         and not those that were asked for: an error of the forecast, or a guard, is none of its own.
         """
-        rate, wait, running = reading.arrival_rate, reading.waiting_time, reading.running or 0
-        if not (is_known(rate) and is_known(wait) and running >= 1):
+        rate, wait = known(reading.arrival_rate), known(reading.waiting_time)
+        running = reading.running or 0
+        if rate is None or wait is None or running < 1:
             return
         with np.errstate(over="ignore", invalid="ignore"):  # beyond bounds, it teaches nothing
             predicted = waiting_time(
-                rate=rate or 0.0,
+                rate=rate,
                 service_time=reading.service_time or 0.0,
                 replicas=running,
                 arrival_cv=self.arrival_cv,
@@ -116,7 +116,7 @@ class Known:
 
 
 def is_legible(clock: float | None) -> bool:
-    """Whether a clock can be reckoned with: none to decide on, or one that ticks.
+    """Whether a clock can be computed with: none to decide on, or one that ticks.
 
     >>> is_legible(None), is_legible(1.6), is_legible(float("nan"))
     (True, True, False)
@@ -190,7 +190,7 @@ class Pilot:
         """Learn from a step."""
         reading = seen.modules.get(self.module.name, ModuleReading())
         self.steps += 1
-        self.rate = reading.arrival_rate if is_known(reading.arrival_rate) else None
+        self.rate = known(reading.arrival_rate)
         if self.rate is not None:
             self.forecaster.update(self.rate)
         self._known.take_in(reading, clock=seen.frequency, headroom=self.prices.headroom)
@@ -269,10 +269,11 @@ class Pilot:
 
     def _backlog(self, rows: float | None, step: float) -> NDArray[np.float64]:
         """Rows that wait, spread over the steps in which they are to be worked off."""
-        if self.catch_up is None or rows is None or not is_known(rows):
+        waiting = known(rows)
+        if self.catch_up is None or waiting is None:
             return np.zeros(self.horizon)
         begins = step * np.arange(self.horizon)
-        return np.where(begins < self.catch_up, rows / self.catch_up, 0.0)
+        return np.where(begins < self.catch_up, waiting / self.catch_up, 0.0)
 
 
 def _useful(heaviest: float) -> float:

@@ -8,15 +8,15 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.roles import Forecaster
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.forecast import Trusted, make
+from penstock.core.units import format_duration
+from penstock.forecast import build_forecaster
 from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.model.queueing import HEADROOM
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.sentences import OVERLOAD, change, effect, foreseen, hot_key
+from penstock.policy.common.sentences import change, foreseen, whole_percent
 from penstock.policy.common.verdict import Verdict, conclude, held, judged
 from penstock.policy.mpc.costs import Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
@@ -305,9 +305,9 @@ class Mpc:
         next_clock = None if clock is None else course.clock
         coming = foreseen(course.rate, pilot.rate or 0.0, course.behind)
         would = _effect(course, pilot.module.max_replicas, next_clock)
-        asked = change(degree, course.replicas, clock, next_clock)
+        asked = clocked_change(degree, course.replicas, clock, next_clock)
         return Verdict(
-            module=name,
+            name=name,
             before=degree,
             after=course.replicas,
             why=f"{name}: {coming}, {would}: {asked}",
@@ -335,7 +335,7 @@ class Mpc:
         return Pilot(
             module,
             prices,
-            build_forecaster(self.forecaster, trust=self.trust),
+            build_forecaster(self.forecaster, trust=self.trust, of="policy mpc"),
             horizon=self.horizon,
             optimiser=OPTIMISERS[self.optimiser],
             catch_up=self.catch_up,
@@ -357,29 +357,63 @@ class Mpc:
             )
 
 
-def build_forecaster(given: str | Mapping[str, object], *, trust: bool) -> Forecaster:
-    """A forecaster by its name, or its name with settings; on trial unless it is trusted blindly.
+# What a course would be like, in words.
 
-    >>> build_forecaster({"holt": {"a": 1, "b": 0.015}}, trust=False)
-    Holt(a=1.0, b=0.015)
+
+_OVERLOAD: Final = "too many for any configuration, so the one with the most capacity"
+"""Why the refuge is taken."""
+
+
+def effect(
+    replicas: int, most: int, clock: float | None, busy: float, responds: float | None
+) -> str:
+    """What so many replicas would be like.
+
+    >>> effect(4, 12, 2.0, 0.78, None)
+    '4 of 12 replicas at 2 GHz would be 78 % busy'
+    >>> effect(1, 8, None, 0.5, 0.0032)
+    '1 of 8 replicas would be 50 % busy and take 3.2 ms'
     """
-    if not isinstance(given, str) and len(given) != 1:
-        raise SettingError(
-            "forecaster of policy mpc must be a name, alone or with settings as in "
-            f"{{holt: {{a: 1}}}}, got {dict(given)!r}"
-        )
-    name, settings = (given, None) if isinstance(given, str) else next(iter(given.items()))
-    if not (settings is None or isinstance(settings, Mapping)):
-        raise SettingError(
-            f"settings of forecaster {name} must be written as {{a: 1}}, got {settings!r}"
-        )
-    made = make(name, settings or {})
-    return Trusted(made) if trust and not isinstance(made, Trusted) else made
+    clocked, taking = _clocked(clock), _taking(responds)
+    return f"{replicas} of {most} replicas{clocked} would be {whole_percent(busy)} busy{taking}"
+
+
+def hot_key(useful: int, clock: float | None, busy: float, responds: float | None) -> str:
+    """What one key does to the replica that has it, however many there are.
+
+    >>> hot_key(2, None, 3.9, None)
+    'one key alone would keep a replica 390 % busy, and more than 2 would not help'
+    """
+    clocked, taking = _clocked(clock), _taking(responds)
+    return (
+        f"one key alone would keep a replica{clocked} {whole_percent(busy)} busy{taking}, "
+        f"and more than {useful} would not help"
+    )
+
+
+def clocked_change(before: int, after: int, clock: float | None, next_clock: float | None) -> str:
+    """What is asked for, of replicas and of the clock.
+
+    >>> clocked_change(3, 4, None, None), clocked_change(4, 4, 2.0, 1.6)
+    ('3 -> 4', '4 stay, 2 -> 1.6 GHz')
+    """
+    degrees = change(before, after)
+    if clock is None or next_clock is None or clock == next_clock:
+        return degrees
+    return f"{degrees}, {clock:g} -> {next_clock:g} GHz"
+
+
+def _clocked(clock: float | None) -> str:
+    return "" if clock is None else f" at {clock:g} GHz"
+
+
+def _taking(responds: float | None) -> str:
+    return "" if responds is None else f" and take {format_duration(responds)}"
 
 
 def _effect(course: Course, most: int, clock: float | None) -> str:
     if 0 in course.trajectory.hopeless:
-        return OVERLOAD
+        return _OVERLOAD
     busy, responds = course.utilisation, course.response_time
     if course.useful < _EVEN * course.replicas:
         return hot_key(ceil(round(course.useful, 6)), clock, busy, responds)

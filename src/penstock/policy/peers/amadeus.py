@@ -6,15 +6,14 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.common.estimates import EXACT
+from penstock.policy.common.sentences import percent
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
-    EXACT,
     check,
     check_interval,
-    decision,
     interval_of,
     missing,
-    percent,
     ratio_of,
     took,
     whole,

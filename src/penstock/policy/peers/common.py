@@ -1,38 +1,26 @@
-"""What the peers' rules share: verdicts become a decision, numbers become words."""
+"""What the rules of peers share.
 
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+Checks of parameters, periods and pauses in the seconds of the run (no rule reads a clock), the flow
+of rows down the graph over a window, and how much of its interval a micro-batch takes.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from math import ceil, inf, isnan, nan
+from functools import partial
+from math import ceil, inf, nan
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph, Stream
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.graph import FlowGraph
+from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.degrees import sentence
-from penstock.policy.common.estimates import Through, declared, is_known
-from penstock.policy.common.verdict import Verdict, held, judged
+from penstock.policy.common.estimates import EXACT, Selectivities, Window, known
+from penstock.policy.common.sentences import percent, rows
+from penstock.policy.common.verdict import Verdict, decision, held, judged
 
 _MOST = 1e9
 """No cluster has more executors; a rate near 0 may ask for more than a number can hold."""
 _ROUNDING = 1e-9
 """Quotients this close above a whole number of executors are that number."""
-
-
-def decision(verdicts: Iterable[Verdict]) -> Decision:
-    """One decision from the verdicts on all modules; changes are told first.
-
-    >>> decision([held("counter", 3, "utilisation unknown")]).why
-    'counter holds at 3, utilisation unknown'
-    """
-    found = list(verdicts)
-    told = sorted(found, key=lambda verdict: not verdict.changes)
-    return Decision(
-        configuration=Configuration(
-            degrees={v.module: v.after for v in found if v.after is not None}
-        ),
-        why=sentence((v.why for v in told), otherwise="no module was seen"),
-    )
 
 
 def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
@@ -53,31 +41,13 @@ def whole(executors: float) -> int:
     return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
 
 
-def known(value: float | None) -> float | None:
-    """The reading, or None where it was not measured or is no number of anything.
-
-    >>> known(0.5), known(float("nan")), known(None)
-    (0.5, None, None)
-    """
-    return value if is_known(value) else None
-
-
-def percent(share: float) -> str:
-    """A share in words.
-
-    >>> percent(0.754)
-    '75.4 %'
-    """
-    return f"{100 * share:.3g} %"
-
-
 def number(value: float) -> str:
-    """A number with as many digits as a reader wants.
+    """A number with as many digits as a reader wants, in whole ones from a thousand on.
 
     >>> number(0.123456), number(12345.6)
     ('0.123', '12,346')
     """
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return rows(value, whole_from=1000.0)
 
 
 def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:
@@ -97,51 +67,7 @@ def check(what: str, value: float, low: float, high: float = inf, *, above: bool
     raise SettingError(f"{what} must be {wanted}, got {value:g}")
 
 
-# Windows, beats and rests, counted in the seconds of the run: no rule reads a clock.
-
-
-EXACT = 1e-9
-"""Times are sums of steps."""
-
-
-@dataclass
-class Window:
-    """Readings of the last so many seconds, the oldest falling out.
-
-    >>> window = Window(10.0)
-    >>> for at, value in ((0.0, 9.0), (5.0, 1.0), (10.0, 3.0)):
-    ...     window.add(at, value)
-    >>> window.mean(), window.most(), window.growth()
-    (2.0, 3.0, 0.4)
-    """
-
-    span: float
-    _held: deque[tuple[float, float]] = field(default_factory=deque, init=False, repr=False)
-
-    def add(self, at: float, value: float) -> None:
-        """Take in a reading; the newest is kept however short the window."""
-        self._held.append((at, value))
-        while len(self._held) > 1 and self._held[0][0] <= at - self.span + EXACT:
-            self._held.popleft()
-
-    def __len__(self) -> int:
-        """Readings in the window."""
-        return len(self._held)
-
-    def mean(self) -> float:
-        """Of at least one reading."""
-        return sum(value for _, value in self._held) / len(self._held)
-
-    def most(self) -> float:
-        """The highest of at least one reading."""
-        return max(value for _, value in self._held)
-
-    def growth(self) -> float | None:
-        """Change a second from the oldest reading to the newest; None with fewer than two."""
-        if len(self._held) < 2:
-            return None
-        (start, first), (end, last) = self._held[0], self._held[-1]
-        return (last - first) / (end - start)
+# Beats and rests, counted in the seconds of the run: no rule reads a clock.
 
 
 @dataclass
@@ -176,7 +102,7 @@ class Beat:
 
 @dataclass
 class Rest:
-    """How long ago something last changed, as it was seen to.
+    """How long ago something last changed, as observations show it.
 
     >>> rest = Rest()
     >>> for at, degree in ((1.0, 2), (2.0, 2), (3.0, 4), (9.0, 4)):
@@ -223,11 +149,10 @@ def not_yet(rest: Rest, beat: Beat, *, at: float, step: float, cooldown: float) 
 class Flow:
     """What comes to the sources and what becomes of it, averaged over a window.
 
-    A stream carries as many rows as the graph declares, corrected by what came to its target beside
-    what should have; several streams to one module are corrected alike, for nobody measures them
-    one by one. A module that is in no graph is a source of its own.
+    A stream carries as many rows as `Selectivities` says. A module that is in no graph is a source
+    of its own.
 
-    >>> from penstock.core.graph import Module
+    >>> from penstock.core.graph import Module, Stream
     >>> from penstock.testing import seen
     >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
     >>> modules = (Module(name="scan"), Module(name="match"))
@@ -246,20 +171,20 @@ class Flow:
     _now: tuple[str, ...] = field(default=(), init=False, repr=False)
     _measured: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _sent: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _came: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _through: Through = field(default_factory=lambda: Through(), init=False, repr=False)
+    _selectivities: Selectivities = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Begin with what is declared."""
+        self._selectivities = Selectivities(self.graph, partial(Window, self.span), prior=False)
 
     def take_in(self, seen: Observation) -> None:
-        """Learn from an observation; what is unknown teaches nothing."""
+        """Learn from an observation; unknown values are ignored."""
         rates = {n: known(m.arrival_rate) for n, m in seen.modules.items()}
         arrived = {name: rate for name, rate in rates.items() if rate is not None}
-        through = self._through.take_in(seen)
         for name, rate in arrived.items():
             self._arrived.setdefault(name, Window(self.span)).add(seen.at, rate)
-        for name, rate in through.items():
+        for name, rate in self._selectivities.take_in(seen).items():
             self.through.setdefault(name, Window(self.span)).add(seen.at, rate)
-        self._compare(seen.at, through, arrived)
         self._now, self._measured = tuple(seen.modules), frozenset(arrived)
 
     def inflow(self) -> dict[str, float]:
@@ -273,33 +198,14 @@ class Flow:
         total = {name: own.get(name, 0.0) for name in (*self._names(), *own)}
         for name in self._names():
             for stream in self.graph.outputs(name) if self.graph is not None else ():
-                total[stream.target] += total[name] * self.ratio(stream)
+                total[stream.target] += total[name] * self._selectivities.of(stream)
         return total
-
-    def ratio(self, stream: Stream) -> float:
-        """Rows that take this way for each that its origin takes in, as measured."""
-        came, sent = self._came.get(stream.target), self._sent.get(stream.target)
-        if came is None or sent is None or not (came.mean() > 0 and sent.mean() > 0):
-            return declared(stream)
-        return declared(stream) * came.mean() / sent.mean()
 
     def _names(self) -> tuple[str, ...]:
         return self.graph.order() if self.graph is not None else ()
 
     def _rate(self, name: str) -> float:
         return self._arrived[name].mean() if name in self._measured else nan
-
-    def _compare(
-        self, at: float, through: Mapping[str, float], arrived: Mapping[str, float]
-    ) -> None:
-        sent: dict[str, float] = {}
-        for stream in self.graph.streams if self.graph is not None else ():
-            rows = through.get(stream.origin, nan) * declared(stream)
-            sent[stream.target] = sent.get(stream.target, 0.0) + rows
-        for name, rows in sent.items():
-            if name in arrived and not isnan(rows):
-                self._sent.setdefault(name, Window(self.span)).add(at, rows)
-                self._came.setdefault(name, Window(self.span)).add(at, arrived[name])
 
 
 # How much of its interval a module's micro-batches take.

@@ -7,19 +7,17 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.verdict import Verdict, held, judged, moved
+from penstock.policy.common.estimates import Window, known
+from penstock.policy.common.sentences import percent
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     Beat,
     Rest,
-    Window,
     all_hold,
     check,
-    decision,
     interval_of,
-    known,
     not_yet,
     number,
-    percent,
     whole,
 )
 

@@ -7,20 +7,9 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.common import (
-    Beat,
-    Flow,
-    Rest,
-    Window,
-    all_hold,
-    check,
-    decision,
-    known,
-    not_yet,
-    number,
-    whole,
-)
+from penstock.policy.common.estimates import Window, executor_time
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
+from penstock.policy.peers.common import Beat, Flow, Rest, all_hold, check, not_yet, number, whole
 
 
 @dataclass
@@ -82,7 +71,7 @@ class Ds2:
         self._flow.take_in(seen)
         self._rest.notice(seen.at, tuple(sorted(in_force(seen).items())))
         for name, reading in seen.modules.items():
-            time = _time(reading)
+            time = executor_time(reading)
             if time is not None:
                 self._times.setdefault(name, Window(self.window)).add(seen.at, time)
 
@@ -92,7 +81,7 @@ class Ds2:
         if not isfinite(rate):
             lacks.append(name)
             return held(name, degree, "rows that come to its source are unknown")
-        if rate > 0 and _time(reading) is None:
+        if rate > 0 and executor_time(reading) is None:
             lacks.append(name)
             return held(name, degree, "time that a row takes is unknown")
         time = self._times[name].mean() if rate > 0 else 0.0
@@ -104,14 +93,3 @@ class Ds2:
         each = f" at {number(1 / time)} rows/s an executor" if time else ""
         why = f"is to take in{extra} {number(rate)} rows/s{each}"
         return held(name, degree, why) if wanted == degree else moved(name, degree, wanted, why)
-
-
-def _time(reading: ModuleReading) -> float | None:
-    """Seconds of an executor's time that a row takes; None where nothing tells."""
-    time, rate = known(reading.service_time), known(reading.processed_rate)
-    busy = known(reading.utilisation)
-    if time:
-        return time
-    if not rate or not busy or not reading.running:
-        return None
-    return known(busy * reading.running / rate)

@@ -9,19 +9,10 @@ from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.common import (
-    EXACT,
-    Flow,
-    Window,
-    all_hold,
-    check,
-    decision,
-    known,
-    number,
-    percent,
-    whole,
-)
+from penstock.policy.common.estimates import EXACT, Window, known
+from penstock.policy.common.sentences import percent
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
+from penstock.policy.peers.common import Flow, all_hold, check, number, whole
 
 # Flink's delayed scale-down: not at once, and no lower than the window's highest.
 
@@ -377,7 +368,7 @@ class Flink:
 
         verdicts = judged(seen, judge)
         if not any(proposal.outside for proposal in proposals.values()):
-            return decision(_stay(v, proposals.get(v.module), self._band()) for v in verdicts)
+            return decision(_stay(v, proposals.get(v.name), self._band()) for v in verdicts)
         for name, proposal in proposals.items():
             self._histories[name].pending = proposal.change
         return decision(verdicts)
@@ -489,7 +480,7 @@ def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float
     inside = (
         f"within {percent(band[0])} to {percent(band[1])} busy, though {verdict.after} would do"
     )
-    return held(verdict.module, verdict.before, f"{proposal.why}, {inside}")
+    return held(verdict.name, verdict.before, f"{proposal.why}, {inside}")
 
 
 def _rate(rate: float) -> str:

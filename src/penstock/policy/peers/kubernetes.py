@@ -1,10 +1,9 @@
 """The Kubernetes Horizontal Pod Autoscaler, with its defaults.
 
-What Kubernetes makes of a recommendation: down by the window's highest, up by so much at once.
-
-As its controller does where an autoscaler has no `behavior` of its own: a scale-down goes no lower
-than the highest recommendation of the last 300 s, the replicas at the start counting as one; in
-15 s replicas may double or grow by 4, whichever is more, counted from those of 15 s ago.
+A recommendation is limited as its controller does where an autoscaler has no `behavior` of its own.
+A scale-down goes no lower than the highest recommendation of the last 300 s, the replicas at the
+start counting as one; in 15 s replicas may double or grow by 4, whichever is more, counted from
+those of 15 s ago.
 """
 
 from dataclasses import dataclass, field
@@ -14,17 +13,10 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.verdict import Verdict, held, judged, moved
-from penstock.policy.peers.common import (
-    Beat,
-    Window,
-    check,
-    decision,
-    known,
-    number,
-    percent,
-    whole,
-)
+from penstock.policy.common.estimates import Window, known
+from penstock.policy.common.sentences import counted, percent
+from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
+from penstock.policy.peers.common import Beat, check, number, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +270,7 @@ class KedaLag:
         told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} an executor"
         if self.partitions is not None and lag > self.partitions * self.lag_threshold:
             lag = self.partitions * self.lag_threshold
-            told += f", for {self.partitions} partition{'s' * (self.partitions > 1)}"
+            told += f", for {counted(self.partitions, 'partition')}"
         if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
             why = f"{told}, within {percent(self.tolerance)} of enough"
             return stabiliser.settle(at, name, degree, degree, why)

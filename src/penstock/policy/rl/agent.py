@@ -1,26 +1,19 @@
 """What one manager learns, of one module or region.
 
-An agent is told where a step led, and says what it would do. It does not know who acted: what it
-learns from is what happened.
-
-Measured quantities as the few levels that a table is made of.
+An agent gets the state to which a step led and chooses an action. It learns from what happened,
+whoever acted. A table is made of few levels of measured quantities:
 
 >>> level_of(410.0, span=650.0, levels=10), utilisation_level(0.57, quantum=0.1)
 (6, 6)
 
-What actions cost by themselves, and the weights that costs are made of.
+What actions cost by themselves, in terms of the weights:
 
 >>> known_costs(1, 4, each=0.4, change=0.2)
 array([[inf, inf, 0.3, 0.4, 0.5],
        [0. , 0.1, 0.2, 0.3, 0.4],
        [0.3, 0.4, 0.5, 0.6, inf]])
 
-Words for what was learned.
-
->>> rows(410.4), rows(0.25)
-('410 rows/s', '0.25 rows/s')
-
-Whether what is learned still changes what would be done.
+`Progress` says whether what is learned still changes what would be done:
 
 >>> import numpy as np
 >>> progress = Progress()
@@ -40,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.policy.common.sentences import rows
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -390,9 +384,13 @@ def _listed(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def rows(rate: float | None) -> str:
-    """A rate."""
-    return f"{rate or 0.0:.3g} rows/s" if (rate or 0.0) < 1000 else f"{rate:.0f} rows/s"
+def rate_of(rate: float | None) -> str:
+    """A rate; without separators, as runs on record have it.
+
+    >>> rate_of(410.4), rate_of(0.25), rate_of(1800.0)
+    ('410 rows/s', '0.25 rows/s', '1800 rows/s')
+    """
+    return f"{rows(rate or 0.0, whole_from=1000.0, separator='')} rows/s"
 
 
 def costs(choice: Choice) -> str:

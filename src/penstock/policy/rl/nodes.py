@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Decision, Observation, RegionReading
-from penstock.policy.common.nodes import Verdict, decide, held, moved, silent
+from penstock.policy.common.nodes import decide, held, moved, silent
+from penstock.policy.common.sentences import counted, percent
+from penstock.policy.common.verdict import Verdict
 from penstock.policy.rl.agent import (
     SWEEPS,
     Choice,
@@ -196,8 +198,8 @@ def _told(region: Region, reading: RegionReading, nodes: int, choice: Choice) ->
 
 
 def _now(reading: RegionReading) -> str:
-    busy = f"{100 * (reading.utilisation or 0.0):.3g} % busy"
+    busy = f"{percent(reading.utilisation or 0.0)} busy"
     idle = f"{reading.idle} idle" if reading.idle else "none idle"
     missed = reading.unmet or 0
-    unmet = f", {missed} replica{'s' * (missed > 1)} found no room" if missed else ""
+    unmet = f", {counted(missed, 'replica')} found no room" if missed else ""
     return f"{busy}, {idle}{unmet}"

@@ -1,6 +1,7 @@
 """Learning when a module needs more replicas: what `rl`, `q-learning` and `warm-start` share.
 
-How long a row takes in a module, from what was measured of it.
+A module's state is its replicas and the level of its load; its penalty depends on the response
+time, which is derived from what was measured:
 
 >>> response_time(ModuleReading(waiting_time=0.006, service_time=0.003))
 0.009000000000000001
@@ -12,7 +13,7 @@ How long a row takes in a module, from what was measured of it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf
 from typing import Any, ClassVar
 
 from penstock.core.errors import SettingError
@@ -22,8 +23,10 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration, parse_duration
 from penstock.model import queueing as md1
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import known
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import Verdict, conclude, held, judged
+from penstock.policy.common.sentences import change
+from penstock.policy.common.verdict import Verdict, conclude, held, judged, still_to_come
 from penstock.policy.rl.agent import (
     Agent,
     Choice,
@@ -36,7 +39,7 @@ from penstock.policy.rl.agent import (
     costs,
     known_costs,
     level_of,
-    rows,
+    rate_of,
 )
 from penstock.policy.rl.saved import as_entry, check_fits, restore
 
@@ -136,10 +139,10 @@ class OperatorSettings:
 
     def state(self, name: str, reading: ModuleReading, degree: int) -> State | str:
         """Where a module is, or what is not known of it."""
-        arrivals, running = reading.arrival_rate, reading.running
+        arrivals, running = _measured(reading.arrival_rate), reading.running
         if running is None:
             return "its running executors are unknown"
-        if arrivals is None or isnan(arrivals) or arrivals < 0:
+        if arrivals is None:
             return "its arrival rate is unknown"
         here = min(running, degree, self.graph[name].max_replicas)
         asked = arrivals + self._behind(reading)
@@ -198,12 +201,14 @@ def response_time(reading: ModuleReading) -> float | None:
     as the rows that wait will take. Where only its load is known, a module that has more to do than
     it can is known to be late, and of any other nothing is.
     """
-    if _known(reading.waiting_time) and _known(reading.service_time):
-        return _value(reading.waiting_time) + _value(reading.service_time)
-    if _known(reading.batch_duration) and _known(reading.backlog):
-        waits = _working_off(_value(reading.backlog), reading.processed_rate)
+    waits, takes = _measured(reading.waiting_time), _measured(reading.service_time)
+    if waits is not None and takes is not None:
+        return waits + takes
+    batch, backlog = _measured(reading.batch_duration), _measured(reading.backlog)
+    if batch is not None and backlog is not None:
+        waits = _working_off(backlog, _measured(reading.processed_rate))
         if waits is not None:
-            return _value(reading.batch_duration) + waits
+            return batch + waits
     return inf if _overloaded(reading) else None
 
 
@@ -217,11 +222,11 @@ def late_with(reading: ModuleReading, bound: float) -> int | None:
     >>> late_with(busy, bound=1.0), late_with(busy, bound=0.005), late_with(busy, bound=0.001)
     (2, 3, 3)
     """
-    rows, running = _value(reading.arrival_rate), reading.running or 0
-    share = reading.utilisation if reading.load is None else reading.load
-    if not rows or not _known(share):
+    rows, running = reading.arrival_rate or 0.0, reading.running or 0
+    share = _measured(reading.utilisation if reading.load is None else reading.load)
+    if not rows or share is None:
         return None
-    service = _value(share) * running / rows
+    service = share * running / rows
     late = (n for n in range(running - 1, 0, -1) if _is_late(rows / n, service, bound))
     return next(late, None)
 
@@ -234,22 +239,18 @@ def _is_late(rate: float, service: float, bound: float) -> bool:
 def _working_off(backlog: float, rate: float | None) -> float | None:
     if backlog == 0:
         return 0.0
-    if not _known(rate):
+    if rate is None:
         return None
     return backlog / rate if rate else inf
 
 
 def _overloaded(reading: ModuleReading) -> bool:
-    found = (reading.load, reading.utilisation)
-    return any(_known(share) and _value(share) >= 1 for share in found)
+    return any((_measured(share) or 0.0) >= 1 for share in (reading.load, reading.utilisation))
 
 
-def _known(value: float | None) -> bool:
-    return value is not None and not isnan(value) and value >= 0
-
-
-def _value(known: float | None) -> float:
-    return 0.0 if known is None else known
+def _measured(value: float | None) -> float | None:
+    """A reading, which may be endless: then rows are late."""
+    return known(value, endless=True)
 
 
 # Operator managers: one for each module, with what it has learned and what it says.
@@ -316,20 +317,20 @@ class Managers:
         choice, coming = manager.agent.choose(found), degree - (reading.running or 0)
         withdraws = manager.withdraws(found.level, coming)
         if coming > 0 and not (withdraws and choice.action < 0):
-            return held(name, degree, f"{coming} executor{'s' * (coming > 1)} still to come")
+            return still_to_come(name, degree, coming)
         return _told(name, reading, degree, found, choice)
 
 
 def _told(name: str, reading: ModuleReading, degree: int, state: State, choice: Choice) -> Verdict:
-    now = f"{rows(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
+    now = f"{rate_of(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
     if choice.action == 0 or degree + choice.action < 1:
         return held(name, degree, f"{now}, {costs(choice)}")
     after = degree + choice.action
     return Verdict(
-        module=name,
+        name=name,
         before=degree,
         after=after,
-        why=f"{name} {degree} -> {after}: {now}, {costs(choice)}",
+        why=f"{name} {change(degree, after)}: {now}, {costs(choice)}",
         expects=_expected(reading, degree, after),
     )
 

@@ -3,7 +3,7 @@
 >>> learned(print)
 {}
 
-One manager's table as plain JSON values, and back.
+The table of one manager becomes plain JSON values:
 
 >>> from penstock.policy.rl.q_learning import ModelFree
 >>> from penstock.policy.rl.agent import known_costs
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import FileError, SettingError
+from penstock.policy.common.sentences import counted, percent
 from penstock.policy.rl.agent import Agent, Progress, greedy
 
 Floats = NDArray[np.float64]
@@ -151,7 +152,7 @@ def _told(value: Any) -> str:
 
 def _sized(shape: Shape) -> str:
     levels, flags, numbers = shape
-    return f"{levels} levels, {flags} flag{'s' * (flags > 1)} and numbers to {numbers - 1}"
+    return f"{levels} levels, {counted(flags, 'flag')} and numbers to {numbers - 1}"
 
 
 def _by(shape: tuple[int, ...]) -> str:
@@ -242,7 +243,7 @@ def _labels(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Where each level begins."""
     levels, settings = shape_of(entry)[0], entry["settings"]
     if isinstance(settings.get("quantum"), int | float):
-        return tuple(f"{100 * n * settings['quantum']:.3g} %" for n in range(levels))
+        return tuple(percent(n * settings["quantum"]) for n in range(levels))
     if isinstance(settings.get("span"), int | float):
         return tuple(f"{n * settings['span'] / levels:.3g}/s" for n in range(levels))
     return tuple(str(n) for n in range(levels))

@@ -8,12 +8,11 @@ from penstock.core.settings import near
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import Verdict, conclude
+from penstock.policy.common.verdict import UtilisationRule, Verdict, conclude
 from penstock.policy.rl.agent import ModelBased
 from penstock.policy.rl.operators import OperatorLearning, OperatorSettings, late_with
 from penstock.policy.rl.q_learning import QLearning
 from penstock.policy.rl.rl import Rl
-from penstock.policy.threshold import Threshold
 
 LEARNERS: Final[dict[str, type[OperatorLearning]]] = {"q-learning": QLearning, "rl": Rl}
 
@@ -55,7 +54,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     """Steps for which what would be done must have stayed the same."""
     tolerance: float = 0.005
     """Share of its cost by which a state may still move meanwhile."""
-    _threshold: Threshold = field(init=False, repr=False, compare=False)
+    _threshold: UtilisationRule = field(init=False, repr=False, compare=False)
     _learner: OperatorLearning = field(init=False, repr=False, compare=False)
     _steady: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _steps: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -77,7 +76,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
                 f"tolerance of {self.called} must be in (0, 1), got {self.tolerance:g}"
             )
         super().__post_init__()
-        self._threshold = Threshold(self.max_utilisation, self.scale_in_factor)
+        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor)
         shared = [f.name for f in fields(OperatorSettings) if f.init]
         self._learner = LEARNERS[self.learner](**{name: getattr(self, name) for name in shared})
         self._handed = self._handed_before()
@@ -95,11 +94,6 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         """Modules for which the learner decides."""
         return frozenset(self._handed)
 
-    def take_back(self, module: str) -> None:
-        """Decide by thresholds again until the learner has settled anew."""
-        self._handed.discard(module)
-        self._steady[module] = 0
-
     def tables(self) -> dict[str, dict[str, Any]]:
         """By level and module, what can be saved."""
         entries = self._learner.tables()["application"]
@@ -111,7 +105,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         }
 
     def _settle(self, seen: Observation, learned: Verdict) -> Verdict:
-        name = learned.module
+        name = learned.name
         if name in self._handed:
             return learned
         if self._has_settled(name):
@@ -119,7 +113,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
             steps = self._learner.agents()[name].progress.steps
             told = f"{name} is handed over to {self.learner}, which has settled in {steps} steps"
             return replace(learned, why=f"{told}; {learned.why}")
-        return self._by_threshold(seen, name)
+        return self._threshold(name, seen.modules[name], in_force(seen).get(name))
 
     def _foresee(self, name: str, reading: ModuleReading) -> None:
         """Warn the learner of the most replicas with which the module would be late."""
@@ -140,17 +134,6 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         self._steps[name] = progress.steps
         self._steady[name] = self._steady.get(name, 0) + 1 if steady else 0
         return self._steady[name] >= self.patience
-
-    def _by_threshold(self, seen: Observation, name: str) -> Verdict:
-        alone = replace(seen, modules={name: seen.modules[name]})
-        decided = self._threshold(alone)
-        return Verdict(
-            module=name,
-            why=decided.why,
-            before=in_force(alone).get(name),
-            after=decided.configuration.degrees.get(name),
-            expects={key.partition(":")[0]: value for key, value in decided.expects.items()},
-        )
 
     def _handed_before(self) -> set[str]:
         if self.load is None:
