@@ -19,7 +19,7 @@ from penstock.dashboard import DashboardServer
 from penstock.dashboard.feed import Feed
 from penstock.dashboard.server import token_for
 from penstock.record import RunFolder, load, summarise
-from penstock.record.follow import Follower, News
+from penstock.record.load import Follower, News
 from tests.support.dashboard_runs import (
     EVERYWHERE,
     GRAPH,
@@ -261,7 +261,7 @@ def test_sums_do_not_fall_while_a_run_that_was_described_anew_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a query of an application starts: Prometheus would take less for a restart."""
-    monkeypatch.setattr("penstock.record.follow._MOST", 2_000)
+    monkeypatch.setattr("penstock.record.load._MOST", 2_000)
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         for one in ticks(50):
             folder.write(one)

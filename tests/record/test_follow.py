@@ -10,7 +10,7 @@ import pytest
 from penstock.core.errors import FileError
 from penstock.record import RunFolder
 from penstock.record.folder import is_going_on
-from penstock.record.follow import Follower
+from penstock.record.load import Follower
 from tests.support.dashboard_runs import finished, line, settings, tick, ticks
 
 Follow = Callable[..., Follower]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.record.codec import dumps
-from penstock.record.secrets import HIDDEN, names_secret, redact, redact_words
+from penstock.record.settings import HIDDEN, names_secret, redact, redact_words
 
 SECRET_NAMES = (
     *("password", "MY_PASSWORD", "spark.ssl.keyPassword", "dbpasswd", "passphrase", "db.pass"),

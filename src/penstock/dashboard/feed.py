@@ -22,7 +22,7 @@ from penstock.dashboard.metrics import MetricsState, family, forecast, one, rend
 from penstock.record.acts import Act
 from penstock.record.codec import plain
 from penstock.record.folder import is_going_on
-from penstock.record.follow import Follower, News
+from penstock.record.load import Follower, News
 from penstock.record.running import SoFar
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary

@@ -15,11 +15,10 @@ that is foreseen without it should be taken as zero or more. `Accuracy` tells ho
 them was lately.
 """
 
-from penstock.forecast.accuracy import Accuracy, backtest
 from penstock.forecast.averages import Ewma, Last, MovingAverage
 from penstock.forecast.kinds import FORECASTERS, build_forecaster, make
 from penstock.forecast.trends import Holt, HoltWinters
-from penstock.forecast.trusted import Trusted
+from penstock.forecast.trusted import Accuracy, Trusted, backtest
 
 __all__ = [
     "FORECASTERS",

@@ -8,6 +8,7 @@ from penstock.core.errors import SettingError
 from penstock.core.plugins import Registry, having
 from penstock.core.roles import Forecaster
 from penstock.core.settings import build, choose, option_names
+from penstock.forecast.trusted import Trusted
 
 FORECASTERS: Final[Registry[type[Forecaster]]] = Registry(
     "forecaster",

@@ -29,8 +29,7 @@ from typing import Final
 
 from penstock.core.plugins import Registry, as_guard
 from penstock.core.roles import Policy
-from penstock.guard.catch_up import CatchUp
-from penstock.guard.dead_band import DeadBand
+from penstock.guard.capacity import CatchUp, DeadBand
 from penstock.guard.delays import Cooldown, DelayedScaleDown
 from penstock.guard.effectiveness import Effectiveness
 from penstock.guard.excluded_periods import ExcludedPeriods
@@ -47,8 +46,8 @@ GUARDS: Final[Registry[type[Policy]]] = Registry(
         "step-limit": "penstock.guard.limits:StepLimit",
         "step-factor": "penstock.guard.limits:StepFactor",
         "hold": "penstock.guard.hold:Hold",
-        "dead-band": "penstock.guard.dead_band:DeadBand",
-        "catch-up": "penstock.guard.catch_up:CatchUp",
+        "dead-band": "penstock.guard.capacity:DeadBand",
+        "catch-up": "penstock.guard.capacity:CatchUp",
         "scale-down": "penstock.guard.delays:DelayedScaleDown",
         "effectiveness": "penstock.guard.effectiveness:Effectiveness",
         "quota": "penstock.guard.limits:Quota",

@@ -21,8 +21,7 @@ from typing import Any
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.units import format_size
-from penstock.guard.catch_up import CatchUp
-from penstock.guard.dead_band import DeadBand
+from penstock.guard.capacity import CatchUp, DeadBand
 from penstock.guard.delays import Cooldown, DelayedScaleDown
 from penstock.guard.effectiveness import Effectiveness
 from penstock.guard.excluded_periods import ExcludedPeriods

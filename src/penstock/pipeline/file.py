@@ -34,7 +34,7 @@ from penstock.pipeline.settings import (
     Slo,
 )
 from penstock.pipeline.shape import APPLICATIONS
-from penstock.record.secrets import redact_words
+from penstock.record.settings import redact_words
 
 __all__ = [
     "Checked",

@@ -1,17 +1,127 @@
-"""What was run: enough to read a recording without the machine it was made on."""
+"""What was run: enough to read a recording without the machine it was made on.
 
+Keep passwords and the like out of what is written down, and everything else readable.
+
+A secret is known by its name: `spark.ssl.keyPassword`, `fs.azure.account.key.NAME`, `API_KEY`.
+
+>>> redact({"spark.authenticate.secret": "s3", "spark.sql.shuffle.partitions": 4})
+{'spark.authenticate.secret': '(redacted)', 'spark.sql.shuffle.partitions': 4}
+>>> redact("postgresql://ann:hunter2@db/rows?ssl=true&token=abc")
+'postgresql://ann:(redacted)@db/rows?ssl=true&token=(redacted)'
+"""
+
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 from penstock import __version__
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.record.codec import plain, reader
-from penstock.record.secrets import redact, redact_words
+
+HIDDEN: Final = "(redacted)"
+
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""The words of a name, however it is put together: `my.password`, `myPassword`, `MY_PASSWORD`."""
+_KINDS: Final = (
+    *("access", "account", "api", "auth", "encryption"),
+    *("keystore", "master", "private", "secret", "shared", "signing"),
+)
+_ENDINGS: Final = (
+    *("secret", "secrets", "password", "passwords", "passwd", "passphrase"),
+    *("token", "tokens", "credential", "credentials"),
+    *(f"{kind}key" for kind in _KINDS),
+)
+_WORDS: Final = frozenset({"jaas", "sas", "pwd", "pass", "sig", "signature", "authorization"})
+
+_LOGIN: Final = re.compile(r"(://[^/\s:@]*:)[^/\s]*@")
+_HEADER: Final = re.compile(r"\b((?:Bearer|Basic)\s+)[^\s\"',;]+")
+_ASSIGNED: Final = re.compile(r"""([\w.-]*\w)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&}\]"']+)""")
+
+
+def names_secret(name: str) -> bool:
+    """Whether the value of that name is nobody's business.
+
+    >>> names_secret("fs.s3a.accessKey"), names_secret("partitioning.key"), names_secret("compass")
+    (True, False, False)
+    """
+    words = [word.lower() for word in _PARTS.findall(name)]
+    joined = (first + second for first, second in pairwise(words))  # api.key as apikey
+    return not _WORDS.isdisjoint(words) or any(
+        word.endswith(_ENDINGS) for word in (*words, *joined)
+    )
+
+
+def redact(value: object) -> Any:
+    """A copy in what JSON knows, without secrets in it, by the names of keys and within texts."""
+    if isinstance(value, Mapping):
+        return {str(key): _redact_item(str(key), item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact(item) for item in value]
+    return _redact_text(value) if isinstance(value, str) else plain(value)
+
+
+def redact_words(words: Sequence[str]) -> list[str]:
+    """A command line without the values that follow the name of a secret.
+
+    >>> redact_words(["run", "--conf", "my.password=1234", "--token", "abc"])
+    ['run', '--conf', 'my.password=(redacted)', '--token', '(redacted)']
+    """
+    return [
+        HIDDEN if _is_secret_flag(before) else _redact_word(word)
+        for before, word in zip(("", *words), words, strict=False)
+    ]
+
+
+def _redact_item(key: str, value: object) -> Any:
+    nested = isinstance(value, Mapping)  # a module may well be called token
+    return HIDDEN if names_secret(key) and not nested else redact(value)
+
+
+def _is_secret_flag(word: str) -> bool:
+    return word.startswith("-") and "=" not in word and names_secret(word)
+
+
+def _redact_word(word: str) -> str:
+    """A word of the command line; of `--set a=b` the value is all that follows the first `=`."""
+    name, equals, value = word.partition("=")
+    if not equals:
+        return _redact_text(word)
+    if names_secret(name):
+        return f"{name}={HIDDEN}"
+    if name.startswith("-"):  # --conf=name=value
+        return f"{name}={_redact_word(value)}"
+    return f"{name}={_redact_setting(value)}"
+
+
+def _redact_setting(text: str) -> str:
+    """A value as people write it after `--set`: YAML, as it was unless it holds a secret."""
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return _redact_text(text)
+    if not isinstance(value, dict | list):
+        return _redact_text(text)
+    hidden = redact(value)
+    return text if hidden == plain(value) else json.dumps(hidden)
+
+
+def _redact_text(text: str) -> str:
+    """A text without passwords in addresses, headers and values of secrets."""
+    text = _HEADER.sub(rf"\1{HIDDEN}", _LOGIN.sub(rf"\1{HIDDEN}@", text))
+    return _ASSIGNED.sub(_hide_value, text)
+
+
+def _hide_value(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2]}{HIDDEN}" if names_secret(found[1]) else found[0]
+
 
 FORMAT: Final = 1
 """Version of the run folder; a change that breaks a reader of `docs/run-folder.md` raises it."""

@@ -21,7 +21,7 @@ from pyspark.resource import (
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.spark.cluster.pages import node_of
+from penstock.spark.pages import node_of
 
 DEFAULT_PROFILE: Final = 0
 _PIECE: Final = 6000

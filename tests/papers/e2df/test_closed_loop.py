@@ -23,8 +23,8 @@ from penstock.policy.hierarchy import (
     TwoLevels,
 )
 from penstock.policy.nodes import SimpleNodes, StaticNodes
+from penstock.policy.rl.learners import Rl
 from penstock.policy.rl.nodes import LearnedNodes
-from penstock.policy.rl.rl import Rl
 from penstock.twin import RegionTwin
 
 Floats = NDArray[np.float64]

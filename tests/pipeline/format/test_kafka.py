@@ -12,7 +12,7 @@ from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter
 from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, NoWorkload
-from penstock.record.secrets import HIDDEN, redact
+from penstock.record.settings import HIDDEN, redact
 from penstock.spark import kafka
 from penstock.spark import kafka as jars
 from penstock.spark.progress import Watched, parse_progress, rows_at

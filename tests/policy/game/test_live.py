@@ -15,7 +15,7 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.model import FlowModel
 from penstock.policy import Incentive, Nash, Social
 from penstock.policy.game import incentive, nash, social
-from penstock.policy.game.estimate import Estimates
+from penstock.policy.game.live import Estimates
 from penstock.testing import seen
 from penstock.twin import Twin
 from penstock.workload import Constant

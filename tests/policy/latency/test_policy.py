@@ -11,8 +11,8 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.loop import control
 from penstock.core.signals import Latency, Tick
 from penstock.policy import LatencyPolicy
+from penstock.policy.latency.estimate import Stage
 from penstock.policy.latency.policy import at_most, fewest, slowest
-from penstock.policy.latency.stage import Stage
 from penstock.testing import seen
 from penstock.twin import Twin
 from penstock.workload import Constant, parse

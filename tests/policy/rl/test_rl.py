@@ -16,7 +16,7 @@ from penstock.policy import POLICIES, QLearning, Rl, WarmStart
 from penstock.policy.rl import known_costs, level_of, utilisation_level, utilisation_levels
 from penstock.policy.rl.agent import ModelBased, State, greedy
 from penstock.policy.rl.backup import Table, back_up, choose, learn, new_table
-from penstock.policy.rl.q_learning import ModelFree
+from penstock.policy.rl.learners import ModelFree
 from penstock.testing import seen
 
 ALONE = FlowGraph(

@@ -34,9 +34,8 @@ from penstock.papers.game.setup import (
 from penstock.policy.game import Plan, Topology, nash
 from penstock.policy.game.agents import Conversation
 from penstock.policy.game.bulk import push_sum
-from penstock.policy.game.estimate import Estimates
-from penstock.policy.game.incentive import INCREMENT, MAX_ROUNDS, play
-from penstock.policy.game.live import Game
+from penstock.policy.game.equilibrium import INCREMENT, MAX_ROUNDS, play
+from penstock.policy.game.live import Estimates, Game
 
 Floats = NDArray[np.float64]
 Degrees = tuple[int, ...]

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.located import Draft, Path, Place, read
-from penstock.record.secrets import redact_words
+from penstock.record.settings import redact_words
 
 SHORT: Final = {"policy": "name", "manager": "name", "workload": "kind"}
 """Sections that can be a single word, and the key that this word stands for."""

@@ -15,9 +15,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from penstock.policy.game.incentive import incentive
+from penstock.policy.game.equilibrium import incentive, nash
 from penstock.policy.game.live import Incentive, Nash, Social
-from penstock.policy.game.nash import nash
 from penstock.policy.game.plan import Plan
 from penstock.policy.game.social import social
 from penstock.policy.game.topology import Topology

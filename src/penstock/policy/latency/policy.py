@@ -21,8 +21,7 @@ from penstock.model.queueing import Correction
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Reach, RescaleTimes
 from penstock.policy.common.sentences import change, foreseen, sentence
-from penstock.policy.latency.estimate import Estimate
-from penstock.policy.latency.stage import Sojourn, Stage
+from penstock.policy.latency.estimate import Estimate, Sojourn, Stage
 
 _FEWEST: Final = 1.0
 _MOST: Final = 20.0

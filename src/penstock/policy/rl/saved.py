@@ -5,7 +5,7 @@
 
 The table of one manager becomes plain JSON values:
 
->>> from penstock.policy.rl.q_learning import ModelFree
+>>> from penstock.policy.rl.learners import ModelFree
 >>> from penstock.policy.rl.agent import known_costs
 >>> agent = ModelFree(known_costs(1, 2, each=0.5, change=0.0), levels=1)
 >>> entry = as_entry(agent, kind="q-learning", settings={"span": 600.0})

@@ -10,9 +10,8 @@ from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.verdict import UtilisationRule, Verdict, conclude
 from penstock.policy.rl.agent import ModelBased
+from penstock.policy.rl.learners import QLearning, Rl
 from penstock.policy.rl.operators import OperatorLearning, OperatorSettings, late_with
-from penstock.policy.rl.q_learning import QLearning
-from penstock.policy.rl.rl import Rl
 
 LEARNERS: Final[dict[str, type[OperatorLearning]]] = {"q-learning": QLearning, "rl": Rl}
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 from penstock.core.errors import ClusterError, PlantError
 from penstock.spark.cluster import keeper
 from penstock.spark.cluster.offer import Offer, quoted
-from penstock.spark.cluster.pages import fetch, listed
+from penstock.spark.pages import fetch, listed
 
 # A process that a keeper runs for us: started again where it dies, and ended however we end.
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from penstock.core.errors import PlantError
 from penstock.core.regions import Infrastructure
 from penstock.spark.cluster.offer import Offer, resource_names
-from penstock.spark.cluster.pages import PROMPT, Listed, fetch_all, listed
+from penstock.spark.pages import PROMPT, Listed, fetch_all, listed
 
 _PREFIX: Final = "region_"
 _LOOKS: Final = 2
