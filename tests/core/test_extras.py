@@ -66,7 +66,7 @@ def test_a_command_without_its_extra_is_refused_in_a_sentence(
         ),
         (
             "numba",
-            "import penstock.query.kernels",
+            "from penstock.query.kernels import skyline; skyline([[1.0, 2.0]])",
             "a preference query needs numba; pip install 'penstock[query]'",
         ),
         (

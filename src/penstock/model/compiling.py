@@ -30,8 +30,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def require_compiler(what: str, *, extra: str = "twin") -> None:
     """Refuse what is too slow in plain Python."""
-    require(extra, what, "numba")
     if _refused is not None:
+        require(extra, what, "numba")
         raise MissingPackageError(
             f"{what} needs numba, and the one here does not work ({_refused}); {remedy(extra)}"
         )

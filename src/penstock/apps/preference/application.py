@@ -20,6 +20,7 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType, Tim
 
 from penstock.apps.preference.tuples import Recorded, Tuples
 from penstock.core.panes import Panes
+from penstock.model.compiling import require_compiler
 from penstock.pipeline.application import Application, Emission, Operator
 from penstock.pipeline.compose import two_levels
 from penstock.pipeline.deploy.loads import QUERY, PaneMeter, WindowMeter
@@ -40,6 +41,7 @@ _SHOWN: Final = 20
 
 def preference(file: PipelineFile) -> Application:
     """The application that a file asks for."""
+    require_compiler("preference", extra="apps")
     asked = file.query or Asked()
     rows = rows_of(asked, file.seed)
     query = query_of(asked, rows, slots=_slots(file))

@@ -18,6 +18,7 @@ Levels and heights need only be monotone to be right: samples decide how fast it
 comes out. Infinite coordinates are coordinates like any other.
 """
 
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,24 +27,22 @@ from numpy.typing import ArrayLike, NDArray
 from penstock.model.compiling import compiled, entry, inlined, require_compiler
 from penstock.query.kernels.given import Floats, Longs, as_points, as_starts
 
-require_compiler("a preference query", extra="query")
+lowest_bit: Any = None
+"""In compiled code, the number of the lowest bit that is set; some bit must be."""
 
-from numba import types  # noqa: E402  # after the check, which names the remedy
-from numba.extending import intrinsic  # noqa: E402
+with suppress(ImportError):  # `kept` refuses where there is no numba
+    from numba import types
+    from numba.extending import intrinsic
 
-# One instruction that Python has no word for.
+    # One instruction that Python has no word for.
 
+    def _generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
 
-def _generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-    return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+    def _lowest_bit(_: Any, word: Any) -> Any:
+        return types.int64(word), _generate
 
-
-def _lowest_bit(_: Any, word: Any) -> Any:
-    """The number of the lowest bit that is set, in compiled code; some bit must be."""
-    return types.int64(word), _generate
-
-
-lowest_bit: Any = intrinsic(_lowest_bit)
+    lowest_bit = intrinsic(_lowest_bit)
 
 
 FEW: Final = 48
@@ -449,6 +448,7 @@ def skyline_of_groups(points: ArrayLike, starts: ArrayLike) -> Longs:
 
 def kept(points: Floats, starts: Longs) -> Flags:
     """For each row, whether it is in the skyline of its group."""
+    require_compiler("a preference query", extra="query")
     largest = int(np.diff(starts).max(initial=0))
     found = np.zeros(len(points), np.bool_)
     mark_skylines(points, starts, room(largest, points.shape[1]), found)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from penstock.core.errors import SettingError
+from penstock.model.compiling import require_compiler
 from penstock.query.kernels import dominance_factors_of_groups, skyline_of_groups
 from penstock.query.preference.tuples import Floats, Ints
 
@@ -230,6 +231,7 @@ def _nested_loop(points: Floats, dominates: Any) -> Ints:
 
 @cache
 def _compiled_loop() -> Any:
+    require_compiler("a preference query", extra="query")
     from numba import njit
 
     return njit(_nested_loop)
