@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess, run
 
@@ -19,7 +19,7 @@ Penstock = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The interpreter of a fresh environment with Penstock and the package in it."""
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     uv = shutil.which("uv") or shutil.which("uv", path=ROOT / ".tools" / "bin")
@@ -35,7 +35,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     run(create, check=True, env=clean)
     run([*install, str(ROOT), str(package)], check=True, env=clean)
-    return python
+    yield python
+    shutil.rmtree(folder)  # more than a gigabyte
 
 
 @pytest.fixture

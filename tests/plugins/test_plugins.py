@@ -288,6 +288,7 @@ def test_the_policy_of_the_handbook_runs_and_conforms(
     (tmp_path / "my_policy.py").write_text(policy)
     assert main([*shlex.split(command), "--duration", "10s", "--out", "run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["policy"] == "my_policy:by_rate"
+    monkeypatch.syspath_prepend(str(tmp_path))
     exec(checks, {})  # noqa: S102  # what the page shows
     assert capsys.readouterr().out == "{}\n"
     declared: dict[str, object] = {}

@@ -77,7 +77,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command; returns the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
-    _import_from_here()
+    here = _import_from_here()
     try:
         args, unknown = build_parser().parse_known_args(words)
         if unknown:
@@ -92,15 +92,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except Exception as error:
         return _explain(error, as_json="--json" in words)
+    finally:
+        if here is not None:
+            sys.path.remove(here)
     return code
 
 
-def _import_from_here() -> None:
-    """Let `module:name` mean a module in the working directory, after all that is installed."""
+def _import_from_here() -> str | None:
+    """Let `module:name` mean a module in the working directory, after all that is installed.
+
+    Returns what was added to the path, if anything.
+    """
     with suppress(OSError):  # a folder that was removed
         here = os.getcwd()  # noqa: PTH109  # pathlib takes a while to load
         if here not in sys.path and "" not in sys.path:
             sys.path.append(here)
+            return here
+    return None
 
 
 def build_parser() -> argparse.ArgumentParser:
