@@ -81,7 +81,9 @@ def test_a_command_without_its_extra_is_refused_in_a_sentence(
         ),
         (
             "cv2",
-            "import penstock.apps.recognition",
+            "from penstock.pipeline.file import load; "
+            "from penstock.pipeline.deploy.pipeline import application_of; "
+            "application_of(load('recognition'))",
             "recognition needs cv2; pip install 'penstock[apps]'",
         ),
     ],

@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -261,7 +262,7 @@ def test_sums_do_not_fall_while_a_run_that_was_described_anew_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a query of an application starts: Prometheus would take less for a restart."""
-    monkeypatch.setattr("penstock.record.load._MOST", 2_000)
+    monkeypatch.setattr(sys.modules[Follower.__module__], "_MOST", 2_000)
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         for one in ticks(50):
             folder.write(one)

@@ -8,10 +8,10 @@
 ... )
 >>> policies["static"]
 <class 'penstock.policy.static.Static'>
->>> policies["acme.scaling:Fast"]
+>>> policies["nowhere.scaling:Fast"]
 Traceback (most recent call last):
 ...
-penstock.core.errors.SettingError: policy 'acme.scaling:Fast' cannot be loaded: there is no module \
+penstock.core.errors.SettingError: policy 'nowhere.scaling:Fast' cannot be loaded: there is no module \
 'acme'; install it, or add its folder to PYTHONPATH
 
 A package offers parts as entry points of the registry's group. Nothing is imported before it is

@@ -12,8 +12,8 @@ from penstock.model import FlowModel
 from penstock.policy.game.agents import Conversation, agents_of, find_pne
 from penstock.policy.game.aggregate import Mailbox, Message, Network
 from penstock.policy.game.topology import Topology
+from tests.policy.game.agent_process import live
 from tests.support.game_graphs import SERVICE, chain
-from tests.support.game_process import live
 
 T = TypeVar("T")
 
