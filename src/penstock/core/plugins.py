@@ -11,8 +11,8 @@
 >>> policies["nowhere.scaling:Fast"]
 Traceback (most recent call last):
 ...
-penstock.core.errors.SettingError: policy 'nowhere.scaling:Fast' cannot be loaded: there is no module \
-'acme'; install it, or add its folder to PYTHONPATH
+penstock.core.errors.SettingError: policy 'nowhere.scaling:Fast' cannot be loaded: there is no \
+module 'nowhere'; install it, or add its folder to PYTHONPATH
 
 A package offers parts as entry points of the registry's group. Nothing is imported before it is
 asked for, and entry points are read only for a name that is not built in, or to list names.
