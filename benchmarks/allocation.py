@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from penstock.papers.alloc import graphs as alloc_graphs
+from penstock.papers.alloc import graphs
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
 
@@ -99,7 +99,7 @@ def main() -> None:
     print(f"{head}{'CPU : LP':>10}")
     for size in SIZES:
         rngs = [np.random.default_rng([size, i]) for i in range(GRAPHS)]
-        compare([alloc_graphs.draw_graph(size, rng) for rng in rngs], ANY)
+        compare([graphs.draw_graph(size, rng) for rng in rngs], ANY)
     for size in TREES:
         compare([tree(size, np.random.default_rng([size, i])) for i in range(REPEATS)], ("shrink",))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.attachment import queries as links
+from penstock.attachment import queries
 from penstock.attachment.plant import combine, end_to_end
 from penstock.core.signals import Latency, ModuleReading
 from penstock.spark.backend import Executor, RunningTask
@@ -33,10 +33,10 @@ def step(rates: QueryRates, *events: Batch) -> ModuleReading:
     return reading_of(events, rates.from_events(events), service_time=None)
 
 
-def ends(**event: Any) -> links.Ends:
+def ends(**event: Any) -> queries.Ends:
     """Of a query whose first event says so much of its sources and its sink."""
     whole = {"batchId": 0, "timestamp": "2026-01-01T00:00:00.000Z", **event}
-    return links.ends(parse_progress(whole))
+    return queries.ends(parse_progress(whole))
 
 
 def kafka(*partitions: int) -> dict[str, Any]:
@@ -79,20 +79,20 @@ def test_rows_are_unknown_where_one_of_several_sources_does_not_tell() -> None:
 def test_a_sink_is_linked_to_the_source_that_reads_it(sink: str, source: str) -> None:
     first = ends(sources=[{"description": "RateStreamV2["}], sink={"description": sink})
     second = ends(sources=[{"description": source}], sink={"description": "MemorySink"})
-    assert links.feeds({"first": first, "second": second}) == {"first": ("second",), "second": ()}
+    assert queries.feeds({"first": first, "second": second}) == {"first": ("second",), "second": ()}
 
 
 def test_a_kafka_sink_is_known_by_the_options_of_its_plan() -> None:
-    written = links.written({"topic": "clean", "kafka.bootstrap.servers": "h:1"})
+    written = queries.written({"topic": "clean", "kafka.bootstrap.servers": "h:1"})
     first = ends(sink={"description": "KafkaSourceProvider$KafkaTable@1"})
     first = replace(first, writes=first.writes | written)
     second = ends(sources=[{"description": "KafkaV2[Subscribe[clean]]"}])
-    assert links.feeds({"first": first, "second": second})["first"] == ("second",)
+    assert queries.feeds({"first": first, "second": second})["first"] == ("second",)
 
 
 def test_a_query_that_reads_what_it_writes_does_not_feed_itself() -> None:
-    both = links.Ends(reads=frozenset({"path:/a"}), writes=frozenset({"path:/a"}))
-    assert links.feeds({"loop": both}) == {"loop": ()}
+    both = queries.Ends(reads=frozenset({"path:/a"}), writes=frozenset({"path:/a"}))
+    assert queries.feeds({"loop": both}) == {"loop": ()}
 
 
 def test_sinks_that_do_not_tell_feed_nobody() -> None:

@@ -25,6 +25,7 @@ from tests.support.dashboard_runs import (
 from tests.support.processes import PATIENCE
 
 pytestmark = pytest.mark.browser
+expect.set_options(timeout=1000 * PATIENCE)
 
 
 @pytest.fixture(scope="module")

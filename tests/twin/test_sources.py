@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from penstock.core.errors import PlantError, SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.twin import Twin
-from penstock.twin import state as building
 from penstock.twin.sources import NORMAL_CV, Arrivals
+from penstock.twin.state import MOST_ROWS, build, more_rows
 from penstock.workload import Constant, Daily, parse
 
 Array = NDArray[np.float64]
@@ -115,8 +115,8 @@ def test_more_rows_than_can_be_simulated_in_an_hour_or_so_are_refused() -> None:
 
 
 def test_a_backlog_that_would_fill_the_memory_ends_in_a_sentence() -> None:
-    state = building.build(single(), np.random.SeedSequence(1), "gamma")
+    state = build(single(), np.random.SeedSequence(1), "gamma")
     full = state._replace(rows=state.rows[:0])
-    full.clock["reserve"] = building.MOST_ROWS
+    full.clock["reserve"] = MOST_ROWS
     with pytest.raises(PlantError, match="the twin holds at most 67108864; lower the rate"):
-        building.more_rows(full)
+        more_rows(full)

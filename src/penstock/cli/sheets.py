@@ -141,12 +141,12 @@ def results_folder(path: Path, *known: str) -> Iterator[Callable[[], Any]]:
 
     One that holds anything else is refused.
     """
-    from penstock.record import folder as place
+    from penstock.record import folder
     from penstock.record.disk import check_space
 
     with ExitStack() as refused:
-        refused.callback(place.make(path))
-        with place.claim_folder(path):
+        refused.callback(folder.make(path))
+        with folder.claim_folder(path):
             strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in known)
             if strangers:
                 raise FileError(

@@ -71,7 +71,7 @@ def examine(file: str, overrides: list[str]) -> dict[str, Any]:
 
 def notes(checked: "Checked") -> list[str]:
     """What is no mistake, but stands in the way of some commands or is left out by them."""
-    from penstock.pipeline import twins as regions_told
+    from penstock.pipeline import twins
     from penstock.twin.keys.checks import refusal, shortfall
 
     file = checked.file
@@ -80,16 +80,16 @@ def notes(checked: "Checked") -> list[str]:
     if file.parts:
         return _notes_of_several(checked, file)
     regions = file.infrastructure is not None
-    untwinned = regions_told.refusal(file) if regions else refusal(file.graph)
+    untwinned = twins.refusal(file) if regions else refusal(file.graph)
     lack = file.lack_of_room() if file.runnable else None
-    found = [] if lack else list(regions_told.out_of_reach(file))
+    found = [] if lack else list(twins.out_of_reach(file))
     if lack is not None:
         fine = "run --master" if untwinned else "simulate and for run --master"
         found.append(f"fine for {fine}; on a cluster of its own run {_REFUSES}: {lack}")
     if untwinned is not None:
         fine = "fine for run; " if file.runnable and lack is None else ""
         return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
-    caveat = regions_told.left_out_of_regions(file) if regions else shortfall(file.graph)
+    caveat = twins.left_out_of_regions(file) if regions else shortfall(file.graph)
     return found if caveat is None else [*found, caveat]
 
 

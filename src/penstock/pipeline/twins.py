@@ -30,8 +30,8 @@ from penstock.pipeline.sharing import by_spark
 from penstock.twin import Costs, KeyedTwin, PaneTwin, RegionTwin, Twin
 from penstock.twin.joint import JointTwin
 from penstock.twin.joint import Part as TwinPart
-from penstock.twin.keys import checks as keyed_checks
-from penstock.twin.panes import twin as panes_checks
+from penstock.twin.keys import checks
+from penstock.twin.panes import twin
 from penstock.workload import drawn
 
 _QUEUES: Final = (
@@ -126,11 +126,11 @@ def _unknown(file: PipelineFile) -> Iterator[str]:
         sentence = left_out_of_regions(file)
     elif file.query is not None:
         yield from file.query.left_out()
-        sentence = panes_checks.shortfall(file.graph)
+        sentence = twin.shortfall(file.graph)
     else:
         yield from _beside(file)
-        refused = keyed_checks.refusal(file.graph) is not None
-        sentence = None if refused else keyed_checks.shortfall(file.graph)
+        refused = checks.refusal(file.graph) is not None
+        sentence = None if refused else checks.shortfall(file.graph)
     yield from [sentence] if sentence else []
 
 
@@ -166,7 +166,7 @@ def _region_twin(file: PipelineFile, places: Infrastructure, settings: dict[str,
 
 
 def _pane_twin(file: PipelineFile, query: Asked, settings: dict[str, Any]) -> Plant:
-    panes, windows = panes_checks.stages(file.graph)
+    panes, windows = twin.stages(file.graph)
     costs = Costs(
         tuple_time=panes.service_time,
         task_time=windows.service_time,

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.core.graph import FlowGraph
 from penstock.core.roles import Workload
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, check_degrees
-from penstock.twin import state as building
+from penstock.twin import state
 from penstock.twin.observing import Totals, by_station, latency, measured
 from penstock.twin.sources import Arrivals
 from penstock.twin.state import OPEN, Fleet, check_settings, check_size
@@ -58,7 +58,7 @@ class Twin:
         self._arrivals = Arrivals(workload, arrivals, duration, np.random.default_rng(for_rows))
         check_size(graph, self._arrivals.expected, duration)
         self._chunk = np.empty(0)
-        self._state = building.build(graph, for_stations, service)
+        self._state = state.build(graph, for_stations, service)
         places = {name: m for m, name in enumerate(graph.order())}
         self._numbers = {name: places[name] for name in graph.names()}
         self._sinks = np.array([places[name] for name in graph.sinks()])
@@ -120,7 +120,7 @@ class Twin:
 
         while (stopped := engine.advance(*self._state, self._chunk, end)) != engine.REACHED:
             if stopped == engine.MORE_ROWS:
-                self._state = building.more_rows(self._state)
+                self._state = state.more_rows(self._state)
             else:
                 self._chunk = self._arrivals.next_chunk()
                 self._state.clock["cursor"] = 0

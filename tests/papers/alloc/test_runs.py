@@ -10,7 +10,7 @@ import pytest
 
 from penstock.core.errors import SettingError
 from penstock.experiment.results import Entry, Reproduction, find
-from penstock.papers.alloc import published as printed
+from penstock.papers.alloc import published
 from penstock.papers.alloc.adaptation import HOPS, READINGS, SHARED
 from penstock.papers.alloc.claims import claims
 from penstock.papers.alloc.entries import entries, mean_of
@@ -34,12 +34,12 @@ def made_up(changes: Changes | None = None) -> tuple[Entry, ...]:
     outcomes = [
         Outcome(task=_task("graphs", nodes, kind), graphs=(_graph(nodes, changed, kind),))
         for kind in GRAPHS
-        for nodes in printed.SIZES
+        for nodes in published.SIZES
     ]
     outcomes += [
         Outcome(task=_task("trees", nodes, kind), trees=(_trees(nodes, changed, kind),))
         for kind in (WITHIN, EXACTLY)
-        for nodes in printed.TREE_SIZES
+        for nodes in published.TREE_SIZES
     ]
     return entries(Runs(outcomes))
 
@@ -49,7 +49,7 @@ def _task(sort: str, nodes: int, kind: str) -> Task:
 
 
 def _graph(nodes: int, changes: Changes, kind: str) -> Graph:
-    first, second = printed.TABLE_1[nodes], printed.TABLE_2[nodes]
+    first, second = published.TABLE_1[nodes], published.TABLE_2[nodes]
     given = {"edges": round(first.edges), "passes": 12, **changes.get((nodes, kind), {})}
     edges, passes = given.pop("edges"), given.pop("passes")
     shares = dict.fromkeys(PLANNERS, first.share)
@@ -64,9 +64,9 @@ def _graph(nodes: int, changes: Changes, kind: str) -> Graph:
 
 def _trees(nodes: int, changes: Changes, kind: str) -> dict[str, Followed]:
     usual: dict[str, Any] = {
-        "reached": printed.TABLE_3[nodes],
+        "reached": published.TABLE_3[nodes],
         "course": np.full(HOPS, 0.995),
-        "share": printed.TABLE_4[nodes],
+        "share": published.TABLE_4[nodes],
     }
     tree = Followed(**{**usual, **changes.get((nodes, kind), {})})
     return {reading.name: tree for reading in READINGS}
@@ -107,7 +107,9 @@ def test_a_finding_that_is_not_there_is_not_confirmed(
 
 
 def test_what_links_to_all_successors_show_confirms_nothing() -> None:
-    worse = {(nodes, ORDER): {"heuristic-a": 0.1, "cutting-plane": 0.5} for nodes in printed.SIZES}
+    worse = {
+        (nodes, ORDER): {"heuristic-a": 0.1, "cutting-plane": 0.5} for nodes in published.SIZES
+    }
     assert claims(made_up(worse)) == claims(made_up())
 
 

@@ -11,7 +11,7 @@ import pytest
 from penstock.core.errors import SettingError
 from penstock.experiment.results import Reproduction, find
 from penstock.experiment.workers import repeat
-from penstock.papers.e2df import published as printed
+from penstock.papers.e2df import published
 from penstock.papers.e2df.closed_loop import Course
 from penstock.papers.e2df.entries import COMPARED, entries, printed_row
 from penstock.papers.e2df.reproduce import Settings, reproduce, run
@@ -68,20 +68,20 @@ def test_table_1_is_near_the_papers(runs: Runs, play: Play) -> None:
     assert value(runs, play, "violations") < 0.005
 
 
-@pytest.mark.parametrize("infrastructure", printed.INFRASTRUCTURES)
+@pytest.mark.parametrize("infrastructure", published.INFRASTRUCTURES)
 def test_operators_that_learn_are_scaled_far_less_often(runs: Runs, infrastructure: str) -> None:
     fixed, learned = (
         value(runs, Play(infrastructure=infrastructure, application=name), "reconfigurations")
-        for name in printed.APPLICATIONS
+        for name in published.APPLICATIONS
     )
     assert learned < 0.5 * fixed
 
 
-@pytest.mark.parametrize("application", printed.APPLICATIONS)
+@pytest.mark.parametrize("application", published.APPLICATIONS)
 def test_regions_that_learn_take_far_fewer_nodes(runs: Runs, application: str) -> None:
     static, simple, learned = (
         value(runs, Play(infrastructure=name, application=application), "nodes")
-        for name in printed.INFRASTRUCTURES
+        for name in published.INFRASTRUCTURES
     )
     assert static == 3 * STATIC_NODES
     assert learned < 0.75 * simple < 0.5 * static
@@ -109,8 +109,8 @@ def test_a_play_of_both_tables_runs_once() -> None:
 
 
 def test_every_row_of_the_paper_is_played() -> None:
-    assert {(p.infrastructure, p.application) for p in COMBINATIONS} == set(printed.TABLE_1)
-    assert {(p.demand_weight, p.application) for p in OBJECTIVES} == set(printed.TABLE_2)
+    assert {(p.infrastructure, p.application) for p in COMBINATIONS} == set(published.TABLE_1)
+    assert {(p.demand_weight, p.application) for p in OBJECTIVES} == set(published.TABLE_2)
 
 
 def test_only_static_regions_begin_with_many_nodes() -> None:

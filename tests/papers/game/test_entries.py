@@ -10,7 +10,7 @@ import pytest
 from penstock.core.errors import SettingError
 from penstock.experiment.interval import Interval
 from penstock.experiment.results import Entry, Reproduction, find
-from penstock.papers.game import published as printed
+from penstock.papers.game import published
 from penstock.papers.game.reproduce import Settings, reproduce, run
 from penstock.papers.game.tables import least_cost, reasons_iv, reasons_v
 
@@ -30,7 +30,7 @@ def of(done: Reproduction, **where: str) -> Entry:
     return found
 
 
-@pytest.mark.parametrize("workload", printed.WORKLOADS)
+@pytest.mark.parametrize("workload", published.WORKLOADS)
 def test_cooperation_costs_less_and_completes_more_as_in_table_v(
     done: Reproduction, workload: str
 ) -> None:
@@ -39,7 +39,7 @@ def test_cooperation_costs_less_and_completes_more_as_in_table_v(
     assert 1.15 <= of(done, quantity="images", **both).ours.mean <= 1.30
 
 
-@pytest.mark.parametrize("workload", printed.WORKLOADS)
+@pytest.mark.parametrize("workload", published.WORKLOADS)
 def test_images_a_step_are_within_five_percent_of_the_papers(
     done: Reproduction, workload: str
 ) -> None:
@@ -58,7 +58,7 @@ def test_modules_are_as_busy_as_in_table_iv(done: Reproduction) -> None:
 
 
 def test_the_optimum_never_costs_more_than_incentives(done: Reproduction) -> None:
-    for workload in printed.WORKLOADS:
+    for workload in published.WORKLOADS:
         best, encouraged = (
             of(done, workload=workload, strategy=strategy, quantity="cost").ours.mean
             for strategy in ("social", "incentive")
@@ -195,19 +195,19 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any], sentence: st
 
 def test_the_papers_costs_are_not_of_one_function() -> None:
     """What is said under Tab. V, from the paper's own parameters."""
-    assert least_cost("cyclic", "nash") > 1.05 * printed.COST["cyclic"][0]
-    assert least_cost("trend", "nash") < 0.90 * printed.COST["trend"][0]
+    assert least_cost("cyclic", "nash") > 1.05 * published.COST["cyclic"][0]
+    assert least_cost("trend", "nash") < 0.90 * published.COST["trend"][0]
 
 
 def test_the_papers_tables_agree_with_themselves_but_for_one_figure() -> None:
-    for workload in printed.WORKLOADS:
+    for workload in published.WORKLOADS:
         for images, throughput in zip(
-            printed.IMAGES[workload], printed.THROUGHPUT[workload], strict=True
+            published.IMAGES[workload], published.THROUGHPUT[workload], strict=True
         ):
             assert images / 600 == pytest.approx(throughput, abs=1)
-        selfish, cooperative = printed.COST[workload]
+        selfish, cooperative = published.COST[workload]
         by_costs = pytest.approx(cooperative / selfish, abs=5e-3)
-        assert (printed.STABILITY[workload] == by_costs) == (workload != "trend")
+        assert (published.STABILITY[workload] == by_costs) == (workload != "trend")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from penstock.core.errors import SettingError
 from penstock.experiment.interval import Interval
 from penstock.experiment.results import Entry, Reproduction, find
 from penstock.experiment.workers import spread
-from penstock.papers.mpc import published as printed
+from penstock.papers.mpc import published
 from penstock.papers.mpc.claims import at_most, claims
 from penstock.papers.mpc.reproduce import Settings, reproduce, run
 from penstock.papers.mpc.runs import Case, Task, examine
@@ -91,7 +91,7 @@ def test_table_7_has_the_papers_order(
 def test_table_7_has_about_the_papers_replicas(
     means: dict[tuple[str, str], float], strategy: str
 ) -> None:
-    paper = printed.COMPARISON[strategy]["replicas"]
+    paper = published.COMPARISON[strategy]["replicas"]
     assert means[strategy, "replicas"] == pytest.approx(paper, rel=0.15)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from penstock.experiment.interval import Interval
 from penstock.experiment.results import Claim, Entry
-from penstock.papers.ppq import published as printed
-from penstock.papers.ppq import runs as plays
+from penstock.papers.ppq import published, runs
 from penstock.papers.ppq.claims import claims
 from penstock.papers.ppq.entries import milliseconds, rank_correlation
 from penstock.papers.ppq.tables import (
@@ -63,7 +62,7 @@ def test_loads_are_averaged_over_streams(other: float, holds: bool) -> None:
 
 
 def test_the_order_of_streams_is_the_papers_or_is_not() -> None:
-    paper = {name: row.plq + row.wlq for name, row in printed.ROWS["skyline"].items()}
+    paper = {name: row.plq + row.wlq for name, row in published.ROWS["skyline"].items()}
     none = dict.fromkeys(paper, 0.0)
     same = rows("plq", none) + rows("wlq", paper)
     assert said(same, "the paper's order").holds
@@ -92,7 +91,7 @@ def test_variation_has_to_grow_plainly_and_never_to_fall(
 
 @pytest.mark.parametrize(("workers", "holds"), [(4.9, True), (5.1, False)])
 def test_workers_of_a_phase_are_within_one_of_the_papers(workers: float, holds: bool) -> None:
-    phases = {**printed.WORKERS_OF_PHASES, "50K": workers}
+    phases = {**published.WORKERS_OF_PHASES, "50K": workers}
     found = [entry(w, table="9", phase=p, quantity="plq") for p, w in phases.items()]
     assert said(found, "Fig. 9").holds == holds
 
@@ -128,7 +127,7 @@ def split(workers: int, way: str, **values: float) -> list[Entry]:
 
 @pytest.mark.parametrize(("work", "holds"), [(6.0, True), (5.3, False), (6.9, False)])
 def test_seven_workers_are_enough_and_six_are_not(work: float, holds: bool) -> None:
-    found = [e for n in plays.WORKERS for e in split(n, "even", load=work / n)]
+    found = [e for n in runs.WORKERS for e in split(n, "even", load=work / n)]
     assert said(found, "7 workers").holds == holds
 
 
@@ -142,7 +141,7 @@ def test_the_pid_splits_less_and_keeps_less(parts: float, kept: float, holds: bo
 
 @pytest.mark.parametrize(("share", "holds"), [(0.285, True), (0.3, False)])
 def test_shares_that_go_on_are_those_of_theory(share: float, holds: bool) -> None:
-    kept = {**printed.KEPT, 1: share}
+    kept = {**published.KEPT, 1: share}
     found = [e for parts, value in kept.items() for e in split(parts, "even", kept=value)]
     assert said(found, "as theory says").holds == holds
 
@@ -156,16 +155,16 @@ def test_merges_have_to_spare_30_percent_of_the_idle_time(less: float, holds: bo
 
 @pytest.mark.parametrize(("seldom", "holds"), [(0.4, True), (0.1, False)])
 def test_more_periods_have_to_help_in_every_interval(seldom: float, holds: bool) -> None:
-    distance = {plays.SAMPLINGS[0]: 0.2, plays.SAMPLINGS[-1]: 0.3}
+    distance = {runs.SAMPLINGS[0]: 0.2, runs.SAMPLINGS[-1]: 0.3}
     found = [
         entry(
-            seldom if (interval, sampling) == (5.0, plays.SAMPLINGS[-1]) else off,
+            seldom if (interval, sampling) == (5.0, runs.SAMPLINGS[-1]) else off,
             table="17",
             interval=f"{interval:g}s",
             sampling=milliseconds(sampling),
             quantity="distance",
         )
-        for interval in plays.INTERVALS
+        for interval in runs.INTERVALS
         for sampling, off in distance.items()
     ]
     assert said(found, "Fig. 17, left").holds == holds
@@ -181,8 +180,8 @@ def test_longer_intervals_have_to_vary_more(slope: float, holds: bool) -> None:
             sampling=milliseconds(sampling),
             quantity="cv",
         )
-        for interval in plays.INTERVALS
-        for sampling in plays.SAMPLINGS
+        for interval in runs.INTERVALS
+        for sampling in runs.SAMPLINGS
     ]
     assert said(found, "Fig. 17, right").holds == holds
 
@@ -194,8 +193,8 @@ def test_load_from_outside_takes_workers_and_no_throughput(
     most: float, slowest: float, holds: bool
 ) -> None:
     found = []
-    for place, slowdown in enumerate(plays.SLOWDOWNS):
-        share = place / (len(plays.SLOWDOWNS) - 1)
+    for place, slowdown in enumerate(runs.SLOWDOWNS):
+        share = place / (len(runs.SLOWDOWNS) - 1)
         where = {"table": "18", "slowdown": f"{slowdown:g}"}
         found.append(entry(20.0 + share * (most - 20.0), **where, quantity="workers"))
         found.append(entry(4.95 + share * (slowest - 4.95), **where, quantity="results"))
@@ -246,7 +245,7 @@ def test_a_figure_that_is_off_has_a_reason_and_one_that_is_not_has_none(
 def reasons(found: Entry) -> str:
     kinds = (reasons_9, reasons_10, reasons_11, reasons_12, reasons_of_loads)
     told = [sentence for kind in kinds for sentence in kind([found])]
-    told += [s for query in plays.QUERIES for s in reasons_of_summary([found], query)]
+    told += [s for query in runs.QUERIES for s in reasons_of_summary([found], query)]
     return " ".join(told)
 
 

@@ -11,9 +11,20 @@ import pytest
 from penstock.core.errors import FileError, SettingError
 from penstock.experiment.results import Reproduction, find
 from penstock.experiment.workers import repeat
-from penstock.papers.ppq import published as printed
 from penstock.papers.ppq import runs as plays
 from penstock.papers.ppq.entries import entries
+from penstock.papers.ppq.published import (
+    KEPT,
+    KEPT_AT_8,
+    LATEST,
+    PEAK,
+    RATE,
+    ROWS,
+    SETPOINT,
+    SPLIT_AT_8,
+    STREAMS,
+    WORKLOADS,
+)
 from penstock.papers.ppq.reproduce import Settings, reproduce, run
 from penstock.papers.ppq.runs import Course, Outcome, Play, Runs, Score, Task, examine
 from penstock.papers.ppq.setup import (
@@ -74,9 +85,9 @@ def test_fig_11_seven_workers_are_enough_and_the_pid_splits_no_further(runs: Run
     assert value(runs, plays.split(7, even=True), "load") < 0.9
     even, pid = (plays.split(8, even=even) for even in (True, False))
     assert value(runs, even, "splitting") == pytest.approx(8.0, rel=0.02)
-    assert value(runs, pid, "splitting") == pytest.approx(printed.SPLIT_AT_8, rel=0.15)
-    assert value(runs, pid, "kept") == pytest.approx(printed.KEPT_AT_8, abs=0.04)
-    assert value(runs, even, "kept") == pytest.approx(printed.KEPT[8], abs=0.02)
+    assert value(runs, pid, "splitting") == pytest.approx(SPLIT_AT_8, rel=0.15)
+    assert value(runs, pid, "kept") == pytest.approx(KEPT_AT_8, abs=0.04)
+    assert value(runs, even, "kept") == pytest.approx(KEPT[8], abs=0.02)
 
 
 def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Runs) -> None:
@@ -88,11 +99,11 @@ def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Runs) ->
 
 def test_table_4_has_the_papers_workers_and_is_on_time(runs: Runs) -> None:
     for workload in ("map-1k", "game1"):
-        play, row = plays.summary(workload, "skyline", published=False), printed.ROWS["skyline"]
+        play, row = plays.summary(workload, "skyline", published=False), ROWS["skyline"]
         assert value(runs, play, "wlq") == pytest.approx(row[workload].wlq, rel=0.15)
-        assert value(runs, play, "delta") < printed.LATEST
-        assert value(runs, play, "load") == pytest.approx(printed.SETPOINT, abs=0.1)
-        assert value(runs, play, "window_load") == pytest.approx(printed.SETPOINT, abs=0.1)
+        assert value(runs, play, "delta") < LATEST
+        assert value(runs, play, "load") == pytest.approx(SETPOINT, abs=0.1)
+        assert value(runs, play, "window_load") == pytest.approx(SETPOINT, abs=0.1)
 
 
 def test_with_one_setpoint_for_both_levels_the_pane_stage_runs_away(runs: Runs) -> None:
@@ -131,7 +142,7 @@ def test_the_json_has_the_shape_that_others_script_against(done: Reproduction) -
         "setpoint": 0.9,
         "margin": 0.2,
         "pool": 59,
-        "workloads": list(printed.WORKLOADS),
+        "workloads": list(WORKLOADS),
         "data": "generated",
     }
     [row] = [
@@ -167,12 +178,12 @@ def test_a_workload_brings_only_what_it_takes_part_in() -> None:
 
 
 def test_a_run_that_two_figures_ask_for_is_played_once() -> None:
-    wanted = plays.plays(printed.WORKLOADS, published=False)
+    wanted = plays.plays(WORKLOADS, published=False)
     assert len(wanted) == len(set(wanted)) == 77
     shared = plays.summary("game1", "skyline", published=False)
     assert plays.sensitivity(2.5, 0.25, published=False) == shared
     assert plays.beside(1.0, published=False) == shared
-    both = plays.plays(printed.WORKLOADS, published=True)
+    both = plays.plays(WORKLOADS, published=True)
     assert len(both) == 77 + 2 * len(FILES)
     assert plays.fixed(published=True) in both
 
@@ -209,13 +220,13 @@ def test_only_the_files_of_chosen_workloads_are_needed(tmp_path: Path) -> None:
         Settings(data=str(tmp_path), workloads=("rw",))
 
 
-@pytest.mark.parametrize("workload", printed.STREAMS)
+@pytest.mark.parametrize("workload", STREAMS)
 def test_generated_streams_are_those_of_table_3(workload: str) -> None:
     for seed in (1, 2):
         flow = generated(workload, seed)
         counts = np.diff(flow.workload.arrivals(np.arange(flow.duration + 1.0)))
-        assert counts.mean() == pytest.approx(printed.RATE[workload], rel=0.1)
-        assert counts.max() / counts.mean() == pytest.approx(printed.PEAK[workload], rel=0.25)
+        assert counts.mean() == pytest.approx(RATE[workload], rel=0.1)
+        assert counts.max() / counts.mean() == pytest.approx(PEAK[workload], rel=0.25)
     assert generated(workload, 1).workload != flow.workload
 
 
@@ -225,7 +236,7 @@ def test_published_streams_last_as_long_and_are_those_of_table_3(workload: str) 
     flow = published(workload, str(PPQ))
     assert flow.duration == SECONDS[workload]
     rate = flow.workload.arrivals(np.array([flow.duration]))[0] / flow.duration
-    assert rate == pytest.approx(printed.RATE[workload], rel=0.1)
+    assert rate == pytest.approx(RATE[workload], rel=0.1)
 
 
 @needs_published

@@ -14,7 +14,7 @@ from penstock.pipeline.file import load
 from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, NoWorkload
 from penstock.record.settings import HIDDEN, redact
 from penstock.spark import kafka
-from penstock.spark import kafka as jars
+from penstock.spark.kafka import Wanted, _name, jars_of
 from penstock.spark.progress import Watched, parse_progress, rows_at
 from penstock.workload import Constant
 from tests.conftest import Write
@@ -286,22 +286,22 @@ class TestOptions:
 
 class TestPackages:
     def test_packages_that_are_there_are_not_fetched(self, tmp_path: Path) -> None:
-        wanted = jars.Wanted(("a.b:c:1",))
-        folder = tmp_path / jars._name(wanted)
+        wanted = Wanted(("a.b:c:1",))
+        folder = tmp_path / _name(wanted)
         folder.mkdir()
         (folder / "c.jar").touch()
-        assert jars.jars_of([wanted], tmp_path / "no-java", {}, tmp_path) == [folder / "c.jar"]
+        assert jars_of([wanted], tmp_path / "no-java", {}, tmp_path) == [folder / "c.jar"]
 
     def test_packages_that_cannot_be_had_are_told_with_the_remedy(self, tmp_path: Path) -> None:
         told = r"a.b:c:1 cannot be had .*--conf spark.jars=FILE"
         with pytest.raises(ClusterError, match=told):
-            jars.jars_of([jars.Wanted(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
+            jars_of([Wanted(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
         assert list(tmp_path.iterdir()) == []
 
     def test_a_cache_that_cannot_be_written_is_told_with_the_remedy(self, tmp_path: Path) -> None:
         (tmp_path / "cache").write_text("a file")
         with pytest.raises(ClusterError, match=r"cannot be kept in .*cache/jars .*XDG_CACHE_HOME"):
-            jars.jars_of([jars.Wanted(("a:b:1",))], tmp_path, {}, tmp_path / "cache" / "jars")
+            jars_of([Wanted(("a:b:1",))], tmp_path, {}, tmp_path / "cache" / "jars")
 
     def test_files_of_the_users_own_are_left_alone(self, tmp_path: Path) -> None:
         assert kafka.connector(tmp_path, {"spark.jars": "mine.jar"}, tmp_path) == {}
@@ -309,15 +309,15 @@ class TestPackages:
     def test_the_connector_of_this_spark_comes_first(self, tmp_path: Path) -> None:
         for each in kafka.CONNECTORS:
             for wanted in each:
-                (tmp_path / jars._name(wanted)).mkdir()
-        first = tmp_path / jars._name(kafka.CONNECTORS[0][0]) / "connector.jar"
+                (tmp_path / _name(wanted)).mkdir()
+        first = tmp_path / _name(kafka.CONNECTORS[0][0]) / "connector.jar"
         first.touch()
         assert kafka.connector(tmp_path, {}, tmp_path) == {"spark.jars": str(first)}
 
     def test_a_connector_that_is_there_spares_the_question_for_another(
         self, tmp_path: Path
     ) -> None:
-        names = [jars._name(wanted) for wanted in kafka.CONNECTORS[1]]
+        names = [_name(wanted) for wanted in kafka.CONNECTORS[1]]
         files = [tmp_path / name / "some.jar" for name in names]
         for file in files:
             file.parent.mkdir()

@@ -10,11 +10,18 @@ from scipy.optimize import linprog
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import lp
-from penstock.policy.allocation import network as flow
 from penstock.policy.allocation.aggregation import aggregate, yields
 from penstock.policy.allocation.aggregation import series_parallel as procedure_1
 from penstock.policy.allocation.aggregation import single_link as procedure_2
-from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
+from penstock.policy.allocation.network import (
+    Inflow,
+    Link,
+    Network,
+    Outflow,
+    active,
+    affordable,
+    value,
+)
 from tests.support.allocation import (
     Draw,
     anything,
@@ -56,9 +63,9 @@ def test_the_best_of_the_smaller_is_mapped_back_to_the_best(
     made = aggregate(network, procedure=procedure)
     resource = made.expand(lp.solve(made.network).resource)
     assert resource.keys() == set(network.modules)
-    assert flow.affordable(network, resource) >= 1 - 1e-9
-    assert flow.active(network, resource) == pytest.approx(resource, rel=1e-9)
-    assert flow.value(network, resource) == pytest.approx(lp.solve(network).value, rel=1e-6)
+    assert affordable(network, resource) >= 1 - 1e-9
+    assert active(network, resource) == pytest.approx(resource, rel=1e-9)
+    assert value(network, resource) == pytest.approx(lp.solve(network).value, rel=1e-6)
 
 
 @every

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import heuristic_a, lp, shrink
-from penstock.policy.allocation import network as flow
-from penstock.policy.allocation.network import Link, Network, Outflow
+from penstock.policy.allocation.network import Link, Network, Outflow, active, affordable, value
 from tests.support.allocation import (
     Draw,
     anything,
@@ -34,9 +33,9 @@ def forest(draw: Draw, size: int, **settings: Any) -> Network:
 def test_takes_no_more_than_sources_and_budget_give(network: Network) -> None:
     made = heuristic_a.solve(network)
     assert min(made.resource.values()) >= 0
-    assert flow.affordable(network, made.resource) >= 1 - 1e-12
-    assert flow.active(network, made.resource) == pytest.approx(made.resource, rel=1e-9)
-    assert made.value == pytest.approx(flow.value(network, made.resource))
+    assert affordable(network, made.resource) >= 1 - 1e-12
+    assert active(network, made.resource) == pytest.approx(made.resource, rel=1e-9)
+    assert made.value == pytest.approx(value(network, made.resource))
 
 
 @settings(max_examples=60)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.policy.allocation import network as flow
-from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
+from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, affordable, value
 from penstock.policy.allocation.reduction import (
     Branch,
     Stem,
@@ -64,8 +63,8 @@ def test_theorem_2_divides_a_fork_best_while_its_source_is_unlimited(
 ) -> None:
     network = fork(one, other, consumes=consumes, budget=budget)
     found = divided(network, one, other)
-    assert flow.affordable(network, found) == pytest.approx(1.0)
-    assert flow.value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
+    assert affordable(network, found) == pytest.approx(1.0)
+    assert value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
 
 
 @settings(max_examples=50)
@@ -76,7 +75,7 @@ def test_theorem_2_divides_a_fork_best_where_the_budget_is_short(
     network = fork(one, other, consumes=consumes, budget=budget, rate=rate)
     found = divided(network, one, other)
     assume(sum(found.values()) >= budget * (1 - 1e-12))
-    assert flow.value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
+    assert value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
 
 
 @settings(max_examples=50)
@@ -87,14 +86,14 @@ def test_theorem_2_is_right_for_any_source_if_it_keeps_both_leaves(
     assume(not outdoes(one, other) and not outdoes(other, one))
     network = fork(one, other, consumes=consumes, budget=budget, rate=rate)
     found = divided(network, one, other)
-    assert flow.affordable(network, found) >= 1 - 1e-12
-    assert flow.value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
+    assert affordable(network, found) >= 1 - 1e-12
+    assert value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
 
 
 def test_theorem_2_wastes_budget_where_the_source_is_short_and_it_drops_a_leaf() -> None:
     good, fair = (Branch(fed=1.0, consumes=1.0, produces=1.0, weight=w) for w in (10.0, 4.0))
     network = fork(good, fair, consumes=1.0, budget=10.0, rate=1.0)
-    assert flow.value(network, divided(network, good, fair)) == 10.0
+    assert value(network, divided(network, good, fair)) == 10.0
     assert true_optimum(network) == 14.0
 
 

@@ -17,7 +17,7 @@ from penstock.core.signals import ModuleReading, Observation
 from penstock.policy.fuzzy import next_degrees
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.twin import Costs, PaneTwin
-from penstock.twin.panes import state as building
+from penstock.twin.panes import state
 from penstock.twin.panes.observing import PaneTotals
 from penstock.twin.panes.state import PaneState
 from penstock.twin.state import NOBODY
@@ -79,7 +79,7 @@ def told(twin: PaneTwin) -> tuple[list[Observation], PaneTotals, list[list[float
 def test_room_that_runs_short_changes_nothing(workers: int) -> None:
     ample = with_room(crowded(workers), lambda size: 64 * size)
     for _ in range(6):
-        ample._state = building.more_tuples(ample._state)
+        ample._state = state.more_tuples(ample._state)
     begun = [array.shape for array in ample._state]
     cramped = with_room(crowded(workers), lambda _: 1)
     expected = told(ample)
@@ -103,18 +103,18 @@ def small_state() -> PaneState:
 
 def test_more_windows_than_the_twin_holds_end_the_run_with_a_sentence() -> None:
     full = small_state()._replace(
-        windows=np.broadcast_to(small_state().windows[:1], building.MOST_WINDOWS)
+        windows=np.broadcast_to(small_state().windows[:1], state.MOST_WINDOWS)
     )
     with pytest.raises(PlantError, match=r"more than 131,072 windows wait after 0 s, .* more work"):
-        building.more_windows(full)
+        state.more_windows(full)
 
 
 def test_more_tuples_than_the_twin_holds_end_the_run_with_a_sentence() -> None:
     full = small_state()._replace(
-        tuples=np.broadcast_to(small_state().tuples[:1], building.MOST_TUPLES)
+        tuples=np.broadcast_to(small_state().tuples[:1], state.MOST_TUPLES)
     )
     with pytest.raises(PlantError, match=r"more than 134,217,728 tuples wait .* more workers"):
-        building.more_tuples(full)
+        state.more_tuples(full)
 
 
 # Workers that come and go

@@ -12,7 +12,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, Observation, RegionReading
-from penstock.model import queueing as md1
+from penstock.model import queueing
 from penstock.papers.e2df.setup import graph, places
 from penstock.testing.plants import check_plant
 from penstock.twin import RegionTwin, Twin
@@ -56,13 +56,13 @@ class TestResponse:
             rows = [seen.modules["a"].backlog or 0.0 for seen in twin.readings()]
             means.append(np.mean(rows) / (busy / service))  # Little's law
         half = 4 * np.std(means, ddof=1) / np.sqrt(len(means))
-        assert abs(np.mean(means) - md1.response(busy / service, service)) < half
+        assert abs(np.mean(means) - queueing.response(busy / service, service)) < half
 
     def test_time_in_operators_and_on_the_way_add_up(self) -> None:
         seen = after(make_twin(rate=100.0), wish({"filter": 2}))
-        one, half = md1.response(100.0, 1 / 330), md1.response(250.0, 1 / 330)
+        one, half = queueing.response(100.0, 1 / 330), queueing.response(250.0, 1 / 330)
         assert seen.latency is not None
-        expected = one + half + 2 * md1.response(200.0, 1 / 330) + 0.003
+        expected = one + half + 2 * queueing.response(200.0, 1 / 330) + 0.003
         assert seen.latency.p50 == pytest.approx(expected, rel=1e-12)
 
     def test_rows_of_an_overloaded_operator_keep_no_promise(self) -> None:
@@ -189,15 +189,15 @@ class TestPlant:
 
 class TestFormula:
     def test_half_busy_means_half_a_service_time_of_waiting(self) -> None:
-        assert md1.waiting(0.5, 1.0) == 0.5
+        assert queueing.waiting(0.5, 1.0) == 0.5
 
     @pytest.mark.parametrize("rate", [1.0, 1.5, inf])
     def test_overload_never_ends(self, rate: float) -> None:
-        assert md1.response(rate, 1.0) == inf
+        assert queueing.response(rate, 1.0) == inf
 
     def test_a_negative_rate_is_refused(self) -> None:
         with pytest.raises(SettingError, match="0 or more, got -1 and 1"):
-            md1.response(-1.0, 1.0)
+            queueing.response(-1.0, 1.0)
 
 
 class TestPlaces:

@@ -3,6 +3,7 @@ const STATES = { live: ["live", "good live"], finished: ["finished", ""], stoppe
 const LINKS = { open: ["connected", "good"], wait: ["connecting", ""], lost: ["no connection, trying again", "bad"], bye: ["server stopped", "bad"] };
 const store = new Store();
 let moment = null, dirty = false, pointed = false, source = null, retry = 1000, timer = 0;
+let down = "lost";  // what to say without a connection: a server that said goodbye has stopped
 
 const tiles = new Tiles(store, find("tiles"));
 const flow = new Flow(store, find("graph"));
@@ -89,15 +90,15 @@ async function begin() {
 function follow() {
   source?.close();
   source = new EventSource(`events?run=${encodeURIComponent(store.run ?? "")}&after=${store.length}`);
-  source.onopen = () => { retry = 1000; linked("open"); };
+  source.onopen = () => { retry = 1000; down = "lost"; linked("open"); };
   source.onmessage = (event) => { if (!take(JSON.parse(event.data))) begin(); };
-  source.addEventListener("bye", () => { again(begin); linked("bye"); });
+  source.addEventListener("bye", () => { down = "bye"; again(begin); });
   source.onerror = () => again(store.run ? follow : begin);
 }
 
 function again(how) {
   source?.close();
-  linked("lost");
+  linked(down);
   clearTimeout(timer);
   timer = setTimeout(how, retry);
   retry = Math.min(8000, 1.5 * retry);

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from penstock.experiment.results import Claim, Entry
-from penstock.papers.alloc import published as printed
+from penstock.papers.alloc import published
 from penstock.papers.alloc.adaptation import EVERY, PLAIN, REACHED, SHARED, Reading
 from penstock.papers.alloc.entries import AFTER, HEURISTICS, PERTURBATIONS, TABLES, mean_of
 from penstock.papers.alloc.graphs import REDUCED
@@ -42,7 +42,7 @@ def claims(entries: Sequence[Entry]) -> tuple[Claim, ...]:
 
 def _as_good(entries: Sequence[Entry], planner: str) -> Claim:
     shares = _planned(entries, planner, "share")
-    paper = [HEURISTICS[planner][nodes].share for nodes in printed.SIZES]
+    paper = [HEURISTICS[planner][nodes].share for nodes in published.SIZES]
     return Claim(
         text=f"Tab. {TABLES[planner]}: {NAMES[planner]} is as good as the paper's.",
         found=f"{_percents(shares)} % of the optimum; the paper has {_percents(paper)} %.",
@@ -72,7 +72,7 @@ def _degrades(entries: Sequence[Entry]) -> Claim:
 
 def _iterations(entries: Sequence[Entry]) -> Claim:
     ours = _planned(entries, "heuristic-b", "iterations")
-    paper = [row.iterations or 0.0 for row in printed.TABLE_2.values()]
+    paper = [row.iterations or 0.0 for row in published.TABLE_2.values()]
     return Claim(
         text="Tab. 2: iterations are few.",
         found=f"{_numbers(ours)}; the paper has {_numbers(paper)}.",
@@ -82,7 +82,7 @@ def _iterations(entries: Sequence[Entry]) -> Claim:
 
 def _edges(entries: Sequence[Entry]) -> Claim:
     ours = _planned(entries, "heuristic-a", "edges")
-    paper = [row.edges for row in printed.TABLE_1.values()]
+    paper = [row.edges for row in published.TABLE_1.values()]
     return Claim(
         text="Tab. 1: the generator as it is written makes as many edges as are printed.",
         found=f"{_numbers(ours)}; the paper has {_numbers(paper)}.",
@@ -109,7 +109,7 @@ def _exact(entries: Sequence[Entry]) -> Iterator[Claim]:
 
 def _quick(entries: Sequence[Entry], kind: str, reading: Reading = SHARED) -> Claim:
     hops = _followed(entries, "3", kind, "hops", reading)
-    paper = list(printed.TABLE_3.values())
+    paper = list(published.TABLE_3.values())
     return Claim(
         text=f"Tab. 3: {100 * REACHED:g} % of the new optimum within the paper's hops, where rates "
         f"change by {kind}{_plainly(reading)}.",
@@ -140,7 +140,7 @@ def _follows(entries: Sequence[Entry], kind: str, reading: Reading = SHARED) -> 
 
 
 def _as_close(entries: Sequence[Entry]) -> Claim:
-    shares, paper = _followed(entries, "4", PERTURBATIONS[0], "share"), printed.TABLE_4.values()
+    shares, paper = _followed(entries, "4", PERTURBATIONS[0], "share"), published.TABLE_4.values()
     return Claim(
         text="Tab. 4: as close to the optimum as the paper's, to the digit that it prints.",
         found=f"{_percents(shares)} %; the paper has {_percents(list(paper))} %.",
@@ -151,7 +151,7 @@ def _as_close(entries: Sequence[Entry]) -> Claim:
 def _planned(entries: Sequence[Entry], planner: str, quantity: str) -> list[float]:
     """By the size of the graph, as the generator is written."""
     place = {"table": TABLES[planner], "graph": REDUCED, "quantity": quantity}
-    return [mean_of(entries, **place, nodes=f"{nodes}") for nodes in printed.SIZES]
+    return [mean_of(entries, **place, nodes=f"{nodes}") for nodes in published.SIZES]
 
 
 def _plainly(reading: Reading) -> str:
@@ -163,7 +163,7 @@ def _followed(
 ) -> list[float]:
     """By the size of the tree."""
     place = {"table": table, "perturbation": kind, "reading": reading.name, "quantity": quantity}
-    return [mean_of(entries, **place, nodes=f"{nodes}") for nodes in printed.TREE_SIZES]
+    return [mean_of(entries, **place, nodes=f"{nodes}") for nodes in published.TREE_SIZES]
 
 
 def _percents(shares: Sequence[float], digits: int = 1) -> str:

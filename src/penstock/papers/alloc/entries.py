@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.experiment.interval import Interval, interval
 from penstock.experiment.results import Entry, find
-from penstock.papers.alloc import published as printed
+from penstock.papers.alloc import published
 from penstock.papers.alloc.adaptation import HOPS, READINGS, SHARED, Reading
 from penstock.papers.alloc.graphs import DEPTH, EXACTLY, GRAPHS, REDUCED, WITHIN
 from penstock.papers.alloc.runs import ONCE, Followed, Graph, Runs
@@ -16,7 +16,7 @@ from penstock.papers.alloc.runs import ONCE, Followed, Graph, Runs
 TOLERANCE: Final = 0.1
 GOOD: Final = 0.9
 """Share of the optimum above which a plan is counted as good."""
-HEURISTICS: Final = {"heuristic-a": printed.TABLE_1, "heuristic-b": printed.TABLE_2}
+HEURISTICS: Final = {"heuristic-a": published.TABLE_1, "heuristic-b": published.TABLE_2}
 TABLES: Final = {"heuristic-a": "1", "heuristic-b": "2", "cutting-plane": "beyond"}
 """By planner."""
 PERTURBATIONS: Final = (WITHIN, EXACTLY)
@@ -32,7 +32,7 @@ def entries(runs: Runs) -> tuple[Entry, ...]:
 def _of_graphs(runs: Runs) -> Iterator[Entry]:
     for planner in TABLES:
         for kind in GRAPHS:
-            for nodes in printed.SIZES:
+            for nodes in published.SIZES:
                 found = runs.graphs(nodes, kind)
                 where = {"table": TABLES[planner], "graph": kind, "nodes": f"{nodes}"}
                 for quantity, ours in _quantities(found, planner):
@@ -68,12 +68,12 @@ def _printed(planner: str, kind: str, nodes: int, quantity: str) -> float | None
 def _of_trees(runs: Runs) -> Iterator[Entry]:
     for kind in PERTURBATIONS:
         for reading in READINGS:
-            for nodes in printed.TREE_SIZES:
+            for nodes in published.TREE_SIZES:
                 found = runs.trees(nodes, kind, reading)
                 where = {"perturbation": kind, "reading": reading.name, "nodes": f"{nodes}"}
-                yield from _tree(where, found, _own(printed.TABLE_3, nodes, reading, kind), "3")
+                yield from _tree(where, found, _own(published.TABLE_3, nodes, reading, kind), "3")
                 share = interval([tree.share for tree in found])
-                paper = _own(printed.TABLE_4, nodes, reading, kind)
+                paper = _own(published.TABLE_4, nodes, reading, kind)
                 yield _entry({"table": "4", **where, "quantity": "share"}, share, paper)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from penstock.experiment.results import Chart, Figure, Floats, Line
-from penstock.papers.alloc import published as printed
+from penstock.papers.alloc import published
 from penstock.papers.alloc.adaptation import (
     EVERY,
     PERTURBATIONS,
@@ -32,13 +32,13 @@ def figures(runs: Runs) -> tuple[Figure, ...]:
 
 
 def _after_one(runs: Runs) -> Figure:
-    single = once(printed.DRAWN, WITHIN, 1)
+    single = once(published.DRAWN, WITHIN, 1)
     tree = [_line(r.name, play(single, r, hops=SHOWN).share) for r in READINGS]
     return Figure(
         number="7",
         title="Share of the new optimum after a perturbation",
         charts=(
-            _chart(f"a tree of {printed.DRAWN} nodes", tree),
+            _chart(f"a tree of {published.DRAWN} nodes", tree),
             _chart("mean by nodes", list(_means(runs, SHARED))),
             _chart(f"mean by nodes: {PLAIN.name}, and idle resource is lost", _means(runs, PLAIN)),
         ),
@@ -48,7 +48,7 @@ def _after_one(runs: Runs) -> Figure:
 
 def _means(runs: Runs, reading: Reading) -> list[Line]:
     def lines() -> Iterator[Line]:
-        for nodes in printed.TREE_SIZES:
+        for nodes in published.TREE_SIZES:
             courses = [tree.course for tree in runs.trees(nodes, WITHIN, reading)]
             yield _line(f"{nodes:,} nodes", np.mean(courses, axis=0)[:SHOWN])
 
@@ -56,14 +56,14 @@ def _means(runs: Runs, reading: Reading) -> list[Line]:
 
 
 def _under_many() -> Figure:
-    many = again(printed.DRAWN, WITHIN, 1)
+    many = again(published.DRAWN, WITHIN, 1)
     course = play(many, SHARED, hops=EVERY * PERTURBATIONS)
     return Figure(
         number="8",
         title=f"Value under a perturbation every {EVERY} hops",
         charts=(
             Chart(
-                title=f"a tree of {printed.DRAWN} nodes",
+                title=f"a tree of {published.DRAWN} nodes",
                 x="hop",
                 y="",
                 stepped=True,

@@ -13,7 +13,7 @@ from typing import Final
 
 from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import Progress, check_amounts, repeat, silent
-from penstock.papers.alloc import published as printed
+from penstock.papers.alloc import published
 from penstock.papers.alloc.adaptation import EVERY, HOPS, PERTURBATIONS
 from penstock.papers.alloc.claims import claims
 from penstock.papers.alloc.entries import PERTURBATIONS as KINDS
@@ -90,10 +90,10 @@ def run(settings: Settings, progress: Progress) -> list[Outcome]:
 
 def tasks(settings: Settings) -> Iterator[Task]:
     """What is run: the largest first, so that no worker is left with one in the end."""
-    for nodes in reversed(printed.TREE_SIZES):
+    for nodes in reversed(published.TREE_SIZES):
         for kind in KINDS:
             yield from _batches("trees", nodes, kind, settings.seeds)
-    for nodes in reversed(printed.SIZES):
+    for nodes in reversed(published.SIZES):
         yield from _batches("graphs", nodes, ORDER, settings.further)
         yield from _batches("graphs", nodes, REDUCED, settings.seeds)
 

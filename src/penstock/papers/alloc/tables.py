@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from penstock.experiment.results import Entry, Table, Words, cell, find
-from penstock.papers.alloc import adaptation as following
-from penstock.papers.alloc import graphs as trees
-from penstock.papers.alloc import published as printed
+from penstock.papers.alloc import adaptation, graphs, published
 from penstock.papers.alloc.adaptation import EVERY, HOPS, REACHED, READINGS, STILL
 from penstock.papers.alloc.entries import PERTURBATIONS, TABLES, TOLERANCE
 from penstock.papers.alloc.graphs import GRAPHS, ORDER, REDUCED
@@ -26,24 +24,24 @@ ASSUMPTIONS: Final = (
     ("S_i", "without i itself, since s_i would be empty otherwise", ""),
     (
         "random trees",
-        f"a chain of {trees.DEPTH} hops, then modules below any drawn from those above the bottom; "
-        "sinks behind leaves",
-        "alloc_trees.DEPTH",
+        f"a chain of {graphs.DEPTH} hops, then modules below any drawn from those above the "
+        "bottom; sinks behind leaves",
+        "graphs.DEPTH",
     ),
     (
         "a random subset",
-        f"each module with a chance of {trees.CHOSEN:g}: all subsets are alike",
-        "alloc_trees.CHOSEN",
+        f"each module with a chance of {graphs.CHOSEN:g}: all subsets are alike",
+        "graphs.CHOSEN",
     ),
     (
         "+-20 %",
         "factors uniform in [0.8, 1.2], each rate by itself; also shown: 0.8 or 1.2",
-        "alloc_trees.EXTENT",
+        "graphs.EXTENT",
     ),
     (
         "perturbations in a row",
-        f"add up; {following.PERTURBATIONS} of them, {following.EVERY} hops apart",
-        "alloc_adaptation.PERTURBATIONS",
+        f"add up; {adaptation.PERTURBATIONS} of them, {adaptation.EVERY} hops apart",
+        "adaptation.PERTURBATIONS",
     ),
     (
         "change-point detection",
@@ -95,8 +93,8 @@ def assumptions() -> Table:
 
 def of_graphs() -> Iterator[str]:
     """Under Tab. 1 and 2: the graphs."""
-    expected = " and ".join(f"{nodes * (nodes - 1) / 4:,g}" for nodes in printed.SIZES[1:])
-    first = printed.SIZES[0] * (printed.SIZES[0] - 1) / 4
+    expected = " and ".join(f"{nodes * (nodes - 1) / 4:,g}" for nodes in published.SIZES[1:])
+    first = published.SIZES[0] * (published.SIZES[0] - 1) / 4
     yield (
         f"The paper's edges cannot come from its generator. {REDUCED.capitalize()}, it keeps links "
         "to immediate successors only, a small part of what is printed; with links to "
@@ -113,7 +111,7 @@ def of_heuristic(entries: Sequence[Entry], planner: str) -> Iterator[str]:
     """Under either: the heuristic."""
     found = [e for e in entries if e.where.get("planner") == planner and e.paper is not None]
     better = [e for e in found if e.where["quantity"] == "share" and e.ours.mean > (e.paper or 0)]
-    if len(better) < len(printed.SIZES):
+    if len(better) < len(published.SIZES):
         return
     if planner == "heuristic-a":
         yield (
@@ -220,13 +218,13 @@ def _rows(
     entries: Sequence[Entry], planner: str, quantities: Mapping[str, str], **words: Words
 ) -> Iterator[tuple[str, ...]]:
     for kind in GRAPHS:
-        for nodes in printed.SIZES:
+        for nodes in published.SIZES:
             place = {"table": TABLES[planner], "graph": kind, "nodes": f"{nodes}"}
             yield f"{nodes}", kind, *_cells(entries, place, quantities, {**_WORDS, **words})
 
 
 def _hops(entries: Sequence[Entry]) -> Table:
-    sizes = [f"{nodes:,}" for nodes in printed.TREE_SIZES]
+    sizes = [f"{nodes:,}" for nodes in published.TREE_SIZES]
     return Table(
         title=f"Tab. 3: hops until {100 * REACHED:g} % of the new optimum, by nodes of the tree",
         header=("rates change by", "reading", *sizes, "% at hop 0", "% never"),
@@ -234,14 +232,14 @@ def _hops(entries: Sequence[Entry]) -> Table:
         notes=(
             _LEGEND,
             f"Trees that have not got there after {HOPS} hops count with {HOPS}. The last columns "
-            f"are of {printed.TREE_SIZES[-1]:,} nodes.",
+            f"are of {published.TREE_SIZES[-1]:,} nodes.",
             *of_hops(),
         ),
     )
 
 
 def _shares(entries: Sequence[Entry]) -> Table:
-    sizes = [f"{nodes:,}" for nodes in printed.TREE_SIZES]
+    sizes = [f"{nodes:,}" for nodes in published.TREE_SIZES]
     return Table(
         title=f"Tab. 4: % of the optimum under a perturbation every {EVERY} hops, by nodes",
         header=("rates change by", "reading", *sizes),
@@ -254,13 +252,13 @@ def _readings(
     entries: Sequence[Entry], table: str, quantity: str, further: Sequence[str] = ()
 ) -> Iterator[tuple[str, ...]]:
     """A row for each, with a size in each column."""
-    last = f"{printed.TREE_SIZES[-1]}"
+    last = f"{published.TREE_SIZES[-1]}"
     for kind in PERTURBATIONS:
         for reading in READINGS:
             place = {"table": table, "perturbation": kind, "reading": reading.name}
             cells = (
                 shown
-                for nodes in printed.TREE_SIZES
+                for nodes in published.TREE_SIZES
                 for shown in _cells(entries, {**place, "nodes": f"{nodes}"}, (quantity,), _WORDS)
             )
             others = _cells(entries, {**place, "nodes": last}, further, _WORDS)

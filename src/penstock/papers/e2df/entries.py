@@ -5,7 +5,7 @@ from typing import Final
 
 from penstock.experiment.interval import interval
 from penstock.experiment.results import Entry, find
-from penstock.papers.e2df import published as printed
+from penstock.papers.e2df import published
 from penstock.papers.e2df.runs import (
     COMBINATIONS,
     LEARNED,
@@ -53,15 +53,15 @@ def mean_of(entries: Iterable[Entry], play: Play, stretch: str, quantity: str) -
     return None if found is None else found.ours.mean
 
 
-def printed_row(table: str, play: Play) -> printed.Row:
+def printed_row(table: str, play: Play) -> published.Row:
     """What the paper has of a play.
 
     >>> printed_row("2", OBJECTIVES[3]).reconfigurations, printed_row("1", COMBINATIONS[4]).nodes
     (0.0321, 9.66)
     """
     if table == "1":
-        return printed.TABLE_1[play.infrastructure, play.application]
-    return printed.TABLE_2[play.demand_weight, play.application]
+        return published.TABLE_1[play.infrastructure, play.application]
+    return published.TABLE_2[play.demand_weight, play.application]
 
 
 def _table(table: str, plays: Sequence[Play], runs: Runs) -> Iterator[Entry]:

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from penstock.experiment.results import Chart, Figure, Floats, Line
-from penstock.papers.e2df import published as printed
+from penstock.papers.e2df import published
 from penstock.papers.e2df.runs import (
     BEGINNING,
     BLOCK,
@@ -58,7 +58,7 @@ def _combinations(runs: Runs) -> Figure:
 
 
 def _objectives(runs: Runs) -> Figure:
-    shown = [play for play in OBJECTIVES if play.demand_weight != printed.WEIGHT]
+    shown = [play for play in OBJECTIVES if play.demand_weight != published.WEIGHT]
     return Figure(
         number="5",
         title=f"The last {SHOWN} days with regions that learn, by the weight of demand",
@@ -69,7 +69,7 @@ def _objectives(runs: Runs) -> Figure:
                 f"w_d {play.demand_weight:g}, {play.application}", runs.curves(play).last
             )
         ),
-        notes=(*_NOTES, f"A weight of {printed.WEIGHT:g} is in Fig. 4, (e) and (f)."),
+        notes=(*_NOTES, f"A weight of {published.WEIGHT:g} is in Fig. 4, (e) and (f)."),
     )
 
 

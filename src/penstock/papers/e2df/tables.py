@@ -5,7 +5,6 @@ from typing import Final
 
 from penstock.experiment.results import Entry, Table, Words, cell, find
 from penstock.papers.e2df import setup
-from penstock.papers.e2df import setup as load
 from penstock.papers.e2df.closed_loop import Levels
 from penstock.papers.e2df.entries import (
     FEW_VIOLATIONS,
@@ -29,6 +28,7 @@ from penstock.papers.e2df.runs import (
     WHOLE,
     Play,
 )
+from penstock.papers.e2df.setup import FAST, HOURS, MEMORY, MOST, SLOW
 
 # What the e2df paper leaves open, and what was taken: a table, and what stands under each other.
 #
@@ -40,12 +40,12 @@ _USUAL: Final = Levels()
 ASSUMPTIONS: Final = (
     (
         "the load (Fig. 3 is drawn)",
-        f"from {min(load.HOURS):g} to {max(load.HOURS):g} rows/s by the hour, joined by lines",
-        "e2df_workload.HOURS",
+        f"from {min(HOURS):g} to {max(HOURS):g} rows/s by the hour, joined by lines",
+        "setup.HOURS",
     ),
     (
         "its noise",
-        f"times 1 + {load.SLOW:g} e + {load.FAST:g} z, at most {load.MOST:g}; {load.MEMORY:g} of e "
+        f"times 1 + {SLOW:g} e + {FAST:g} z, at most {MOST:g}; {MEMORY:g} of e "
         "stay for the next minute",
         "SLOW, FAST, MOST, MEMORY",
     ),
@@ -69,7 +69,7 @@ ASSUMPTIONS: Final = (
     (
         "regions of the operators",
         ", ".join(f"{operator} in {region}" for operator, region in setup.PLACEMENT.items()),
-        "e2df_setup.PLACEMENT",
+        "setup.PLACEMENT",
     ),
     ("node of a new replica", "a random one with a free core", ""),
     ("replica that goes", "the one on the emptiest node (the paper: a random one)", ""),
@@ -91,13 +91,13 @@ ASSUMPTIONS: Final = (
     (
         "nodes at the start",
         f"one in each region, {setup.STATIC_NODES} where they are static",
-        "e2df_setup.places",
+        "setup.places",
     ),
     ("a reconfiguration", "a minute in which at least one operator is scaled", ""),
     (
         "minutes that count",
         f"those after the first {LEARNING // DAY} days; of a shorter run, its second half",
-        "e2df_outcome.LEARNING",
+        "runs.LEARNING",
     ),
 )
 """What is open, what was taken, and where it is set."""

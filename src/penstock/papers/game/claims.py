@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.experiment.results import Claim, Entry, find
-from penstock.papers.game import published as printed
+from penstock.papers.game import published
 from penstock.papers.game.runs import Outcome
 from penstock.papers.game.setup import COMPARED, service
 
@@ -65,7 +65,7 @@ def _details(outcomes: Sequence[Outcome]) -> Iterator[Claim]:
     yield Claim(
         text="Only the edge detector and the recogniser are ever paid incentives.",
         found=", ".join(paid) or "nobody was paid",
-        holds=set(paid) <= set(printed.MODULES[2:]),
+        holds=set(paid) <= set(published.MODULES[2:]),
     )
 
 

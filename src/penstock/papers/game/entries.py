@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from penstock.experiment.interval import interval
 from penstock.experiment.results import Entry
-from penstock.papers.game import published as printed
+from penstock.papers.game import published
 from penstock.papers.game.runs import Outcome
 from penstock.papers.game.setup import COMPARED, STEPS, service
 
@@ -26,13 +26,13 @@ def entries(outcomes: Sequence[Outcome]) -> tuple[Entry, ...]:
 
 def _table_iv(workload: str, outcomes: Sequence[Outcome]) -> Iterator[Entry]:
     whole = outcomes[0].case.steps == STEPS
-    counts = printed.RECONFIGURATIONS[workload] if whole else {}
-    for module in printed.MODULES:
+    counts = published.RECONFIGURATIONS[workload] if whole else {}
+    for module in published.MODULES:
         column = service().names().index(module)
         for strategy in _strategies(outcomes):
             for quantity, paper, tolerance in (
                 ("reconfigurations", counts.get(module), TOLERANCE_OF_COUNTS),
-                ("efficiency", printed.EFFICIENCY[workload][module], TOLERANCE),
+                ("efficiency", published.EFFICIENCY[workload][module], TOLERANCE),
             ):
                 yield Entry(
                     where={
@@ -50,8 +50,8 @@ def _table_iv(workload: str, outcomes: Sequence[Outcome]) -> Iterator[Entry]:
 
 def _table_v(workload: str, outcomes: Sequence[Outcome]) -> Iterator[Entry]:
     whole = outcomes[0].case.steps == STEPS
-    totals = {"cost": printed.COST[workload], "images": printed.IMAGES[workload]}
-    paper = {"throughput": printed.THROUGHPUT[workload], **(totals if whole else {})}
+    totals = {"cost": published.COST[workload], "images": published.IMAGES[workload]}
+    paper = {"throughput": published.THROUGHPUT[workload], **(totals if whole else {})}
     for quantity in ("cost", "images", "throughput", "turned_away", "messages", "rounds"):
         for strategy in _strategies(outcomes):
             yield _entry_v(
@@ -68,8 +68,8 @@ def _ratios(workload: str, outcomes: Sequence[Outcome]) -> Iterator[Entry]:
     """The cooperative strategy by the selfish one, seed by seed."""
     both = "incentive/nash"
     stability = [outcome.stability for outcome in outcomes]
-    yield _entry_v(workload, both, "stability", stability, printed.STABILITY[workload])
-    for quantity, paper in (("cost", printed.COST), ("images", printed.IMAGES)):
+    yield _entry_v(workload, both, "stability", stability, published.STABILITY[workload])
+    for quantity, paper in (("cost", published.COST), ("images", published.IMAGES)):
         selfish, cooperative = (_of(outcomes, name, quantity) for name in COMPARED)
         ratios = [ours / theirs for ours, theirs in zip(cooperative, selfish, strict=True)]
         yield _entry_v(workload, both, quantity, ratios, _ratio(paper[workload]))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from penstock.experiment.results import Entry, Table, Words, cell, find
-from penstock.papers.game import published as printed
+from penstock.papers.game import published
 from penstock.papers.game.entries import TOLERANCE, TOLERANCE_OF_COUNTS
 from penstock.papers.game.setup import COMPARED, SMOOTHING, STEP, STEPS, service
 
@@ -40,14 +40,15 @@ def reasons_iv(entries: Sequence[Entry]) -> Iterator[str]:
 def reasons_v(entries: Sequence[Entry]) -> Iterator[str]:
     """Under Tab. V."""
     yield from _about_costs(entries)
-    for workload in printed.WORKLOADS:
+    for workload in published.WORKLOADS:
         entry = find(entries, workload=workload, quantity="stability")
         if entry is not None and entry.differs:
-            selfish, cooperative = printed.COST[workload]
+            selfish, cooperative = published.COST[workload]
             yield (
-                f"Price of stability, {workload}: the paper prints {printed.STABILITY[workload]}, "
-                f"while its own costs give {cooperative:,} / {selfish:,} = "
-                f"{cooperative / selfish:.3f}, and its images at an even pace "
+                f"Price of stability, {workload}: the paper prints "
+                f"{published.STABILITY[workload]}, while its own costs give "
+                f"{cooperative:,} / {selfish:,} = {cooperative / selfish:.3f}, and "
+                "its images at an even pace "
                 f"{least_cost(workload, 'incentive') / least_cost(workload, 'nash'):.3f}."
             )
     if any(e.where["quantity"] in ("images", "throughput") and e.differs for e in entries):
@@ -67,7 +68,10 @@ def _about_costs(entries: Sequence[Entry]) -> Iterator[str]:
     ]
     for entry in off:
         workload, strategy = entry.where["workload"], entry.where["strategy"]
-        least, images = least_cost(workload, strategy), _of(printed.THROUGHPUT[workload], strategy)
+        least, images = (
+            least_cost(workload, strategy),
+            _of(published.THROUGHPUT[workload], strategy),
+        )
         yield (
             f"Cost, {workload}, {_NAMES[strategy]}: by Expr. 5 with Tab. III {images:g} images a "
             f"step cost {least:,.0f} in {STEPS} steps if they come evenly; the paper's cost is "
@@ -77,8 +81,8 @@ def _about_costs(entries: Sequence[Entry]) -> Iterator[str]:
         least = least_cost("cyclic", "nash")
         yield (
             "The paper's costs are not of one function: by the same formula the "
-            f"{printed.THROUGHPUT['cyclic'][0]:g} images a step of cyclic cost at least "
-            f"{least:,.0f}, and it prints {printed.COST['cyclic'][0]:,}."
+            f"{published.THROUGHPUT['cyclic'][0]:g} images a step of cyclic cost at least "
+            f"{least:,.0f}, and it prints {published.COST['cyclic'][0]:,}."
         )
 
 
@@ -102,10 +106,10 @@ def least_cost(workload: str, strategy: str) -> float:
     Each module pays for the seconds between two results and for its replicas, of which none is
     wasted. That is convex in the rate, so an even pace is the cheapest.
 
-    >>> round(least_cost("cyclic", "nash")), printed.COST["cyclic"][0]
+    >>> round(least_cost("cyclic", "nash")), published.COST["cyclic"][0]
     (1896, 1792)
     """
-    pace, graph = STEP * STEPS / _of(printed.IMAGES[workload], strategy), service()
+    pace, graph = STEP * STEPS / _of(published.IMAGES[workload], strategy), service()
     reach = graph.visits()
     return STEPS * sum(
         m.delay_cost * pace / reach[m.name]
@@ -139,14 +143,14 @@ _ROWS: Final[dict[str, tuple[str, Words]]] = {
 
 def tables(entries: Sequence[Entry]) -> tuple[Table, ...]:
     """A part of Tab. IV for each workload, and Tab. V."""
-    workloads = [w for w in printed.WORKLOADS if find(entries, workload=w)]
+    workloads = [w for w in published.WORKLOADS if find(entries, workload=w)]
     parts = [_table_iv(entries, workload, last=workload == workloads[-1]) for workload in workloads]
     return (*parts, _table_v(entries, workloads))
 
 
 def _table_iv(entries: Sequence[Entry], workload: str, *, last: bool) -> Table:
     rows = []
-    for module in printed.MODULES:
+    for module in published.MODULES:
         cells = [
             cell(
                 find(entries, workload=workload, module=module, strategy=strategy, quantity=what),

@@ -5,7 +5,7 @@ from typing import Final
 
 from penstock.experiment.interval import Interval, interval
 from penstock.experiment.results import Entry
-from penstock.papers.mpc import published as printed
+from penstock.papers.mpc import published
 from penstock.papers.mpc.runs import Effort, Outcome, Score
 from penstock.papers.mpc.setup import COMPARED, PEAK, SECONDS, VARIANTS, Variant
 
@@ -39,8 +39,8 @@ def scores(outcomes: Sequence[Outcome], workload: str, variant: Variant) -> list
 
 def _searches(efforts: Sequence[Effort]) -> Iterator[Entry]:
     paper: dict[str, Mapping[int, float]] = {
-        "explored": printed.EXPLORED,
-        "seconds": printed.SEARCH_TIME,
+        "explored": published.EXPLORED,
+        "seconds": published.SEARCH_TIME,
     }
     for effort in efforts:
         for quantity in ("explored", "seconds"):
@@ -55,9 +55,9 @@ def _strategies(outcomes: Sequence[Outcome], workload: str) -> Iterator[Entry]:
     for variant in (*VARIANTS, PEAK):
         for quantity, found in _measured(scores(outcomes, workload, variant)):
             hit = (workload, variant.name, quantity) == ("rwalk", "th-power sw-2", "violations")
-            paper = printed.VIOLATIONS if hit and whole else None
+            paper = published.VIOLATIONS if hit and whole else None
             if variant == PEAK and quantity == "watts":
-                paper = printed.PEAK_WATTS
+                paper = published.PEAK_WATTS
             yield _entry(
                 {"table": "strategies", **_place(workload, variant, quantity)}, found, paper
             )
@@ -70,11 +70,11 @@ def _power(outcomes: Sequence[Outcome], workload: str) -> Iterator[Entry]:
         for variant in (*VARIANTS, PEAK)
         if variant.choice == "nosw" or variant == PEAK
     }
-    for strategy, paper in printed.SAVING.items():
+    for strategy, paper in published.SAVING.items():
         shares = [1 - a / b for a, b in zip(watts[strategy], watts["static"], strict=True)]
         where = {"workload": workload, "strategy": strategy, "quantity": "share saved"}
         yield _entry({"table": "5.3.2", **where}, interval(shares), paper)
-    for kind, (low, high) in printed.SAVED_WATTS.items():
+    for kind, (low, high) in published.SAVED_WATTS.items():
         node, power = watts[f"{kind}-node"], watts[f"{kind}-power"]
         saved = [a - b for a, b in zip(node, power, strict=True)]
         where = {"workload": workload, "strategy": f"{kind}-power", "quantity": "watts saved"}
@@ -84,7 +84,7 @@ def _power(outcomes: Sequence[Outcome], workload: str) -> Iterator[Entry]:
 def _comparison(outcomes: Sequence[Outcome]) -> Iterator[Entry]:
     whole = _whole(outcomes, "day")
     for variant in COMPARED:
-        paper = printed.COMPARISON[variant.name] if whole else {}
+        paper = published.COMPARISON[variant.name] if whole else {}
         for quantity, found in _measured(scores(outcomes, "day", variant)):
             where = _place("day", variant, quantity)
             yield _entry({"table": "7", **where}, found, paper.get(quantity))

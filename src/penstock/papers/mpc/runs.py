@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Holt
-from penstock.papers.mpc import published as printed
+from penstock.papers.mpc import published
 from penstock.papers.mpc.setup import (
     FASTEST,
     HEADROOM,
@@ -335,9 +335,9 @@ def _effort(horizon: int, rates: Sequence[float], clock: Clock | None) -> Effort
     probe = Probe(clock)
     prices = Prices(
         strategy=VARIANT.strategy,
-        alpha=printed.ALPHA[VARIANT.strategy]["rwalk"],
-        beta=printed.BETA,
-        gamma=printed.GAMMA,
+        alpha=published.ALPHA[VARIANT.strategy]["rwalk"],
+        beta=published.BETA,
+        gamma=published.GAMMA,
         threshold=THRESHOLD["rwalk"],
         headroom=HEADROOM,
         voltages=VOLTAGES,

@@ -31,7 +31,7 @@ from penstock.core.graph import FlowGraph, Module
 from penstock.core.roles import Policy
 from penstock.core.settings import near
 from penstock.model.power import VoltageTable, power
-from penstock.papers.mpc import published as printed
+from penstock.papers.mpc import published
 from penstock.papers.mpc.published import PEAK_WATTS, WORKLOADS
 from penstock.policy.mpc import STRATEGIES, Mpc, lpt
 from penstock.policy.rules import Rules
@@ -229,9 +229,9 @@ def controller(variant: Variant, graph: FlowGraph, workload: str) -> Mpc:
         strategy=variant.strategy,
         horizon=variant.horizon,
         switching=variant.switching,
-        alpha=printed.ALPHA[variant.strategy][workload],
-        beta=printed.BETA,
-        gamma=printed.GAMMA,
+        alpha=published.ALPHA[variant.strategy][workload],
+        beta=published.BETA,
+        gamma=published.GAMMA,
         threshold=THRESHOLD[workload],
         scale=SCALE,
         headroom=HEADROOM,

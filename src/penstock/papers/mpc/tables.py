@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from penstock.experiment.results import Entry, Table, Words, cell, find
-from penstock.papers.mpc import published as printed
+from penstock.papers.mpc import published
 from penstock.papers.mpc.entries import QUANTITIES, TOLERANCE, TOLERANCE_OF_COUNTS
 from penstock.papers.mpc.runs import HORIZONS, SEARCHES
 from penstock.papers.mpc.setup import (
@@ -105,7 +105,7 @@ _WORKLOADS: Final = {"rwalk": "random walk", "day": "trading day"}
 
 def tables(entries: Sequence[Entry]) -> tuple[Table, ...]:
     """All that the workloads that ran can tell of."""
-    workloads = [w for w in printed.WORKLOADS if find(entries, workload=w)]
+    workloads = [w for w in published.WORKLOADS if find(entries, workload=w)]
     return (
         _table_5(entries),
         _table_6(),
@@ -127,7 +127,7 @@ def _table_5(entries: Sequence[Entry]) -> Table:
             for s in SEARCHES
             for q, words in (("explored", _whole), ("seconds", _micro))
         ]
-        rows.append((f"h = {horizon}", f"{printed.STATES[horizon]:,}", *cells))
+        rows.append((f"h = {horizon}", f"{published.STATES[horizon]:,}", *cells))
     return Table(
         title="Tab. 5: states explored by the controller (lat-power), and time of a decision",
         header=(
@@ -149,10 +149,10 @@ def _table_6() -> Table:
             name,
             "latency (Expr. 12)" if kind.latency else "throughput (Expr. 11)",
             "power (Expr. 14)" if kind.power else "replicas (Expr. 13)",
-            *(f"{printed.ALPHA[name][workload]:g}" for workload in printed.WORKLOADS),
+            *(f"{published.ALPHA[name][workload]:g}" for workload in published.WORKLOADS),
             *(
                 f"{1e3 * THRESHOLD[w]:g} ms" if kind.latency else "results / tuples 0.95"
-                for w in printed.WORKLOADS
+                for w in published.WORKLOADS
             ),
         )
         for name, kind in STRATEGIES.items()
@@ -164,12 +164,12 @@ def _table_6() -> Table:
             "name",
             "quality",
             "resources",
-            *(f"alpha, {w}" for w in printed.WORKLOADS),
-            *(f"missed from, {w}" for w in printed.WORKLOADS),
+            *(f"alpha, {w}" for w in published.WORKLOADS),
+            *(f"missed from, {w}" for w in published.WORKLOADS),
         ),
         rows=tuple(rows),
         notes=(
-            f"beta {printed.BETA:g}, gamma {printed.GAMMA:g} or 0; Holt's weights {holt}; a "
+            f"beta {published.BETA:g}, gamma {published.GAMMA:g} or 0; Holt's weights {holt}; a "
             f"replica is full at {HEADROOM:g}; the effective service time is told in units of "
             f"{1e3 * SCALE:g} ms, that of a single replica.",
         ),

@@ -5,8 +5,7 @@ from statistics import fmean
 from typing import Final
 
 from penstock.experiment.results import Claim, Entry
-from penstock.papers.ppq import published as printed
-from penstock.papers.ppq import runs as plays
+from penstock.papers.ppq import published, runs
 from penstock.papers.ppq.entries import (
     ALIKE,
     LEVELS,
@@ -37,7 +36,7 @@ NEAR_FIGURE: Final = 0.02
 def findings(entries: Sequence[Entry]) -> Iterator[Claim]:
     """Each with what we found, where it was played."""
     yield from _phases(entries)
-    for workload in plays.BURSTY:
+    for workload in runs.BURSTY:
         yield from _bursty(entries, workload)
     yield from _enough(entries)
     yield from _just_enough(entries)
@@ -50,7 +49,7 @@ def findings(entries: Sequence[Entry]) -> Iterator[Claim]:
 
 
 def _phases(entries: Sequence[Entry]) -> Iterator[Claim]:
-    paper = printed.WORKERS_OF_PHASES
+    paper = published.WORKERS_OF_PHASES
     ours = means_of(entries, [{"table": "9", "phase": phase} for phase in paper])
     if ours is None:
         return
@@ -84,12 +83,12 @@ def _bursty(entries: Sequence[Entry], workload: str) -> Iterator[Claim]:
 
 
 def _enough(entries: Sequence[Entry]) -> Iterator[Claim]:
-    found = means_of(entries, [_split(workers, "even", "load") for workers in plays.WORKERS])
+    found = means_of(entries, [_split(workers, "even", "load") for workers in runs.WORKERS])
     if found is None:
         return
-    loads = dict(zip(plays.WORKERS, found, strict=True))
-    enough = next((n for n, load in loads.items() if load <= printed.SETPOINT), 0)
-    seven = printed.ENOUGH
+    loads = dict(zip(runs.WORKERS, found, strict=True))
+    enough = next((n for n, load in loads.items() if load <= published.SETPOINT), 0)
+    seven = published.ENOUGH
     yield Claim(
         text=f"{seven} workers, and no fewer, bring the load to the setpoint (Fig. 11).",
         found=f"It takes {enough or 'more'}; the load is {loads[seven]:.2f} with {seven} and "
@@ -107,16 +106,16 @@ def _just_enough(entries: Sequence[Entry]) -> Iterator[Claim]:
     yield Claim(
         text="The PID splits panes no further than it takes, so that fewer tuples go on (Fig. 11, "
         "8 workers).",
-        found=f"{parts:.2f} parts ({printed.SPLIT_AT_8:g}); {100 * less:.0f} % of the tuples "
-        f"({100 * printed.KEPT_AT_8:.0f} %), with even parts {100 * more:.0f} % "
-        f"({100 * printed.KEPT[8]:.0f} %).",
+        found=f"{parts:.2f} parts ({published.SPLIT_AT_8:g}); {100 * less:.0f} % of the tuples "
+        f"({100 * published.KEPT_AT_8:.0f} %), with even parts {100 * more:.0f} % "
+        f"({100 * published.KEPT[8]:.0f} %).",
         holds=parts < 8 * (1 - ALIKE) and less < more * (1 - ALIKE),
     )
 
 
 def _kept(entries: Sequence[Entry]) -> Iterator[Claim]:
     """The twin takes these shares from theory: nothing was fitted."""
-    paper = printed.KEPT
+    paper = published.KEPT
     found = means_of(entries, [_split(parts, "even", "kept") for parts in paper])
     if found is None:
         return
@@ -142,17 +141,17 @@ def _merging(entries: Sequence[Entry]) -> Iterator[Claim]:
     yield Claim(
         text=f"Merges lower the idle time of the window stage by {100 * LESS_IDLE:g} % or more "
         "(Fig. 13).",
-        found=f"{100 * less:.0f} % ({100 * printed.LESS_IDLE:g} %); they are {100 * merges:.0f} % "
-        f"of the tasks ({100 * printed.MERGES:g} %).",
+        found=f"{100 * less:.0f} % ({100 * published.LESS_IDLE:g} %); they are "
+        f"{100 * merges:.0f} % of the tasks ({100 * published.MERGES:g} %).",
         holds=less >= LESS_IDLE,
     )
 
 
 def _sampling(entries: Sequence[Entry]) -> Iterator[Claim]:
-    ends = plays.SAMPLINGS[0], plays.SAMPLINGS[-1]
+    ends = runs.SAMPLINGS[0], runs.SAMPLINGS[-1]
     found = {
         interval: means_of(entries, [_sensitive(interval, s, "distance") for s in ends])
-        for interval in plays.INTERVALS
+        for interval in runs.INTERVALS
     }
     known = {interval: pair for interval, pair in found.items() if pair is not None}
     if not known:
@@ -172,13 +171,13 @@ def _sampling(entries: Sequence[Entry]) -> Iterator[Claim]:
 
 def _intervals(entries: Sequence[Entry]) -> Iterator[Claim]:
     found = [
-        means_of(entries, [_sensitive(interval, s, "cv") for s in plays.SAMPLINGS])
-        for interval in plays.INTERVALS
+        means_of(entries, [_sensitive(interval, s, "cv") for s in runs.SAMPLINGS])
+        for interval in runs.INTERVALS
     ]
     varied = [fmean(values) for values in found if values is not None]
-    if len(varied) < len(plays.INTERVALS):
+    if len(varied) < len(runs.INTERVALS):
         return
-    beside = zip(varied, plays.INTERVALS, strict=True)
+    beside = zip(varied, runs.INTERVALS, strict=True)
     yield Claim(
         text="The longer the control interval, the more throughput varies (Fig. 17, right).",
         found=", ".join(f"{cv:.2f} ({interval:g} s)" for cv, interval in beside) + ".",
@@ -192,7 +191,7 @@ def _sensitive(interval: float, sampling: float, quantity: str) -> dict[str, str
 
 
 def _beside(entries: Sequence[Entry]) -> Iterator[Claim]:
-    places = [{"table": "18", "slowdown": f"{slowdown:g}"} for slowdown in plays.SLOWDOWNS]
+    places = [{"table": "18", "slowdown": f"{slowdown:g}"} for slowdown in runs.SLOWDOWNS]
     workers = means_of(entries, [{**place, "quantity": "workers"} for place in places])
     results = means_of(entries, [{**place, "quantity": "results"} for place in places])
     if workers is None or results is None:
@@ -200,7 +199,7 @@ def _beside(entries: Sequence[Entry]) -> Iterator[Claim]:
     yield Claim(
         text="Beside other applications it takes more workers, and throughput stays (Fig. 18).",
         found=f"{workers[0]:.1f} to {workers[-1]:.1f} workers where tuples take "
-        f"{plays.SLOWDOWNS[0]:g} to {plays.SLOWDOWNS[-1]:g} times as long, and {results[0]:.2f} to "
+        f"{runs.SLOWDOWNS[0]:g} to {runs.SLOWDOWNS[-1]:g} times as long, and {results[0]:.2f} to "
         f"{results[-1]:.2f} windows/s.",
         holds=grows(workers) and min(results) >= results[0] * (1 - ALIKE),
     )
@@ -209,7 +208,7 @@ def _beside(entries: Sequence[Entry]) -> Iterator[Claim]:
 def _margins(entries: Sequence[Entry]) -> Iterator[Claim]:
     places = [
         {"table": "margin", "margin": f"{margin:g}", "quantity": quantity}
-        for margin in (plays.MARGINS[0], MARGIN)
+        for margin in (runs.MARGINS[0], MARGIN)
         for quantity in ("plq", "busy")
     ]
     found = means_of(entries, places)
@@ -254,10 +253,10 @@ def _on_time(entries: Sequence[Entry]) -> Iterator[Claim]:
         if late:
             worst = max(late, key=lambda stream: late[stream])
             yield Claim(
-                text=f"Throughput: every stream ends within {100 * printed.LATEST:g} % of its own "
-                f"time, on average over the seeds ({query}).",
+                text=f"Throughput: every stream ends within {100 * published.LATEST:g} % of its "
+                f"own time, on average over the seeds ({query}).",
                 found=f"{100 * min(late.values()):.2f} to {100 * late[worst]:.2f} % ({worst}).",
-                holds=late[worst] <= printed.LATEST,
+                holds=late[worst] <= published.LATEST,
             )
 
 
@@ -269,10 +268,10 @@ def _loads(entries: Sequence[Entry]) -> Iterator[Claim]:
             mean = fmean(after.values())
             yield Claim(
                 text=f"The load of the {stage} stage is within {NEAR:g} of the setpoint of "
-                f"{printed.SETPOINT:g}, on average over the streams and after {START:g} s.",
+                f"{published.SETPOINT:g}, on average over the streams and after {START:g} s.",
                 found=f"{mean:.3f}, from {_extreme(after, -1)} to {_extreme(after, 1)}; "
                 f"{fmean(whole.values()):.3f} over whole runs, which begin with one worker.",
-                holds=abs(mean - printed.SETPOINT) <= NEAR,
+                holds=abs(mean - published.SETPOINT) <= NEAR,
             )
 
 
@@ -286,7 +285,7 @@ def _order(entries: Sequence[Entry]) -> Iterator[Claim]:
         plq, wlq = (by_stream(entries, table, stage, published=False) for stage in ("plq", "wlq"))
         if len(plq) < FEWEST:
             continue
-        theirs = [printed.ROWS[query][s].plq + printed.ROWS[query][s].wlq for s in plq]
+        theirs = [published.ROWS[query][s].plq + published.ROWS[query][s].wlq for s in plq]
         alike = rank_correlation([plq[s] + wlq[s] for s in plq], theirs)
         yield Claim(
             text=f"Streams take workers in the paper's order ({query}).",

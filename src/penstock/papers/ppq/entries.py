@@ -9,8 +9,27 @@ import numpy as np
 from penstock.experiment.interval import interval
 from penstock.experiment.results import Entry, find
 from penstock.papers.ppq import published as printed
-from penstock.papers.ppq import runs as plays
-from penstock.papers.ppq.runs import Outcome, Play, Runs
+from penstock.papers.ppq.runs import (
+    BURSTY,
+    INTERVALS,
+    MARGINS,
+    QUERIES,
+    SAMPLINGS,
+    SLOWDOWNS,
+    WORKERS,
+    Outcome,
+    Play,
+    Runs,
+    aimed,
+    artificial,
+    beside,
+    bursty,
+    fixed,
+    merging,
+    sensitivity,
+    split,
+    summary,
+)
 from penstock.papers.ppq.setup import PHASES
 
 TOLERANCE: Final = 0.1
@@ -36,7 +55,7 @@ def entries(runs: Runs) -> tuple[Entry, ...]:
         *_bursty(runs),
         *_splits(runs),
         *_merging(runs),
-        *(e for query in plays.QUERIES for e in _summary(runs, query)),
+        *(e for query in QUERIES for e in _summary(runs, query)),
         *_fixed(runs, published=runs.published),
         *_sensitivity(runs, published=runs.published),
         *_beside(runs, published=runs.published),
@@ -66,7 +85,7 @@ def _phases(runs: Runs) -> Iterator[Entry]:
     """Fig. 9."""
     ends = [begin for _, begin in PHASES[1:]] + [float("inf")]
     for (rate, begin), end in zip(PHASES, ends, strict=True):
-        found = [_workers(o, begin, end) for o in runs.of(plays.artificial())]
+        found = [_workers(o, begin, end) for o in runs.of(artificial())]
         known = [value for value in found if value is not None]
         if known:
             name = phase_name(rate)
@@ -82,12 +101,12 @@ def _workers(outcome: Outcome, begin: float, end: float) -> float | None:
 
 def _bursty(runs: Runs) -> Iterator[Entry]:
     """Fig. 10."""
-    for workload in plays.BURSTY:
+    for workload in BURSTY:
         for levels, name in LEVELS.items():
             paper = {"load": printed.OVERLOAD} if (workload, levels) == ("map-1k", 1) else {}
             yield from _measured(
                 runs,
-                plays.bursty(workload, levels=levels),
+                bursty(workload, levels=levels),
                 {"table": "10", "workload": workload, "levels": name},
                 ("load", "settled", "splitting"),
                 paper,
@@ -96,11 +115,11 @@ def _bursty(runs: Runs) -> Iterator[Entry]:
 
 def _splits(runs: Runs) -> Iterator[Entry]:
     """Fig. 11."""
-    for workers in plays.WORKERS:
+    for workers in WORKERS:
         for even, name in SPLITS.items():
             yield from _measured(
                 runs,
-                plays.split(workers, even=even),
+                split(workers, even=even),
                 {"table": "11", "workload": "map-1k", "workers": str(workers), "split": name},
                 ("load", "splitting", "kept"),
                 _printed_split(workers, even=even),
@@ -120,12 +139,12 @@ def _merging(runs: Runs) -> Iterator[Entry]:
     for on, name in MERGES.items():
         yield from _measured(
             runs,
-            plays.merging(on=on),
+            merging(on=on),
             {"table": "12", "workload": "map-1k", "tasks": name},
             ("wlq", "window_load", "idle", "merges"),
             {"merges": printed.MERGES} if on else {},
         )
-    idle = [runs.values(plays.merging(on=on), "idle") for on in (True, False)]
+    idle = [runs.values(merging(on=on), "idle") for on in (True, False)]
     less = [1.0 - a / b for a, b in zip(*idle, strict=True) if b > 0]
     if less:
         where = {"table": "12", "workload": "map-1k", "tasks": "both", "quantity": "less idle"}
@@ -138,7 +157,7 @@ def _summary(runs: Runs, query: str) -> Iterator[Entry]:
         for workload in printed.STREAMS:
             yield from _measured(
                 runs,
-                plays.summary(workload, query, published=source == "published"),
+                summary(workload, query, published=source == "published"),
                 {"table": TABLES[query], "workload": workload, "source": source},
                 (*SUMMARY, *LOADS),
                 _printed_row(workload, query),
@@ -156,7 +175,7 @@ def _fixed(runs: Runs, *, published: bool) -> Iterator[Entry]:
     """Fig. 15."""
     yield from _measured(
         runs,
-        plays.fixed(published=published),
+        fixed(published=published),
         {"table": "15", "workload": "game1", "source": SOURCES[published]},
         ("results", "cv"),
         {"cv": printed.STATIC_CV},
@@ -165,9 +184,9 @@ def _fixed(runs: Runs, *, published: bool) -> Iterator[Entry]:
 
 def _sensitivity(runs: Runs, *, published: bool) -> Iterator[Entry]:
     """Fig. 17."""
-    for every in plays.INTERVALS:
-        for sampling in plays.SAMPLINGS:
-            play = plays.sensitivity(every, sampling, published=published)
+    for every in INTERVALS:
+        for sampling in SAMPLINGS:
+            play = sensitivity(every, sampling, published=published)
             where = {"table": "17", "workload": "game1", "source": SOURCES[published]}
             where |= {"interval": f"{every:g}s", "sampling": milliseconds(sampling)}
             loads = runs.values(play, "load_of_all")
@@ -179,8 +198,8 @@ def _sensitivity(runs: Runs, *, published: bool) -> Iterator[Entry]:
 
 def _beside(runs: Runs, *, published: bool) -> Iterator[Entry]:
     """Fig. 18."""
-    for slowdown in plays.SLOWDOWNS:
-        play = plays.beside(slowdown, published=published)
+    for slowdown in SLOWDOWNS:
+        play = beside(slowdown, published=published)
         where = {"table": "18", "workload": "game1", "source": SOURCES[published]}
         where |= {"slowdown": f"{slowdown:g}"}
         both = zip(runs.values(play, "plq"), runs.values(play, "wlq"), strict=True)
@@ -191,9 +210,9 @@ def _beside(runs: Runs, *, published: bool) -> Iterator[Entry]:
 
 def _margins(runs: Runs) -> Iterator[Entry]:
     """Beyond the paper."""
-    for margin in plays.MARGINS:
+    for margin in MARGINS:
         where = {"table": "margin", "workload": "map-4k", "margin": f"{margin:g}"}
-        yield from _measured(runs, plays.aimed(margin), where, ("plq", "busy", "splitting"), {})
+        yield from _measured(runs, aimed(margin), where, ("plq", "busy", "splitting"), {})
 
 
 def _measured(

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from penstock.experiment.results import Chart, Entry, Figure, Floats, Line
-from penstock.papers.ppq import published as printed
+from penstock.papers.ppq import published
 from penstock.papers.ppq import runs as plays
 from penstock.papers.ppq.entries import SPLITS, mean_of, milliseconds
 from penstock.papers.ppq.runs import Course, Runs
@@ -42,7 +42,7 @@ def by_workers(entries: Sequence[Entry]) -> Figure:
             chart("parts of a pane", "", "splitting"),
             chart("tuples that go on to the window stage", "%", "kept"),
         ),
-        notes=(f"The PID aims at {printed.SETPOINT:g}; workers are fixed in each run.",),
+        notes=(f"The PID aims at {published.SETPOINT:g}; workers are fixed in each run.",),
     )
 
 
@@ -230,7 +230,7 @@ def _game(runs: Runs) -> Figure:
 def _throughput(runs: Runs) -> Figure:
     elastic = runs.course(plays.summary("game1", "skyline", published=runs.published))
     fixed = runs.course(plays.fixed(published=runs.published))
-    named = (("two levels", elastic), ("{} and {}, fixed".format(*printed.STATIC), fixed))
+    named = (("two levels", elastic), ("{} and {}, fixed".format(*published.STATIC), fixed))
     lines = [(name, c.begin, c.results) for name, c in named if c is not None]
     return Figure(
         number="15",
@@ -245,7 +245,7 @@ def _source(runs: Runs) -> tuple[str, ...]:
 
 
 def _loads(title: str, course: Course) -> Chart:
-    setpoint = np.full(len(course.at), printed.SETPOINT)
+    setpoint = np.full(len(course.at), published.SETPOINT)
     return _beside(
         title, "", [("load", course.begin, course.load), ("setpoint", course.begin, setpoint)]
     )

@@ -26,8 +26,7 @@ from penstock.core.interference import Interference
 from penstock.core.panes import Panes
 from penstock.core.roles import Policy, Workload
 from penstock.core.settings import near
-from penstock.papers.ppq import published as printed
-from penstock.papers.ppq.published import SETPOINT
+from penstock.papers.ppq.published import PEAK, RATE, SETPOINT, WORKLOADS
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.static import Static
@@ -94,15 +93,13 @@ class Flow:
 
 def generated(name: str, seed: int, rate: float | None = None) -> Flow:
     """A stream of the paper, drawn with a seed; at another mean rate, if one is given."""
-    if name not in printed.WORKLOADS:
-        raise SettingError(
-            f"there is no workload {name!r} in the paper{near(name, printed.WORKLOADS)}"
-        )
+    if name not in WORKLOADS:
+        raise SettingError(f"there is no workload {name!r} in the paper{near(name, WORKLOADS)}")
     if name == "steps":
         return _flow(name, Step(levels=PHASES))
     if rate is not None:
         return _flow(name, _draw(name, rate, seed))
-    drawn = (_draw(name, printed.RATE[name], _TRIES * seed + again) for again in count_up())
+    drawn = (_draw(name, RATE[name], _TRIES * seed + again) for again in count_up())
     return _flow(name, next(workload for workload in drawn if _typical(name, workload)))
 
 
@@ -159,7 +156,7 @@ _KINDS: Final[dict[str, Callable[[str, float, int], Workload]]] = {
 def _typical(name: str, workload: Workload) -> bool:
     counts = np.diff(workload.arrivals(np.arange(SECONDS[name] + 1.0)))
     found = counts.mean(), counts.max() / counts.mean()
-    wanted = printed.RATE[name], printed.PEAK[name]
+    wanted = RATE[name], PEAK[name]
     return all(abs(f / w - 1) <= n for f, w, n in zip(found, wanted, _NEAR, strict=True))
 
 

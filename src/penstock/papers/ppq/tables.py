@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from penstock.experiment.results import Entry, Table, Words, cell, find
-from penstock.papers.ppq import published as printed
-from penstock.papers.ppq import runs as plays
+from penstock.papers.ppq import published, runs
 from penstock.papers.ppq.entries import (
     LEVELS,
     LOADS,
@@ -51,7 +50,7 @@ def reasons_of_summary(entries: Sequence[Entry], query: str) -> Iterator[str]:
             "CV: the paper's grows a lot with the dispersion and the Hurst parameter, ours hardly "
             "does. Counted by the second it is 0.5 to 0.7 of that, in the same order."
         )
-    if any(e.where["quantity"] == "delta" and e.ours.mean > printed.LATEST for e in off):
+    if any(e.where["quantity"] == "delta" and e.ours.mean > published.LATEST for e in off):
         yield (
             "Where a stream ends late, the 59 workers were used up: with top-delta in three of "
             "four steps of the map streams and in half of those of ss-0.8."
@@ -110,7 +109,7 @@ def reasons_10(entries: Sequence[Entry]) -> Iterator[str]:
     """Under Fig. 10."""
     for entry in (e for e in _off(entries, "10") if e.where["quantity"] == "load"):
         whole = 1e6 * float(costs(Setup()).of_tuples(PANE).mean())
-        needed = whole * printed.OVERLOAD / entry.ours.mean
+        needed = whole * published.OVERLOAD / entry.ours.mean
         yield (
             "Without splits the few panes that are open at a time have a worker each, however many "
             "there are: the load is what a tuple takes in a whole pane. Ours is fitted to panes "
@@ -155,7 +154,7 @@ def reasons_18(_entries: Sequence[Entry]) -> Iterator[str]:
 def reasons_of_margins(_entries: Sequence[Entry]) -> Iterator[str]:
     """Under what the inner level aims at."""
     yield (
-        f"The paper has {printed.SETPOINT:g} for both. But an inner level that aims at what the "
+        f"The paper has {published.SETPOINT:g} for both. But an inner level that aims at what the "
         "outer one wants to see joins parts until it sees just that, however many workers are "
         "idle, so none is ever taken away. The authors' published runs have 0.6 and 0.7 inside; "
         "all figures above but Fig. 11 have 0.7."
@@ -246,7 +245,7 @@ def _phases(entries: Sequence[Entry]) -> Table:
 def _bursty(entries: Sequence[Entry]) -> Table:
     words = {"load": two, "settled": one, "splitting": two}
     rows: Rows = []
-    for workload in plays.BURSTY:
+    for workload in runs.BURSTY:
         for name in LEVELS.values():
             place = {"table": "10", "workload": workload, "levels": name}
             rows += row(entries, (workload, name), quantities(place, words))
@@ -261,7 +260,7 @@ def _bursty(entries: Sequence[Entry]) -> Table:
 def _splits(entries: Sequence[Entry]) -> Table:
     words = {"load": two, "splitting": two, "kept": percent}
     rows: Rows = []
-    for workers in plays.WORKERS:
+    for workers in runs.WORKERS:
         place = {"table": "11", "workers": str(workers)}
         wanted = [w for s in SPLITS.values() for w in quantities({**place, "split": s}, words)]
         rows += row(entries, (str(workers),), wanted)
@@ -306,7 +305,7 @@ def _fixed(entries: Sequence[Entry]) -> Table:
         change = {**place, "table": "4", "quantity": "cv"}, two
         rows += row(entries, ("two levels", source), [speed, change])
         fixed = quantities({**place, "table": "15"}, {"results": two, "cv": two})
-        rows += row(entries, ("{} and {}, fixed".format(*printed.STATIC), source), fixed)
+        rows += row(entries, ("{} and {}, fixed".format(*published.STATIC), source), fixed)
     return Table(
         title="Fig. 15 in numbers: game1 with two levels, and with all the workers it ever takes",
         header=("workers", "stream", "windows/s", "CV"),
@@ -318,8 +317,8 @@ def _fixed(entries: Sequence[Entry]) -> Table:
 def _sensitivity(entries: Sequence[Entry]) -> Table:
     words = {"error": tenths, "distance": tenths, "cv": two}
     rows: Rows = []
-    for interval in plays.INTERVALS:
-        for sampling in plays.SAMPLINGS:
+    for interval in runs.INTERVALS:
+        for sampling in runs.SAMPLINGS:
             place = {"table": "17", "interval": f"{interval:g}s"}
             place |= {"sampling": milliseconds(sampling)}
             names = (f"{interval:g} s", f"{1e3 * sampling:g} ms")
@@ -341,7 +340,7 @@ def _sensitivity(entries: Sequence[Entry]) -> Table:
 def _beside(entries: Sequence[Entry]) -> Table:
     words = {"workers": one, "results": two, "cv": two, "delta": percents}
     rows: Rows = []
-    for slowdown in plays.SLOWDOWNS:
+    for slowdown in runs.SLOWDOWNS:
         place = {"table": "18", "slowdown": f"{slowdown:g}"}
         rows += row(entries, (f"{slowdown:g} times",), quantities(place, words))
     return Table(
@@ -355,9 +354,9 @@ def _beside(entries: Sequence[Entry]) -> Table:
 def _margins(entries: Sequence[Entry]) -> Table:
     words = {"plq": two, "busy": percent, "splitting": two}
     rows: Rows = []
-    for margin in plays.MARGINS:
+    for margin in runs.MARGINS:
         place = {"table": "margin", "margin": f"{margin:g}"}
-        rows += row(entries, (f"{printed.SETPOINT - margin:.1f}",), quantities(place, words))
+        rows += row(entries, (f"{published.SETPOINT - margin:.1f}",), quantities(place, words))
     return Table(
         title="Beyond the paper: what the inner level aims at while the outer aims at 0.9 (map-4k)",
         header=("inner level", "pane workers", "busy, %", "parts of a pane"),
@@ -394,7 +393,7 @@ def _summary(entries: Sequence[Entry], query: str) -> Table:
 
 def _loads(entries: Sequence[Entry]) -> Table:
     return Table(
-        title=f"Loads of both stages (skyline); the setpoint is {printed.SETPOINT:g}",
+        title=f"Loads of both stages (skyline); the setpoint is {published.SETPOINT:g}",
         header=(
             "stream",
             f"panes, after {START:g} s",
@@ -410,7 +409,7 @@ def _loads(entries: Sequence[Entry]) -> Table:
 def _streams(
     entries: Sequence[Entry], table: str, words: Mapping[str, Words]
 ) -> Iterator[tuple[str, ...]]:
-    for workload in printed.STREAMS:
+    for workload in published.STREAMS:
         for source in SOURCES:
             place = {"table": table, "workload": workload, "source": source}
             name = workload if source == "generated" else f"{workload}, published"

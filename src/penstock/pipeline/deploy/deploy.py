@@ -26,8 +26,7 @@ from penstock.pipeline.deploy.pipeline import Deployment
 from penstock.pipeline.deploy.query import warm_up
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import by_spark, pooled
-from penstock.spark import source
-from penstock.spark import streams as stream
+from penstock.spark import source, streams
 from penstock.spark.actuator import Actuator, Pool
 from penstock.spark.backend import Backend
 from penstock.spark.clock import Clock, find_processors
@@ -137,7 +136,7 @@ def deploy(
     _request_first(actuator, modules)
     spark.conf.set("spark.sql.shuffle.partitions", state_partitions(modules))
     spark.dataSource.register(source.WorkloadSource)
-    spark.dataSource.register(stream.StreamSource)
+    spark.dataSource.register(streams.StreamSource)
     for name, pipeline in pipelines.items():
         pipeline.connect(
             spark, actuator, workspace=workspace, results=results / name, duration=duration

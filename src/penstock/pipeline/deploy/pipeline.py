@@ -32,11 +32,10 @@ from penstock.pipeline.shape import APPLICATIONS, AppSpec
 from penstock.query.keyed import KeyedWork
 from penstock.query.keyed.operator import Sink
 from penstock.spark import source
-from penstock.spark import streams as stream
 from penstock.spark.actuator import PARTS, Actuator, Pool
 from penstock.spark.plant import SparkPlant
 from penstock.spark.progress import Watched
-from penstock.spark.streams import DurableStream
+from penstock.spark.streams import FORMAT, DurableStream, ways
 
 _FIRST_ROWS: Final = 32
 """Rows that go through every query before the workload begins."""
@@ -200,7 +199,7 @@ class Deployment:
             return self.feed.read(self.spark)
         share = _share(running.module, len(running.sources) * self.parts) or ""
         streams = [
-            self.spark.readStream.format(stream.FORMAT)
+            self.spark.readStream.format(FORMAT)
             .option("path", path)
             .option("columns", self.modules[origin].schema)
             .option("hint", str(running.hint))
@@ -221,7 +220,7 @@ class Deployment:
         if running.shuffles:  # Spark writes updates to no sink of ours
             sink = _appending(DurableStream(next(iter(paths.values()))))
             return writer.foreachBatch(self._ending_batches(running, sink)).start()
-        return writer.format(stream.FORMAT).options(**stream.ways(paths, running.route)).start()
+        return writer.format(FORMAT).options(**ways(paths, running.route)).start()
 
     def _writer(self, running: ModuleQuery, table: DataFrame, *, mode: str) -> DataStreamWriter:
         writer = (

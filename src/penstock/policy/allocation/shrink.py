@@ -71,10 +71,9 @@ from math import inf, isfinite, sqrt
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation import network as flow
 from penstock.policy.allocation.allocation import Allocation, settled
 from penstock.policy.allocation.messages import Post
-from penstock.policy.allocation.network import Link, Network
+from penstock.policy.allocation.network import Link, Network, affordable
 
 Curve = list[tuple[float, float]]
 """Where each piece ends, and its slope; slopes fall, and the last end is the most there can be."""
@@ -205,7 +204,7 @@ def solve(network: Network) -> Allocation:
     planned = _within(crew.at, network.budget)
     resource = dict(zip(crew.names, planned, strict=True))
     # Rounding may have taken a little more than there is.
-    times = min(1.0, flow.affordable(network, resource))
+    times = min(1.0, affordable(network, resource))
     promised = times * sum(a.worth * x for a, x in zip(crew.agents, planned, strict=True))
     return settled(
         network,

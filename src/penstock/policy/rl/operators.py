@@ -21,7 +21,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import rate, seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration, parse_duration
-from penstock.model import queueing as md1
+from penstock.model import queueing
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import known
 from penstock.policy.common.rebalance import Rebalancer
@@ -232,7 +232,7 @@ def late_with(reading: ModuleReading, bound: float) -> int | None:
 
 
 def _is_late(rate: float, service: float, bound: float) -> bool:
-    seconds = md1.response(rate, service)
+    seconds = queueing.response(rate, service)
     return seconds > bound or seconds == inf
 
 

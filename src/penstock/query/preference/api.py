@@ -21,8 +21,7 @@ from pyspark.sql.types import (
 from penstock.core.errors import SettingError
 from penstock.core.panes import Panes, microseconds
 from penstock.core.settings import near
-from penstock.query.preference import measures as told
-from penstock.query.preference import splitting
+from penstock.query.preference import measures, splitting
 from penstock.query.preference.criterion import (
     Criterion,
     Dominates,
@@ -93,7 +92,7 @@ def _schema(rows: StructType, made: Iterable[str]) -> dict[str, DataType]:
             raise SettingError(
                 f"the rows have a column {name!r}, which Python cannot get; rename it"
             )
-        if name.lower() in (*made, told.COLUMN, *splitting.COLUMNS):
+        if name.lower() in (*made, measures.COLUMN, *splitting.COLUMNS):
             raise SettingError(f"the rows have a column {name!r}, which results have; rename it")
     return {field.name: field.dataType for field in rows.fields}
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
 from penstock.core.errors import SettingError
-from penstock.query.preference import measures as told
+from penstock.query.preference import measures
 from penstock.query.preference.emitter import Complete, Emitter, Part, Slack
 from penstock.query.preference.measures import telling
 from penstock.query.preference.part import decode, encode
@@ -107,11 +107,11 @@ def _placed(windows: Mapping[int, tuple[Part, ...]], slots: int) -> dict[int, in
 
 
 SCHEMA: Final = (
-    f"slot int, task int, windows array<long>, slots array<int>, payload binary, {told.DDL}"
+    f"slot int, task int, windows array<long>, slots array<int>, payload binary, {measures.DDL}"
 )
 """A row for each part of a merge task, with the windows that wait for it and their slots."""
 STATE: Final = "kept binary"
-_NAMES: Final = ("slot", "task", "windows", "slots", "payload", told.COLUMN)
+_NAMES: Final = ("slot", "task", "windows", "slots", "payload", measures.COLUMN)
 _MANY: Final = 16
 """Parts of a pane that are merged before they become more."""
 _MICROS: Final = 1e6
@@ -215,7 +215,7 @@ def _tasks(made: Schedule) -> Iterator[dict[str, Any]]:
                 "windows": windows,
                 "slots": slots,
                 "payload": part.payload,
-                told.COLUMN: [],
+                measures.COLUMN: [],
             }
 
 

@@ -20,8 +20,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from penstock.query.preference import emit, panestage, splitting, tasks
-from penstock.query.preference import measures as told
+from penstock.query.preference import emit, measures, panestage, splitting, tasks
 from penstock.query.preference.emit import Emit
 from penstock.query.preference.emitter import Slack
 from penstock.query.preference.panestage import PaneStage
@@ -111,13 +110,13 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     )
     merge = MergeParts(work=query.work)
     answer = Answer(work=query.work, results=query.arrow_results)
-    schema = StructType([*query.results, told.SPARK_FIELD])
+    schema = StructType([*query.results, measures.SPARK_FIELD])
     if query.slots == 1:
         answers = sent.mapInArrow(OneSlot(merge=merge, answer=answer), schema)
     else:
         merged = _spread(sent, query.slots).mapInArrow(merge, tasks.SCHEMA)
         answers = _spread(merged, query.slots).mapInArrow(answer, schema)
-    return told.heard(answers, f"{query.name}_windows")
+    return measures.heard(answers, f"{query.name}_windows")
 
 
 def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
@@ -125,8 +124,8 @@ def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
     panes = parts.where(sql.col("payload").isNotNull()).select("pane", "payload")
     merged = panes.repartition("pane").mapInArrow(MergePanes(work=query.work), tasks.SCHEMA)
     answer = Answer(work=query.work, results=query.arrow_results)
-    schema = StructType([*query.results, told.SPARK_FIELD])
-    return told.ignored(merged.repartition("slot").mapInArrow(answer, schema))
+    schema = StructType([*query.results, measures.SPARK_FIELD])
+    return measures.ignored(merged.repartition("slot").mapInArrow(answer, schema))
 
 
 def _advise(partitions: str | None) -> None:

@@ -7,21 +7,21 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from penstock.query.preference import measures as told
+from penstock.query.preference import measures
 from penstock.query.preference.measures import telling
 from penstock.query.preference.work import Work
 
 Batches = Iterator[pa.RecordBatch]
 Row = dict[str, Any]
 
-SCHEMA: Final = f"slot long, windows array<long>, payload binary, {told.DDL}"
+SCHEMA: Final = f"slot long, windows array<long>, payload binary, {measures.DDL}"
 """A row for each merged part, with the windows of the slot that have use for it."""
 _MERGED: Final = pa.schema(
     [
         ("slot", pa.int64()),
         ("windows", pa.list_(pa.int64())),
         ("payload", pa.binary()),
-        told.FIELD,
+        measures.FIELD,
     ]
 )
 
@@ -74,7 +74,7 @@ class Answer:
     def __call__(self, batches: Batches) -> Batches:
         """The best of each window."""
         rows, said = _heard(batches)
-        schema = pa.schema([*self.results, told.FIELD])
+        schema = pa.schema([*self.results, measures.FIELD])
         windows: dict[int, list[bytes]] = {}
         for row in rows:
             for number in row["windows"]:
@@ -127,11 +127,11 @@ class MergePanes:
 def _heard(batches: Batches) -> tuple[list[Row], list[dict[str, list[float | None]]]]:
     """The rows with parts, and what the others told."""
     rows = [row for batch in batches for row in batch.to_pylist()]
-    said = [{told.COLUMN: row[told.COLUMN]} for row in rows if not row["payload"]]
+    said = [{measures.COLUMN: row[measures.COLUMN]} for row in rows if not row["payload"]]
     return [row for row in rows if row["payload"]], said
 
 
 def _padded(table: pa.Table, schema: pa.Schema) -> Batches:
     """A table of results, which tell nothing else."""
-    nothing = pa.nulls(table.num_rows, told.FIELD.type)
-    yield from table.append_column(told.FIELD, nothing).cast(schema).to_batches()
+    nothing = pa.nulls(table.num_rows, measures.FIELD.type)
+    yield from table.append_column(measures.FIELD, nothing).cast(schema).to_batches()

@@ -21,7 +21,6 @@ from penstock.core.signals import (
     Power,
     check_degrees,
 )
-from penstock.twin.keys import state as building
 from penstock.twin.keys.checks import (
     check_frequency,
     check_migration,
@@ -32,7 +31,7 @@ from penstock.twin.keys.checks import (
     shares_of,
     weights,
 )
-from penstock.twin.keys.state import State
+from penstock.twin.keys.state import State, build, more_journal, more_rows, more_visits
 from penstock.twin.observing import Totals, by_station, latency, measured
 from penstock.twin.sources import Arrivals
 from penstock.twin.state import Array, check_settings, check_size
@@ -251,7 +250,7 @@ class KeyedTwin:
         check_size(graph, self._arrivals.expected, duration)
         self._chunk = np.empty(0)
         self._tables = Tables(module, tuple(shares), first_table(module, routing))
-        self._state = building.build(
+        self._state = build(
             module,
             weights(shares),
             means(service_times or {}, tuple(shares), module.service_time),
@@ -262,7 +261,7 @@ class KeyedTwin:
             times={"migration_time": migration_time, "hand_out_time": hand_out_time},
         )
         if journal:
-            self._state = building.more_journal(self._state)
+            self._state = more_journal(self._state)
         self._reference = frequency if reference is None else reference
         self._set_clock(self._reference if frequency is None else frequency)
         self._power, self._wanted = power, module.initial_replicas
@@ -347,9 +346,9 @@ class KeyedTwin:
         """For all keys to move at once."""
         clock = self._state.clock[0]
         if clock["rows"]["spare"] < 2 * keys:
-            self._state = building.more_rows(self._state, 2 * keys)
+            self._state = more_rows(self._state, 2 * keys)
         if clock["visits"]["spare"] < keys:
-            self._state = building.more_visits(self._state, keys)
+            self._state = more_visits(self._state, keys)
 
     def _simulate_until(self, end: float) -> None:
         # Numba takes longer to import than the rest of Penstock, and only a run needs it.
@@ -357,9 +356,9 @@ class KeyedTwin:
 
         while (stopped := engine.advance(self._state, self._chunk, end)) != engine.REACHED:
             if stopped == engine.MORE_ROWS:
-                self._state = building.more_rows(self._state, 1)
+                self._state = more_rows(self._state, 1)
             elif stopped == engine.MORE_JOURNAL:
-                self._state = building.more_journal(self._state)
+                self._state = more_journal(self._state)
             else:
                 self._chunk = self._arrivals.next_chunk()
                 self._state.clock["cursor"] = 0

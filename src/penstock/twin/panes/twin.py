@@ -16,7 +16,7 @@ from penstock.core.roles import Workload
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, check_degrees
 from penstock.core.units import format_duration
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory, check_period
-from penstock.twin.panes import state as building
+from penstock.twin.panes import state
 from penstock.twin.panes.observing import (
     PaneTotals,
     Sample,
@@ -220,7 +220,7 @@ class PaneTwin:
         check_size(graph, self._arrivals.expected, duration)
         self._delays, self._disorder = np.random.default_rng(for_delays), disorder
         self._moments = self._stamps = np.empty(0)
-        self._state = building.build(
+        self._state = state.build(
             pane_stage,
             window_stage,
             panes,
@@ -324,10 +324,10 @@ class PaneTwin:
         from penstock.twin.panes import plq
 
         more = {
-            plq.MORE_TUPLES: building.more_tuples,
-            plq.MORE_RESULTS: building.more_results,
-            plq.MORE_PANES: building.more_panes,
-            plq.MORE_LEDGER: building.more_ledger,
+            plq.MORE_TUPLES: state.more_tuples,
+            plq.MORE_RESULTS: state.more_results,
+            plq.MORE_PANES: state.more_panes,
+            plq.MORE_LEDGER: state.more_ledger,
         }
         while (stopped := work()) != plq.REACHED:
             if stopped == plq.MORE_ARRIVALS:
@@ -350,9 +350,9 @@ class PaneTwin:
         from penstock.twin.panes import wlq
 
         more = {
-            wlq.MORE_WINDOWS: building.more_windows,
-            wlq.MORE_PARTS: building.more_parts,
-            wlq.MORE_FINISHED: building.more_finished,
+            wlq.MORE_WINDOWS: state.more_windows,
+            wlq.MORE_PARTS: state.more_parts,
+            wlq.MORE_FINISHED: state.more_finished,
         }
         while (stopped := wlq.advance(self._state, end)) != wlq.REACHED:
             self._state = more[stopped](self._state)
@@ -379,7 +379,7 @@ class PaneTwin:
         if panes.next_ready() <= now:
             active = panes.switch(now)
             while plq.resize(self._state, now, active) != plq.REACHED:
-                self._state = building.more_results(self._state)
+                self._state = state.more_results(self._state)
         if windows.next_ready() <= now:
             wlq.resize(self._state, windows.switch(now))
 

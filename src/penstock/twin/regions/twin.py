@@ -46,7 +46,7 @@ from penstock.core.signals import (
     RegionReading,
     check_degrees,
 )
-from penstock.model import queueing as md1
+from penstock.model import queueing
 
 # What a twin of regions refuses.
 
@@ -178,7 +178,7 @@ class RegionTwin:
     def _read_module(self, name: str, rate: float, replicas: int, step: float) -> ModuleReading:
         service, arriving = self.graph[name].service_time, rate * self._visits[name]
         busy = arriving / replicas * service
-        waits = md1.waiting(arriving / replicas, service)
+        waits = queueing.waiting(arriving / replicas, service)
         return ModuleReading(
             arrival_rate=arriving,
             processed_rate=arriving / max(busy, 1.0),
