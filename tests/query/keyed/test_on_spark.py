@@ -97,6 +97,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         gate=folder / "start",
         total=int(RATE * SECONDS),
         disorder=0.01,
+        max_rows=int(RATE),  # several batches however slow the first is: keys move between two
     )
     with (
         prepare(file, None).session(scratch) as session,
