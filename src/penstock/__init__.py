@@ -22,9 +22,14 @@ def attach(spark: "SparkSession", **settings: object) -> "Attachment":
     `docs/attach.md`; they may also stand in a YAML file (`config="penstock.yaml"`) or in Spark's
     conf (`spark.penstock.maxExecutors=20`).
     """
-    from penstock.core.extras import require
+    from importlib.util import find_spec
 
-    require("cluster", "attaching", "pyspark")  # comes with the program, not with Penstock
+    from penstock.core.errors import MissingPackageError
+
+    if find_spec("pyspark") is None:
+        raise MissingPackageError(
+            "attaching needs the pyspark of your program; run it in the environment that has it"
+        )
     from penstock.attachment import open_attachment
 
     return open_attachment(spark, settings)

@@ -77,7 +77,7 @@ def test_a_command_without_its_extra_is_refused_in_a_sentence(
         (
             "pyspark",
             "import penstock; penstock.attach(None)",
-            "attaching needs pyspark; pip install 'penstock[cluster]'",
+            "attaching needs the pyspark of your program; run it in the environment that has it",
         ),
         (
             "cv2",

@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from signal import SIGINT
 from time import perf_counter
@@ -20,13 +21,6 @@ from penstock.core.settings import near
 
 if TYPE_CHECKING:
     from penstock.experiment.results import Reproduction
-    from penstock.papers.alloc import reproduce as alloc
-    from penstock.papers.e2df import reproduce as e2df
-    from penstock.papers.game import reproduce as game
-    from penstock.papers.mpc import reproduce as mpc
-    from penstock.papers.ppq import reproduce as ppq
-
-    Settings = alloc.Settings | e2df.Settings | game.Settings | mpc.Settings | ppq.Settings
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
 EXAMPLES: Final = """\
@@ -128,7 +122,7 @@ def execute(args: Namespace) -> int:
 
 
 def _carry_out(
-    settings: "Settings", args: Namespace, path: Path, started: datetime, interrupts: Interrupts
+    settings: Any, args: Namespace, path: Path, started: datetime, interrupts: Interrupts
 ) -> "tuple[Reproduction, dict[str, Any]]":
     """What came of it, written down; with a signal all of it or nothing."""
     with results_folder(path, RESULTS, REPORT) as finish:
@@ -140,7 +134,7 @@ def _carry_out(
     return done, told
 
 
-def _settings(args: Namespace) -> "Settings":
+def _settings(args: Namespace) -> Any:
     from penstock.cli.doctor import usable_cores
 
     given = {name: getattr(args, name) for name in ("seeds", "steps", "jobs", "data")}
@@ -150,15 +144,8 @@ def _settings(args: Namespace) -> "Settings":
     return _make(args.paper, {"jobs": usable_cores(), **chosen})
 
 
-def _make(paper: str, chosen: dict[str, Any]) -> "Settings":
-    from penstock.papers.alloc import reproduce as alloc
-    from penstock.papers.e2df import reproduce as e2df
-    from penstock.papers.game import reproduce as game
-    from penstock.papers.mpc import reproduce as mpc
-    from penstock.papers.ppq import reproduce as ppq
-
-    kinds = {"game": game, "mpc": mpc, "ppq": ppq, "e2df": e2df, "alloc": alloc}
-    kind: type[Settings] = kinds[paper].Settings
+def _make(paper: str, chosen: dict[str, Any]) -> Any:
+    kind = _module(paper).Settings
     for name in sorted(chosen.keys() - {field.name for field in fields(kind)}):
         option, given = _as_typed(name, chosen[name])
         raise SettingError(f"paper {paper} takes no --{option}, got {given!r}; leave it out")
@@ -170,24 +157,18 @@ def _as_typed(name: str, value: Any) -> tuple[str, Any]:
     return ("workload", value[0]) if name == "workloads" else (name, value)
 
 
-def _reproduce(settings: "Settings", args: Namespace) -> "Reproduction":
+def _reproduce(settings: Any, args: Namespace) -> "Reproduction":
     from penstock.cli.sheets import progress
-    from penstock.papers.alloc import reproduce as alloc
-    from penstock.papers.e2df import reproduce as e2df
-    from penstock.papers.game import reproduce as game
-    from penstock.papers.mpc import reproduce as mpc
-    from penstock.papers.ppq import reproduce as ppq
 
+    timed = {"clock": perf_counter} if args.paper == "mpc" else {}  # which tells search times
     with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
-        if isinstance(settings, mpc.Settings):
-            return mpc.reproduce(settings, tell, clock=perf_counter)
-        if isinstance(settings, ppq.Settings):
-            return ppq.reproduce(settings, tell)
-        if isinstance(settings, e2df.Settings):
-            return e2df.reproduce(settings, tell)
-        if isinstance(settings, alloc.Settings):
-            return alloc.reproduce(settings, tell)
-        return game.reproduce(settings, tell)
+        done: Reproduction = _module(args.paper).reproduce(settings, tell, **timed)
+        return done
+
+
+def _module(paper: str) -> Any:
+    """The experiment of a paper: its `Settings`, and `reproduce`."""
+    return import_module(f"penstock.papers.{paper}.reproduce")
 
 
 def _write(path: Path, told: dict[str, Any], done: "Reproduction", started: datetime) -> None:

@@ -36,9 +36,6 @@ from penstock.spark.progress import Watched
 from penstock.spark.regions import Regions
 from penstock.spark.warmup import ExecutorWarmup
 
-# Wait for what a run needs before it begins and after it ends, never for ever.
-
-
 _ARRIVAL_PATIENCE: Final = 120.0
 """Seconds for the first executors to come, and for the first rows to get through."""
 _DRAIN_PATIENCE: Final = 60.0

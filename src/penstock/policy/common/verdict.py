@@ -121,17 +121,18 @@ class UtilisationRule:
 
     max_utilisation: float
     scale_in_factor: float
+    of: str = "policy threshold"
+    """Whose rule it is, for messages."""
 
     def __post_init__(self) -> None:
         """Refuse thresholds that would always or never be passed."""
         if not 0 < self.max_utilisation <= 1:
             raise SettingError(
-                f"max_utilisation of policy threshold must be in (0, 1], "
-                f"got {self.max_utilisation:g}"
+                f"max_utilisation of {self.of} must be in (0, 1], got {self.max_utilisation:g}"
             )
         if not 0 <= self.scale_in_factor < 1:
             raise SettingError(
-                f"scale_in_factor of policy threshold must be in [0, 1), or it would scale in and "
+                f"scale_in_factor of {self.of} must be in [0, 1), or it would scale in and "
                 f"out in turn, got {self.scale_in_factor:g}"
             )
 

@@ -71,9 +71,6 @@ class Rl(OperatorLearning):
         )
 
 
-# Learn what each module's replicas are worth, from experience alone.
-
-
 # Learning from what happened alone, without a model of what follows what.
 
 

@@ -75,7 +75,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
                 f"tolerance of {self.called} must be in (0, 1), got {self.tolerance:g}"
             )
         super().__post_init__()
-        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor)
+        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor, self.called)
         shared = [f.name for f in fields(OperatorSettings) if f.init]
         self._learner = LEARNERS[self.learner](**{name: getattr(self, name) for name in shared})
         self._handed = self._handed_before()
