@@ -1,5 +1,6 @@
 """The controller itself, beside a program that only pretends to run."""
 
+import atexit
 import logging
 import socket
 import tempfile
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +23,7 @@ from penstock.attachment.journal import Journal, open_journal, try_journal
 from penstock.attachment.plant import AttachedPlant, application_actuator
 from penstock.attachment.queries import Running
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import Tolerance, Tolerant
+from penstock.attachment.tolerance import Checked, Tolerance, Tolerant
 from penstock.core.errors import FileError, SettingError
 from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
@@ -121,6 +123,7 @@ def attached(
     mode: str = "apply",
     journal: Journal | None = None,
     history: int = 360,
+    patience: float = inf,
 ) -> Attachment:
     settings = Settings(
         policy=policy, mode=mode, step=0.01, metrics_window=1.0, history_max_count=history
@@ -136,6 +139,7 @@ def attached(
         log=tolerance.log,
         advises=lambda: not plant.acts,
         silence=plant.silence,
+        patience=patience,
     )
     made = Attachment(session, settings, tolerance, plant=plant, policy=tolerant, journal=journal)
     made.start()
@@ -198,6 +202,88 @@ def test_a_policy_that_raises_holds_and_is_said_once(caplog: pytest.LogCaptureFi
     assert [r.message for r in caplog.records] == [
         "policy broken raised ZeroDivisionError: no rows; executors are held"
     ]
+
+
+class UnreadableError(Exception):
+    """One that cannot be shown."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (SystemExit(), "SystemExit"),
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (UnreadableError(), "UnreadableError"),
+    ],
+    ids=["exit", "exit with a code", "interrupt", "unreadable"],
+)
+def test_a_policy_that_ends_its_thread_holds_like_any_that_fails(
+    error: BaseException, shown: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(seen: Observation) -> Decision:
+        raise error
+
+    with caplog.at_level(logging.INFO, "penstock"), attached(Program(), broken) as attachment:
+        wait_until(lambda: attachment.status()["policy_failures"] >= 2 or not attachment.alive)
+        assert attachment.alive
+        assert f"application held at 2: policy broken raised {shown}, " in attachment.explain()
+    assert [r.message for r in caplog.records] == [
+        f"policy broken raised {shown}; executors are held"
+    ]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), UnreadableError()], ids=["exit", "unreadable"])
+def test_an_action_that_fails_in_any_way_goes_no_further(error: BaseException) -> None:
+    def act() -> None:
+        raise error
+
+    tolerance = Tolerance()
+    assert tolerance.attempt("it failed", act) is None
+    assert tolerance.why.startswith(f"held: it failed: {type(error).__name__}")
+
+
+def test_a_policy_cannot_spoil_what_others_read() -> None:
+    def forgetful(seen: Any) -> Decision:
+        decided = grow(seen)
+        seen.modules.clear()
+        return decided
+
+    with attached(Program(), Checked(forgetful), mode="advise") as attachment:
+        wait_until(lambda: len(attachment.ticks) >= 2)
+        assert attachment.status()["executors"] == 2
+    with attached(Program(), forgetful, mode="advise") as attachment:
+        wait_until(lambda: len(attachment.ticks) >= 2)
+        assert attachment.status()["executors"] is None
+
+
+def test_a_policy_that_hangs_is_said_and_does_not_keep_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.attachment.attachment._EXIT_WAIT", 0.01)
+    at_exit: list[Callable[[], None]] = []
+    monkeypatch.setattr(atexit, "register", at_exit.append)
+    asked, answer = threading.Event(), threading.Event()
+
+    def hangs(seen: Observation) -> Decision:
+        asked.set()
+        answer.wait(PATIENCE)
+        return grow(seen)
+
+    attachment = attached(Program(), hangs, patience=0.001)
+    assert asked.wait(PATIENCE)
+    wait_until(lambda: "policy hangs takes long to answer: " in attachment.explain())
+    at_exit[0]()
+    assert attachment.status()["said"] == (
+        "the step that is under way has not ended within 10 ms; it is not waited for any longer",
+    )
+    answer.set()
+    attachment.stop()
+    assert not attachment.alive
+    assert attachment.status()["said"][1].startswith("policy hangs takes long to answer: ")
 
 
 def test_a_policy_that_recovers_is_followed_again() -> None:
@@ -405,6 +491,20 @@ def test_a_program_starts_though_its_last_recording_was_cut_off(tmp_path: Path) 
     assert said == [
         f"nothing is recorded or shown: the folder {tmp_path / 'mine'} holds a run that did not "
         "finish; remove it or give record another folder"
+    ]
+
+
+def test_without_a_temporary_folder_there_is_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    said: list[str] = []
+    began = datetime(2026, 1, 1).astimezone()
+    settings = Settings(policy=grow, dashboard=True)
+    assert try_journal(settings, name="shop", began=began, say=said.append) is None
+    assert said == [
+        "nothing is recorded or shown: no temporary folder can be made: No such file or directory; "
+        "set TMPDIR to a folder that can be written to, or give record"
     ]
 
 

@@ -1,5 +1,6 @@
 """Settings of an attachment: by keyword, file and conf, under every name that users know."""
 
+import re
 import subprocess
 import sys
 from datetime import datetime
@@ -321,3 +322,60 @@ def test_a_quota_that_the_fewest_executors_pass_is_refused() -> None:
 
 def test_paths_are_told_as_texts() -> None:
     assert settings(record=Path("runs/mine")).told()["record"] == "runs/mine"
+
+
+@pytest.mark.parametrize(
+    ("policy", "takes"),
+    [
+        (lambda: None, "()"),
+        (lambda one, two: None, "(one, two)"),
+        (lambda *, seen: None, "(*, seen)"),
+    ],
+    ids=["nothing", "two", "keyword"],
+)
+def test_a_policy_that_cannot_be_given_an_observation_is_refused(policy: Any, takes: str) -> None:
+    message = f"policy <lambda> must take one argument, the observation; it takes {takes}"
+    with pytest.raises(SettingError, match=f"^{re.escape(message)}$"):
+        build_policy(settings(policy=policy))
+
+
+@pytest.mark.parametrize(
+    ("factory", "sentence"),
+    [
+        ("exits", "policy own_factories:exits cannot be made: SystemExit"),
+        ("unreadable", "policy own_factories:unreadable cannot be made: "),
+        ("nothing", "policy own_factories:nothing must be a callable, got None"),
+        (
+            "two",
+            "policy own_factories:two must take one argument, the observation; it takes (a, b)",
+        ),
+    ],
+)
+def test_a_factory_that_makes_no_policy_is_refused(
+    factory: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_factories.py").write_text(FACTORIES, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SettingError, match=f"^{re.escape(sentence)}"):
+        build_policy(settings(policy=f"own_factories:{factory}"))
+
+
+FACTORIES = """
+import sys
+
+class Unreadable(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+def exits():
+    sys.exit()
+
+def unreadable():
+    raise Unreadable
+
+def nothing():
+    return None
+
+def two():
+    return lambda a, b: None
+"""

@@ -85,6 +85,7 @@ def _assemble(
         log=tolerance.log,
         advises=lambda: not plant.acts,
         silence=plant.silence,
+        patience=_PATIENCE * settings.step,
     )
     return Attachment(spark, settings, tolerance, plant=plant, policy=tolerant, journal=journal)
 
@@ -155,6 +156,8 @@ def _size(conf: Mapping[str, str]) -> Size:
     return Size(cores=int(cores) if cores.isdigit() else 1, memory=float(total) or None)
 
 
+_PATIENCE: Final = 3
+"""Steps that a policy may take to answer before that is said."""
 _SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _NEVER: Final = 86400.0
 """Seconds that no streaming query waits for."""

@@ -6,7 +6,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -17,7 +17,12 @@ from penstock.attachment.settings import Settings
 from penstock.attachment.tolerance import APPLICATION, Tolerance, Tolerant
 from penstock.core.loop import control
 from penstock.core.signals import Tick
+from penstock.core.units import format_duration
 from penstock.spark import mark
+
+_STOP_WAIT: Final = 30.0
+_EXIT_WAIT: Final = 5.0
+"""Seconds to wait for the step that is under way."""
 
 
 def context_ended(spark: SparkSession | None) -> bool:
@@ -64,17 +69,12 @@ class Attachment:
         if self.mode == "off":
             return
         self._thread = threading.Thread(target=self._run, name="penstock", daemon=True)
-        atexit.register(self.stop)
+        atexit.register(self._leave)
         self._thread.start()
 
     def stop(self) -> None:
         """Stop deciding; executors and queries stay as they are. May be called twice."""
-        if self._plant is not None:
-            self._plant.stopped.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout=30)
-        atexit.unregister(self.stop)
+        self._end(_STOP_WAIT)
 
     @property
     def mode(self) -> str:
@@ -94,14 +94,16 @@ class Attachment:
         return tuple(self._ticks)
 
     def explain(self) -> str:
-        """The reason of the last decision."""
-        return self._tolerance.why
+        """The reason of the last decision, or that the policy takes long to answer."""
+        late = self._policy.late() if self._policy is not None else None
+        return self._tolerance.why if late is None else f"held: {late}"
 
     def status(self) -> dict[str, Any]:
         """How it stands: mode, executors, queries and who feeds whom, the last reason, troubles."""
         plant, journal = self._plant, self._journal
         last = next(iter(self.ticks[-1:]), None)
-        reading = last.seen.modules[APPLICATION] if last else None
+        # a policy may have changed what it was given
+        reading = last.seen.modules.get(APPLICATION) if last else None
         return {
             "mode": self.mode,
             "asked_for": self._settings.mode,
@@ -111,7 +113,7 @@ class Attachment:
             "requested": reading.requested if reading else None,
             "proposed": proposed(last, dry=self.mode != "apply"),
             "queries": {} if plant is None else plant.queries.feeds(),
-            "why": self._tolerance.why,
+            "why": self.explain(),
             "policy_failures": self._policy.failures if self._policy else 0,
             "recorded": str(journal.path) if journal and self._settings.record else None,
             "dashboard": journal.address if journal else None,
@@ -123,7 +125,7 @@ class Attachment:
         count = len(status["queries"])
         queries = f"{count} quer{'y' if count == 1 else 'ies'}"
         state = self.mode if self.alive or self.mode == "off" else "stopped"
-        return f"penstock ({state}, {status['policy']}): {queries}; {self._tolerance.why}"
+        return f"penstock ({state}, {status['policy']}): {queries}; {status['why']}"
 
     def __enter__(self) -> Self:
         return self
@@ -135,6 +137,21 @@ class Attachment:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+    def _leave(self) -> None:
+        """Stop because the program ends, which must not wait for a policy that hangs."""
+        self._end(_EXIT_WAIT)
+
+    def _end(self, wait: float) -> None:
+        if self._plant is not None:
+            self._plant.stopped.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=wait)
+            if thread.is_alive():
+                what = f"the step that is under way has not ended within {format_duration(wait)}"
+                self._tolerance.log.warn(f"{what}; it is not waited for any longer")
+        atexit.unregister(self._leave)
 
     def _run(self) -> None:
         try:
@@ -158,7 +175,7 @@ class Attachment:
 
     def _finish(self) -> None:
         """Leave nothing behind but what was recorded."""
-        atexit.unregister(self.stop)
+        atexit.unregister(self._leave)
         if self._journal is not None:
             self._tolerance.attempt("the recording has no summary", self._journal.close)
         if self._spark is not None and not context_ended(self._spark):

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from inspect import signature
 from math import ceil
 from typing import Any, Final
 
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import APPLICATION, Checked
-from penstock.core.errors import SettingError
+from penstock.attachment.tolerance import APPLICATION, Checked, describe
+from penstock.core.errors import SettingError, UserError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.plugins import is_ours
 from penstock.core.roles import Policy
@@ -51,7 +52,7 @@ aims at no utilisation; leave it out or choose another policy
     """
     if not isinstance(settings.policy, str):
         _check_callable(settings)
-        return Checked(settings.policy)
+        return _foreign(settings.policy, settings.policy_name)
     kind = choose(POLICIES, settings.policy, of="policy")
     name = settings.policy if ":" in settings.policy else settings.policy.replace("_", "-")
     if name in _FOR_SEVERAL or getattr(kind, "needs_prices", False):
@@ -63,8 +64,37 @@ aims at no utilisation; leave it out or choose another policy
     _check_twice(settings, ours)
     given = {**settings.options, **ours}
     fixed = taken(kind, {"graph": graph_of(settings), "slo": settings.slo})
-    made = build(kind, given, of=f"policy {name}", **fixed)
-    return made if is_ours(kind) else Checked(made)
+    try:
+        made = build(kind, given, of=f"policy {name}", **fixed)
+    except (Exception, SystemExit) as error:
+        if is_ours(kind) or isinstance(error, UserError):
+            raise
+        raise SettingError(f"policy {name} cannot be made: {describe(error)}") from error
+    return made if is_ours(kind) else _foreign(made, name)
+
+
+def _foreign(policy: Any, name: str) -> Policy:
+    """A policy of the user's, whose decisions are checked; one that cannot be called is refused.
+
+    >>> _foreign(lambda one, two: None, "mine")
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: policy mine must take one argument, the observation; it \
+takes (one, two)
+    """
+    if not callable(policy):
+        raise SettingError(f"policy {name} must be a callable, got {policy!r}")
+    try:
+        parameters = signature(policy)
+    except (TypeError, ValueError):  # written in C
+        return Checked(policy)
+    try:
+        parameters.bind(object())
+    except TypeError:
+        raise SettingError(
+            f"policy {name} must take one argument, the observation; it takes {parameters}"
+        ) from None
+    return Checked(policy)
 
 
 def guard(policy: Policy, settings: Settings, *, began: datetime, size: Size) -> Policy:

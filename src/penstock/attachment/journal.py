@@ -94,7 +94,7 @@ def open_journal(
     with ExitStack() as refused:
         after, path = refused.enter_context(ExitStack()), settings.record
         if path is None:
-            path = Path(mkdtemp(prefix="penstock-"))
+            path = _temporary()
             after.callback(shutil.rmtree, path, ignore_errors=True)
         folder = _folder(path, described)
         refused.callback(folder.withdraw, keep_logs=False)
@@ -112,9 +112,19 @@ def try_journal(
     must not fail because its last recording is still there."""
     try:
         return open_journal(settings, name=name, began=began, say=say)
-    except PenstockError as error:
+    except (OSError, PenstockError) as error:
         say(f"nothing is recorded or shown: {error}")
         return None
+
+
+def _temporary() -> Path:
+    try:
+        return Path(mkdtemp(prefix="penstock-"))
+    except OSError as error:
+        raise FileError(
+            f"no temporary folder can be made: {error.strerror}; set TMPDIR to a folder that can "
+            "be written to, or give record"
+        ) from error
 
 
 def _folder(path: Path, described: RunSettings) -> RunFolder:

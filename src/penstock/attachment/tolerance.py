@@ -6,9 +6,11 @@ error or a decision that cannot be into a decision to hold.
 """
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Final, TypeVar
 
 from penstock.core.errors import first_line
@@ -20,6 +22,7 @@ from penstock.core.signals import (
     check_degrees,
     current,
 )
+from penstock.core.units import format_duration
 from penstock.guard import DryRun
 
 APPLICATION: Final = "application"
@@ -49,13 +52,18 @@ class OnceLogger:
         self.info(message, kind=kind or message, level=logging.WARNING)
 
 
-def describe(error: Exception) -> str:
-    """An error in a few words.
+def describe(error: BaseException) -> str:
+    """An error in a few words: its type alone where it says nothing, or cannot say it.
 
-    >>> describe(ValueError("no rows"))
-    'ValueError: no rows'
+    >>> describe(ValueError("no rows")), describe(SystemExit())
+    ('ValueError: no rows', 'SystemExit')
     """
-    return f"{type(error).__name__}: {first_line(error)}"
+    name = type(error).__name__
+    try:
+        line = first_line(error)
+    except (Exception, SystemExit):  # errors of a user's policy have a `__str__` of their own
+        return name
+    return name if line == name else f"{name}: {line}"
 
 
 @dataclass(slots=True)
@@ -72,7 +80,7 @@ class Tolerance:
         """The result of an action; None where it failed."""
         try:
             return act()
-        except Exception as error:  # nothing here may take the program down
+        except (Exception, SystemExit) as error:  # nothing here may take the program down
             if not self.ended():
                 message = f"{trouble}: {describe(error)}"
                 self.why = f"held: {message}"
@@ -97,8 +105,9 @@ class Checked:
     policy: Policy
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy decides."""
-        return checked(self.policy(seen))
+        """What the policy decides, on a copy: others read what was seen after it."""
+        own = replace(seen, modules=dict(seen.modules), queries=dict(seen.queries))
+        return checked(self.policy(own))
 
 
 def checked(decided: object) -> Decision:
@@ -134,6 +143,11 @@ class Tolerant:
     """Why nothing can be decided now; None where something can."""
     failures: int = 0
     """Steps in a row in which the policy failed."""
+    patience: float = inf
+    """Seconds after which a policy that has not answered is late."""
+    timer: Callable[[], float] = time.monotonic
+    _asked_at: float | None = None
+    """By the timer, when the policy was asked, until it answers."""
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy decides; what is in force where it cannot."""
@@ -141,15 +155,28 @@ class Tolerant:
         if silence is not None:
             self.log.warn(f"executors are held: {silence}", kind=f"silence {silence[:20]}")
             return held(seen, silence)
+        self._asked_at = self.timer()
         try:
             policy = DryRun(self.policy) if self.advises() else self.policy
             decided = checked(policy(seen))
-        except Exception as error:  # anything may be wrong with a policy of the user's
+        except BaseException as error:  # in this thread even an interrupt is the policy's own
             return self._failed(seen, error)
+        finally:
+            if (late := self.late()) is not None:
+                self.log.warn(late, kind="late")
+            self._asked_at = None
         self.failures = 0
         return decided
 
-    def _failed(self, seen: Observation, error: Exception) -> Decision:
+    def late(self) -> str | None:
+        """That the policy takes long to answer; None where it has answered, or need not yet."""
+        asked_at = self._asked_at
+        took = 0.0 if asked_at is None else self.timer() - asked_at
+        if took <= self.patience:
+            return None
+        return f"policy {self.name} takes long to answer: {format_duration(took)}"
+
+    def _failed(self, seen: Observation, error: BaseException) -> Decision:
         self.failures += 1
         what = f"policy {self.name} raised {describe(error)}"
         self.log.warn(f"{what}; executors are held", kind=f"policy {type(error).__name__}")

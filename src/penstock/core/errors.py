@@ -33,7 +33,7 @@ class PlantError(PenstockError):
     """The plant stopped working in the middle of a run."""
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
 
     >>> first_line(ValueError("It failed: Traceback (most recent call last):\\n at\\nOSError: 7"))
