@@ -15,7 +15,7 @@ from penstock.attachment.deciding import build_policy as attached_policy
 from penstock.attachment.settings import Settings, read_settings
 from penstock.cli import main
 from penstock.core.errors import FileError, SettingError
-from penstock.core.plugins import PolicyFunction, Registry, as_policy
+from penstock.core.plugins import PolicyFunction, Registry, as_guard, as_policy
 from penstock.core.settings import build, choose
 from penstock.experiment.compare import entrants
 from penstock.forecast import FORECASTERS, make
@@ -294,3 +294,69 @@ def test_the_policy_of_the_handbook_runs_and_conforms(
     declared: dict[str, object] = {}
     exec(spec, declared)  # noqa: S102
     assert declared["CLICKS"] == APPLICATIONS["clicks"]
+
+
+# What a part of others does wrong
+
+
+def _validated(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["validate", "wordcount", *words])
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+@pytest.mark.parametrize("section", ["policy=sys:exit", "workload=sys:exit"])
+def test_a_part_that_ends_the_program_is_a_mistake_and_later_files_are_read(
+    section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = _validated(capsys, "trading", "--set", section)
+    assert code == 2
+    assert told.count("sys:exit cannot be made: SystemExit") == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("raise SystemExit", "policy acme_rude:Rude ended the program: SystemExit"),
+        ("raise ValueError('no')", "policy acme_rude:Rude raised ValueError: no"),
+    ],
+)
+def test_a_policy_that_raises_in_a_run_is_named(
+    body: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"class Rude:\n    def __call__(self, seen):\n        {body}\n"
+    (tmp_path / "acme_rude.py").write_text(text)
+    sys.modules.pop("acme_rude", None)
+    words = ["--policy", "acme_rude:Rude", "--out", str(tmp_path / "run")]
+    assert main(["simulate", "wordcount", "--duration", "10s", *words]) == 1
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("policy=os:getcwd", "policy os:getcwd cannot be used: it makes a str, which is not ca"),
+        ("policy=builtins:print", "policy builtins:print cannot be used: it makes a NoneType, whi"),
+        ("workload=os:getcwd", "os:getcwd cannot be used: it makes a str, which has no method r"),
+        ("workload=builtins:print", "it makes a NoneType, which has no method rate"),
+        ("workload={kind: 'builtins:print'}", "it makes a NoneType, which has no method rate"),
+    ],
+)
+def test_what_a_factory_makes_must_be_the_part(
+    setting: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = _validated(capsys, "--set", setting)
+    assert (code, why in told) == (2, True), told
+
+
+def test_an_object_that_a_factory_makes_is_the_part() -> None:
+    kind = POLICIES["acme.scaling:make_fast"]
+    assert kind(graph=None).aim == 0.5  # type: ignore[attr-defined,call-arg]
+
+
+def test_a_guard_and_a_forecaster_of_a_factory_are_checked_too() -> None:
+    guard = as_guard(lambda policy: 3)
+    with pytest.raises(SettingError, match="guard g cannot be used: it makes an int, which"):
+        build(guard, {}, of="guard g", policy=None)
+    with pytest.raises(SettingError, match="it makes a str, which has no method update"):
+        make("os:getcwd")

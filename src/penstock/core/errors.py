@@ -33,6 +33,20 @@ class PlantError(PenstockError):
     """The plant stopped working in the middle of a run."""
 
 
+class PartError(PenstockError):
+    """A part of the user's own failed in the middle of a run."""
+
+
+def in_words(error: BaseException) -> str:
+    """The type of an error and the first line of its message.
+
+    >>> in_words(ValueError("no licence")), in_words(SystemExit())
+    ('ValueError: no licence', 'SystemExit')
+    """
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
 def first_line(error: Exception) -> str:
     """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
 

@@ -24,15 +24,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near, option_names
+from penstock.core.errors import SettingError, in_words
+from penstock.core.settings import WrongPartError, near, option_names, with_article
 
 if TYPE_CHECKING:
     from penstock.core.signals import Decision, Observation
@@ -181,9 +181,7 @@ def _why(module: str, error: BaseException) -> str:
         return f"there is no module {missing!r}; install it, or add its folder to PYTHONPATH"
     if missing is not None:
         return f"module {module!r} needs module {missing!r}; install that too"
-    first = next(iter(str(error).splitlines()), "")
-    told = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return f"importing {module!r} raises {told}; correct the module"
+    return f"importing {module!r} raises {in_words(error)}; correct the module"
 
 
 def _is_module(name: str) -> bool:
@@ -227,7 +225,9 @@ def having(*methods: str) -> Callable[[Any], Any]:
     def check(part: Any) -> Any:
         if not callable(part):
             raise TypeError(f"it must be a class or a function, got {part!r}")
-        for name in methods if isinstance(part, type) else ():
+        if not isinstance(part, type):
+            return _checked(part, methods)
+        for name in methods:
             if not any(name in vars(base) for base in part.__mro__):
                 raise TypeError(f"class {part.__name__} has no method {name}")
         return part
@@ -235,9 +235,24 @@ def having(*methods: str) -> Callable[[Any], Any]:
     return check
 
 
+def _checked(factory: Callable[..., Any], methods: tuple[str, ...]) -> Callable[..., Any]:
+    """The factory, which refuses to make something without these methods."""
+
+    @wraps(factory)
+    def make(**settings: object) -> Any:
+        made = factory(**settings)
+        for name in methods:
+            if not callable(getattr(made, name, None)):
+                lacks = "is not callable" if name == "__call__" else f"has no method {name}"
+                raise WrongPartError(f"it makes {with_article(type(made).__name__)}, which {lacks}")
+        return made
+
+    return make
+
+
 def as_guard(part: Any) -> Any:
     """A guard holds the policy that it is given as `policy`."""
-    having("__call__")(part)
+    part = having("__call__")(part)
     if "policy" not in option_names(part):
         raise TypeError("a guard takes the policy that it holds as its first field, policy")
     return part
@@ -250,9 +265,9 @@ def as_policy(part: Any) -> Any:
     of it that have defaults are settings. A factory takes nothing but settings, and what a pipeline
     file fills in, such as `graph`.
     """
-    having("__call__")(part)
+    checked = having("__call__")(part)
     if isinstance(part, type) or not _decides(part):
-        return part
+        return checked
     return _Maker(part)
 
 

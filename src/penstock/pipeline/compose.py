@@ -10,7 +10,7 @@ low={'splitter': 1, 'counter': 1}, high={'splitter': 4, 'counter': 4})
 from dataclasses import dataclass
 from datetime import datetime
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import PartError, PenstockError, SettingError, in_words
 from penstock.core.graph import FlowGraph
 from penstock.core.plugins import is_ours
 from penstock.core.regions import Infrastructure
@@ -48,11 +48,21 @@ class Checked:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy decides."""
-        decided = self.policy(seen)
+        decided = self._decided(seen)
         try:
             return check_decision(decided)
         except TypeError as error:
             raise SettingError(f"{self.name}: {error}") from None
+
+    def _decided(self, seen: Observation) -> object:
+        try:
+            return self.policy(seen)
+        except PenstockError:
+            raise
+        except SystemExit as error:
+            raise PartError(f"{self.name} ended the program: {in_words(error)}") from error
+        except Exception as error:
+            raise PartError(f"{self.name} raised {in_words(error)}") from error
 
 
 def build_policy(file: PipelineFile, began: datetime | None = None) -> Policy:
@@ -86,7 +96,9 @@ def _guarded(file: PipelineFile, policy: Policy, began: datetime | None) -> Poli
         guard = choose(GUARDS, part.name, of="guard")
         if guard is not DryRun:
             settings = with_run(guard, part.settings, file.cluster, began)
-            policy = build(guard, settings, of=f"guard {part.name}", policy=policy)
+            of = f"guard {part.name}"
+            made = build(guard, settings, of=of, policy=policy)
+            policy = made if is_ours(guard) else Checked(made, of)
     return policy
 
 
