@@ -7,6 +7,7 @@ import shlex
 import sys
 import tomllib
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -360,3 +361,97 @@ def test_a_guard_and_a_forecaster_of_a_factory_are_checked_too() -> None:
         build(guard, {}, of="guard g", policy=None)
     with pytest.raises(SettingError, match="it makes a str, which has no method update"):
         make("os:getcwd")
+
+
+# Applications
+
+
+def _add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **modules: str) -> None:
+    """Modules in a folder of their own, which entry points of applications name as well."""
+    folder = tmp_path / "added"
+    info = folder / "added-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1.0\n")
+    points = "".join(f"{name} = {name}:APP\n" for name in modules)
+    (info / "entry_points.txt").write_text(f"[penstock.applications]\n{points}bare = acme.clicks\n")
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+_APP = """
+from dataclasses import replace
+from acme.clicks import CLICKS
+APP = replace(CLICKS, {})
+"""
+
+
+def test_an_application_of_a_module_without_package_goes_by_its_import_string(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _add(tmp_path, monkeypatch, happ=_APP.format(""))
+    assert load("happ:APP", to_run=True).name == "clicks"
+    with pytest.raises(SettingError, match=r"'math:pi' cannot be used: it must be an AppSpec"):
+        load("math:pi")
+    with pytest.raises(FileError, match="there is no file wordcount:APP"):
+        load("wordcount:APP")
+
+
+def test_a_broken_application_is_told_only_to_who_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = _APP.format("files='nowhere_at_all'")
+    _add(
+        tmp_path, monkeypatch, lost=lost, rude="raise SystemExit", fileless=_APP.format("files=''")
+    )
+    assert load("clicks").name == "clicks"
+    assert not {"lost", "rude"} & sys.modules.keys()
+    with pytest.raises(FileError, match="there is no built-in pipeline 'clcks'; did you mean 'cli"):
+        load("clcks")
+    with pytest.raises(
+        SettingError, match="files of pipeline 'lost' cannot be read: there is no m"
+    ):
+        load("lost")
+    with pytest.raises(SettingError, match="'rude' cannot be loaded: importing 'rude' raises Sys"):
+        load("rude")
+    with pytest.raises(FileError, match="pipeline fileless comes without a file; give one that"):
+        load("fileless")
+    with pytest.raises(
+        SettingError, match=r"'bare' cannot be loaded: 'acme.clicks' is a module; wr"
+    ):
+        load("bare")
+
+
+def test_a_further_file_of_a_package_goes_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "acme_more"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    text = (ACME / "acme" / "clicks" / "clicks.yaml").read_text()
+    (package / "clicks-at-night.yaml").write_text(text)
+    broken = "raise SystemExit"
+    _add(tmp_path, monkeypatch, a_broken=broken, more=_APP.format("files='acme_more'"))
+    assert load("clicks-at-night").name == "clicks"
+
+
+# Import strings
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("math:pi.foo", "module 'math' has no 'pi.foo'; there are as_integer_ratio"),
+        ("acme_lazy:Fast", "taking 'Fast' from module 'acme_lazy' raises ZeroDivisionError: div"),
+    ],
+)
+def test_what_an_import_string_cannot_reach_is_told(name: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "acme_lazy.py").write_text("def __getattr__(name):\n    return 1 / 0\n")
+    with pytest.raises(SettingError, match=why):
+        choose(POLICIES, name, of="policy")
+
+
+def test_a_policy_of_a_partial_can_be_shown() -> None:
+    policy = as_policy(partial(POLICIES["acme.scaling:steady"].part))(least=2)  # type: ignore[attr-defined]
+    assert repr(policy).startswith("PolicyFunction(<method-wrapper '__call__' of functools.partial")

@@ -29,6 +29,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from penstock.core.errors import SettingError, in_words
@@ -140,24 +141,47 @@ def load(target: str) -> Any:
     penstock.core.errors.SettingError: module 'math' has no 'pie'; did you mean 'pi'?
     """
     module, _, attribute = target.partition(":")
+    if not attribute:
+        raise SettingError(f"{module!r} is a module; write {module}:NAME for something in it")
+    found: Any = import_named(module)
+    for name in attribute.split("."):
+        found = _taken(found, name, module, attribute)
+    return found
+
+
+def import_named(module: str) -> ModuleType:
+    """The module of that name; one that cannot be imported is a SettingError."""
     try:
-        found: Any = import_module(module)
+        return import_module(module)
     except (Exception, SystemExit) as error:
-        if module.partition(".")[0] == _OWN_PACKAGE and not isinstance(error, ModuleNotFoundError):
+        if _is_own(module) and not isinstance(error, ModuleNotFoundError):
             raise
         raise SettingError(_why(module, error)) from error
-    for name in attribute.split("."):
-        if not hasattr(found, name):
-            known = [word for word in vars(found) if not word.startswith("_")]
-            raise SettingError(f"module {module!r} has no {attribute!r}{near(name, known)}")
-        found = getattr(found, name)
-    return found
+
+
+def _taken(found: Any, name: str, module: str, attribute: str) -> Any:
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        known = [word for word in dir(found) if not word.startswith("_")]
+        raise SettingError(f"module {module!r} has no {attribute!r}{near(name, known)}") from None
+    except (Exception, SystemExit) as error:
+        if _is_own(module):
+            raise
+        raise SettingError(
+            f"taking {attribute!r} from module {module!r} raises {in_words(error)}; correct the "
+            "module"
+        ) from error
 
 
 def is_ours(part: object) -> bool:
     """Whether a part comes with Penstock."""
     part = part.part if isinstance(part, _Maker) else part
-    return str(getattr(part, "__module__", "")).partition(".")[0] == _OWN_PACKAGE
+    return _is_own(str(getattr(part, "__module__", "")))
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == _OWN_PACKAGE
 
 
 def folder_of(part: object) -> Path | None:
@@ -203,7 +227,8 @@ def _read_entry_points(group: str, _: tuple[str, ...]) -> dict[str, str]:
 
     found: dict[str, list[str]] = {}
     for point in entry_points(group=group):
-        found.setdefault(point.name, []).append(f"{point.module}:{point.attr}")
+        target = point.value.partition("[")[0].replace(" ", "")  # extras may follow
+        found.setdefault(point.name, []).append(target)
     return {name: ",".join(dict.fromkeys(values)) for name, values in found.items()}
 
 
@@ -284,6 +309,11 @@ def _decides(part: Callable[..., Any]) -> bool:
     return told in (Parameter.empty, Any) or "Observation" in str(told)
 
 
+def _import_string(function: Callable[..., Any]) -> str:
+    module, name = (getattr(function, key, None) for key in ("__module__", "__qualname__"))
+    return f"{module}:{name}" if module and name else repr(function)  # such as a partial
+
+
 @dataclass(frozen=True)
 class PolicyFunction:
     """A function from Observation to Decision as a policy, with what settings it was given.
@@ -301,8 +331,10 @@ class PolicyFunction:
 
     def __repr__(self) -> str:
         """The function by its import string, and its settings."""
-        name = f"{self.function.__module__}:{self.function.__qualname__}"
-        told = [name, *(f"{key}={value!r}" for key, value in self.settings.items())]
+        told = [
+            _import_string(self.function),
+            *(f"{key}={value!r}" for key, value in self.settings.items()),
+        ]
         return f"PolicyFunction({', '.join(told)})"
 
 
