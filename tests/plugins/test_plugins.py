@@ -7,6 +7,7 @@ import shlex
 import sys
 import tomllib
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,13 +16,14 @@ import pytest
 from penstock.attachment.deciding import build_policy as attached_policy
 from penstock.attachment.settings import Settings, read_settings
 from penstock.cli import main
-from penstock.core.errors import FileError, SettingError
+from penstock.core.errors import FileError, SettingError, UserError
 from penstock.core.plugins import PolicyFunction, Registry, as_guard, as_policy
 from penstock.core.settings import build, choose
 from penstock.experiment.compare import entrants
 from penstock.forecast import FORECASTERS, make
 from penstock.guard import GUARDS
 from penstock.pipeline.compose import build_policy
+from penstock.pipeline.deploy.module import lay_out
 from penstock.pipeline.deploy.pipeline import application_of
 from penstock.pipeline.file import check, load
 from penstock.pipeline.shape import APPLICATIONS
@@ -455,3 +457,55 @@ def test_what_an_import_string_cannot_reach_is_told(name: str, why: str, tmp_pat
 def test_a_policy_of_a_partial_can_be_shown() -> None:
     policy = as_policy(partial(POLICIES["acme.scaling:steady"].part))(least=2)  # type: ignore[attr-defined]
     assert repr(policy).startswith("PolicyFunction(<method-wrapper '__call__' of functools.partial")
+
+
+def test_what_fails_in_an_application_is_told_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = _APP + "def make(file):\n    raise ValueError('no licence')\n"
+    _add(
+        tmp_path,
+        monkeypatch,
+        fails=more.format("spark='fails:make'"),
+        odd=more.format("spark='odd:__name__', name='odd'"),
+        bare_spark=more.format("spark='acme.clicks'"),
+        needy=more.format("needs=('acme_absent.nn',)"),
+    )
+    told = {
+        "fails": "'clicks' cannot be made: fails:make raises ValueError: no licence",
+        "odd": "'odd' cannot be used: odd:__name__ must be an Application, or a function that",
+        "bare_spark": "'clicks' cannot be loaded: 'acme.clicks' is a module; write acme.clicks:N",
+        "needy": "clicks needs acme_absent.nn; install it",
+    }
+    for name, why in told.items():
+        with pytest.raises(UserError, match=re.escape(why)):
+            application_of(replace(load("clicks"), application=name))
+    file = load("clicks")
+    application = application_of(file)
+    fewer = replace(application, operators={"parse": application.operators["parse"]})
+    with pytest.raises(SettingError, match="has an operator 'rate' that its Application does not"):
+        lay_out(file.graph, APPLICATIONS["clicks"].shape, fewer)
+
+
+# What is filled in and what may be decided
+
+
+def test_a_seed_is_filled_in_where_it_has_no_default(tmp_path: Path) -> None:
+    text = "class Plain:\n    def __init__(self, graph, slo, seed, aim=0.5):\n"
+    text += "        self.seed = seed\n    def __call__(self, seen):\n        return None\n"
+    (tmp_path / "acme_plain.py").write_text(text)
+    for settings, seed in ({"seed=7": 7, "policy={name: 'acme_plain:Plain', seed: 3}": 3}).items():
+        file = load("wordcount", ["guards=[]", "policy=acme_plain:Plain", settings])
+        assert build_policy(file).policy.policy.seed == seed  # type: ignore[attr-defined]
+
+
+def test_a_decision_about_a_module_that_there_is_not_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "from penstock.core.signals import Configuration, Decision\n\n\ndef stray(seen):\n"
+    text += "    return Decision(configuration=Configuration(degrees={'countr': 2}), why='so')\n"
+    (tmp_path / "acme_stray.py").write_text(text)
+    words = ["--policy", "acme_stray:stray", "--out", str(tmp_path / "run")]
+    assert main(["simulate", "wordcount", "--duration", "10s", *words]) == 2
+    why = "policy acme_stray:stray: it decides about module 'countr', which there is not; did you"
+    assert why in capsys.readouterr().err

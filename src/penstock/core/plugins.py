@@ -33,6 +33,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from penstock.core.errors import SettingError, in_words
+from penstock.core.extras import is_module
 from penstock.core.settings import WrongPartError, near, option_names, with_article
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Registry(Mapping[str, T]):
             return first, rest
         if not self._is_import_string(named[0]) or first in self._offered():
             return first, rest
-        if "." not in first and not _is_module(first):
+        if "." not in first and not is_module(first):
             return first, rest
         return named[0], text[named.end() + 1 :]
 
@@ -206,12 +207,6 @@ def _why(module: str, error: BaseException) -> str:
     if missing is not None:
         return f"module {module!r} needs module {missing!r}; install that too"
     return f"importing {module!r} raises {in_words(error)}; correct the module"
-
-
-def _is_module(name: str) -> bool:
-    with suppress(ImportError, ValueError):
-        return find_spec(name) is not None
-    return False
 
 
 def _entry_points(group: str) -> dict[str, str]:

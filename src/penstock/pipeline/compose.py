@@ -15,7 +15,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.plugins import is_ours
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
-from penstock.core.settings import build, choose, taken
+from penstock.core.settings import build, choose, near, taken
 from penstock.core.signals import Decision, Observation, check_decision
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
@@ -45,14 +45,21 @@ class Checked:
 
     policy: Policy
     name: str
+    modules: tuple[str, ...] = ()
+    """What it may decide about; empty for anything."""
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy decides."""
         decided = self._decided(seen)
         try:
-            return check_decision(decided)
+            checked = check_decision(decided)
         except TypeError as error:
             raise SettingError(f"{self.name}: {error}") from None
+        for module in checked.configuration.degrees if self.modules else ():
+            if module not in self.modules:
+                why = f"it decides about module {module!r}, which there is not"
+                raise SettingError(f"{self.name}: {why}{near(str(module), self.modules)}")
+        return checked
 
     def _decided(self, seen: Observation) -> object:
         try:
@@ -88,7 +95,9 @@ def _decider(file: PipelineFile) -> Policy:
     given = taken(kind, {"graph": file.graph, "slo": file.slo.latency_p95, **shared})
     settings = {**taken(kind, {"seed": file.seed}), **file.policy.settings}
     made = build(kind, settings, of=f"policy {file.policy.name}", **given)
-    return made if is_ours(kind) else Checked(made, f"policy {file.policy.name}")
+    if is_ours(kind):
+        return made
+    return Checked(made, f"policy {file.policy.name}", file.graph.names())
 
 
 def _guarded(file: PipelineFile, policy: Policy, began: datetime | None) -> Policy:
