@@ -400,7 +400,7 @@ def test_an_application_of_a_module_without_package_goes_by_its_import_string(
         load("wordcount:APP")
 
 
-def test_a_broken_application_is_told_only_to_who_asks_for_it(
+def test_a_broken_application_fails_only_where_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = _APP.format("files='nowhere_at_all'")
@@ -448,7 +448,9 @@ def test_a_further_file_of_a_package_goes_by_its_name(
         ("acme_lazy:Fast", "taking 'Fast' from module 'acme_lazy' raises ZeroDivisionError: div"),
     ],
 )
-def test_what_an_import_string_cannot_reach_is_told(name: str, why: str, tmp_path: Path) -> None:
+def test_an_import_string_that_reaches_nothing_is_a_sentence(
+    name: str, why: str, tmp_path: Path
+) -> None:
     (tmp_path / "acme_lazy.py").write_text("def __getattr__(name):\n    return 1 / 0\n")
     with pytest.raises(SettingError, match=why):
         choose(POLICIES, name, of="policy")
@@ -459,7 +461,7 @@ def test_a_policy_of_a_partial_can_be_shown() -> None:
     assert repr(policy).startswith("PolicyFunction(<method-wrapper '__call__' of functools.partial")
 
 
-def test_what_fails_in_an_application_is_told_with_its_name(
+def test_an_error_in_an_application_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = _APP + "def make(file):\n    raise ValueError('no licence')\n"
