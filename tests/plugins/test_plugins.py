@@ -7,6 +7,8 @@ import shlex
 import sys
 import tomllib
 from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,14 @@ import pytest
 from penstock.attachment.deciding import build_policy as attached_policy
 from penstock.attachment.settings import Settings, read_settings
 from penstock.cli import main
-from penstock.core.errors import FileError, SettingError
-from penstock.core.plugins import PolicyFunction, Registry, as_policy
+from penstock.core.errors import FileError, SettingError, UserError
+from penstock.core.plugins import PolicyFunction, Registry, as_guard, as_policy
 from penstock.core.settings import build, choose
 from penstock.experiment.compare import entrants
 from penstock.forecast import FORECASTERS, make
 from penstock.guard import GUARDS
 from penstock.pipeline.compose import build_policy
+from penstock.pipeline.deploy.module import lay_out
 from penstock.pipeline.deploy.pipeline import application_of
 from penstock.pipeline.file import check, load
 from penstock.pipeline.shape import APPLICATIONS
@@ -294,3 +297,217 @@ def test_the_policy_of_the_handbook_runs_and_conforms(
     declared: dict[str, object] = {}
     exec(spec, declared)  # noqa: S102
     assert declared["CLICKS"] == APPLICATIONS["clicks"]
+
+
+# What a part of others does wrong
+
+
+def _validated(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["validate", "wordcount", *words])
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+@pytest.mark.parametrize("section", ["policy=sys:exit", "workload=sys:exit"])
+def test_a_part_that_ends_the_program_is_a_mistake_and_later_files_are_read(
+    section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = _validated(capsys, "trading", "--set", section)
+    assert code == 2
+    assert told.count("sys:exit cannot be made: SystemExit") == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("raise SystemExit", "policy acme_rude:Rude ended the program: SystemExit"),
+        ("raise ValueError('no')", "policy acme_rude:Rude raised ValueError: no"),
+    ],
+)
+def test_a_policy_that_raises_in_a_run_is_named(
+    body: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"class Rude:\n    def __call__(self, seen):\n        {body}\n"
+    (tmp_path / "acme_rude.py").write_text(text)
+    sys.modules.pop("acme_rude", None)
+    words = ["--policy", "acme_rude:Rude", "--out", str(tmp_path / "run")]
+    assert main(["simulate", "wordcount", "--duration", "10s", *words]) == 1
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("policy=os:getcwd", "policy os:getcwd cannot be used: it makes a str, which is not ca"),
+        ("policy=builtins:print", "policy builtins:print cannot be used: it makes a NoneType, whi"),
+        ("workload=os:getcwd", "os:getcwd cannot be used: it makes a str, which has no method r"),
+        ("workload=builtins:print", "it makes a NoneType, which has no method rate"),
+        ("workload={kind: 'builtins:print'}", "it makes a NoneType, which has no method rate"),
+    ],
+)
+def test_what_a_factory_makes_must_be_the_part(
+    setting: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = _validated(capsys, "--set", setting)
+    assert (code, why in told) == (2, True), told
+
+
+def test_an_object_that_a_factory_makes_is_the_part() -> None:
+    kind = POLICIES["acme.scaling:make_fast"]
+    assert kind(graph=None).aim == 0.5  # type: ignore[attr-defined,call-arg]
+
+
+def test_a_guard_and_a_forecaster_of_a_factory_are_checked_too() -> None:
+    guard = as_guard(lambda policy: 3)
+    with pytest.raises(SettingError, match="guard g cannot be used: it makes an int, which"):
+        build(guard, {}, of="guard g", policy=None)
+    with pytest.raises(SettingError, match="it makes a str, which has no method update"):
+        make("os:getcwd")
+
+
+# Applications
+
+
+def _add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **modules: str) -> None:
+    """Modules in a folder of their own, which entry points of applications name as well."""
+    folder = tmp_path / "added"
+    info = folder / "added-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1.0\n")
+    points = "".join(f"{name} = {name}:APP\n" for name in modules)
+    (info / "entry_points.txt").write_text(f"[penstock.applications]\n{points}bare = acme.clicks\n")
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+_APP = """
+from dataclasses import replace
+from acme.clicks import CLICKS
+APP = replace(CLICKS, {})
+"""
+
+
+def test_an_application_of_a_module_without_package_goes_by_its_import_string(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _add(tmp_path, monkeypatch, happ=_APP.format(""))
+    assert load("happ:APP", to_run=True).name == "clicks"
+    with pytest.raises(SettingError, match=r"'math:pi' cannot be used: it must be an AppSpec"):
+        load("math:pi")
+    with pytest.raises(FileError, match="there is no file wordcount:APP"):
+        load("wordcount:APP")
+
+
+def test_a_broken_application_fails_only_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = _APP.format("files='nowhere_at_all'")
+    _add(
+        tmp_path, monkeypatch, lost=lost, rude="raise SystemExit", fileless=_APP.format("files=''")
+    )
+    assert load("clicks").name == "clicks"
+    assert not {"lost", "rude"} & sys.modules.keys()
+    with pytest.raises(FileError, match="there is no built-in pipeline 'clcks'; did you mean 'cli"):
+        load("clcks")
+    with pytest.raises(
+        SettingError, match="files of pipeline 'lost' cannot be read: there is no m"
+    ):
+        load("lost")
+    with pytest.raises(SettingError, match="'rude' cannot be loaded: importing 'rude' raises Sys"):
+        load("rude")
+    with pytest.raises(FileError, match="pipeline fileless comes without a file; give one that"):
+        load("fileless")
+    with pytest.raises(
+        SettingError, match=r"'bare' cannot be loaded: 'acme.clicks' is a module; wr"
+    ):
+        load("bare")
+
+
+def test_a_further_file_of_a_package_goes_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "acme_more"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    text = (ACME / "acme" / "clicks" / "clicks.yaml").read_text()
+    (package / "clicks-at-night.yaml").write_text(text)
+    broken = "raise SystemExit"
+    _add(tmp_path, monkeypatch, a_broken=broken, more=_APP.format("files='acme_more'"))
+    assert load("clicks-at-night").name == "clicks"
+
+
+# Import strings
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("math:pi.foo", "module 'math' has no 'pi.foo'; there are as_integer_ratio"),
+        ("acme_lazy:Fast", "taking 'Fast' from module 'acme_lazy' raises ZeroDivisionError: div"),
+    ],
+)
+def test_an_import_string_that_reaches_nothing_is_a_sentence(
+    name: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "acme_lazy.py").write_text("def __getattr__(name):\n    return 1 / 0\n")
+    with pytest.raises(SettingError, match=why):
+        choose(POLICIES, name, of="policy")
+
+
+def test_a_policy_of_a_partial_can_be_shown() -> None:
+    policy = as_policy(partial(POLICIES["acme.scaling:steady"].part))(least=2)  # type: ignore[attr-defined]
+    assert repr(policy).startswith("PolicyFunction(<method-wrapper '__call__' of functools.partial")
+
+
+def test_an_error_in_an_application_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = _APP + "def make(file):\n    raise ValueError('no licence')\n"
+    _add(
+        tmp_path,
+        monkeypatch,
+        fails=more.format("spark='fails:make'"),
+        odd=more.format("spark='odd:__name__', name='odd'"),
+        bare_spark=more.format("spark='acme.clicks'"),
+        needy=more.format("needs=('acme_absent.nn',)"),
+    )
+    told = {
+        "fails": "'clicks' cannot be made: fails:make raises ValueError: no licence",
+        "odd": "'odd' cannot be used: odd:__name__ must be an Application, or a function that",
+        "bare_spark": "'clicks' cannot be loaded: 'acme.clicks' is a module; write acme.clicks:N",
+        "needy": "clicks needs acme_absent.nn; install it",
+    }
+    for name, why in told.items():
+        with pytest.raises(UserError, match=re.escape(why)):
+            application_of(replace(load("clicks"), application=name))
+    file = load("clicks")
+    application = application_of(file)
+    fewer = replace(application, operators={"parse": application.operators["parse"]})
+    with pytest.raises(SettingError, match="has an operator 'rate' that its Application does not"):
+        lay_out(file.graph, APPLICATIONS["clicks"].shape, fewer)
+
+
+# What is filled in and what may be decided
+
+
+def test_a_seed_is_filled_in_where_it_has_no_default(tmp_path: Path) -> None:
+    text = "class Plain:\n    def __init__(self, graph, slo, seed, aim=0.5):\n"
+    text += "        self.seed = seed\n    def __call__(self, seen):\n        return None\n"
+    (tmp_path / "acme_plain.py").write_text(text)
+    for settings, seed in ({"seed=7": 7, "policy={name: 'acme_plain:Plain', seed: 3}": 3}).items():
+        file = load("wordcount", ["guards=[]", "policy=acme_plain:Plain", settings])
+        assert build_policy(file).policy.policy.seed == seed  # type: ignore[attr-defined]
+
+
+def test_a_decision_about_a_module_that_there_is_not_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "from penstock.core.signals import Configuration, Decision\n\n\ndef stray(seen):\n"
+    text += "    return Decision(configuration=Configuration(degrees={'countr': 2}), why='so')\n"
+    (tmp_path / "acme_stray.py").write_text(text)
+    words = ["--policy", "acme_stray:stray", "--out", str(tmp_path / "run")]
+    assert main(["simulate", "wordcount", "--duration", "10s", *words]) == 2
+    why = "policy acme_stray:stray: it decides about module 'countr', which there is not; did you"
+    assert why in capsys.readouterr().err

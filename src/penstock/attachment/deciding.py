@@ -8,8 +8,8 @@ from math import ceil
 from typing import Any, Final
 
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import APPLICATION, Checked, describe
-from penstock.core.errors import SettingError, UserError
+from penstock.attachment.tolerance import APPLICATION, Checked
+from penstock.core.errors import SettingError, UserError, describe
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.plugins import is_ours
 from penstock.core.roles import Policy

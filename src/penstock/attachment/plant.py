@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from penstock.attachment.queries import Queries
-from penstock.attachment.tolerance import APPLICATION, Tolerance, describe
+from penstock.attachment.tolerance import APPLICATION, Tolerance
+from penstock.core.errors import describe
 from penstock.core.signals import (
     Configuration,
     Decision,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final, TypeVar
 
-from penstock.core.errors import first_line
+from penstock.core.errors import describe
 from penstock.core.roles import Policy
 from penstock.core.signals import (
     Decision,
@@ -50,20 +50,6 @@ class OnceLogger:
     def warn(self, message: str, *, kind: str | None = None) -> None:
         """Log what a user should look at."""
         self.info(message, kind=kind or message, level=logging.WARNING)
-
-
-def describe(error: BaseException) -> str:
-    """An error in a few words: its type alone where it says nothing, or cannot say it.
-
-    >>> describe(ValueError("no rows")), describe(SystemExit())
-    ('ValueError: no rows', 'SystemExit')
-    """
-    name = type(error).__name__
-    try:
-        line = first_line(error)
-    except (Exception, SystemExit):  # errors of a user's policy have a `__str__` of their own
-        return name
-    return name if line == name else f"{name}: {line}"
 
 
 @dataclass(slots=True)

@@ -33,6 +33,24 @@ class PlantError(PenstockError):
     """The plant stopped working in the middle of a run."""
 
 
+class PartError(PenstockError):
+    """A part of the user's own failed in the middle of a run."""
+
+
+def describe(error: BaseException) -> str:
+    """An error in a few words: its type alone where it says nothing, or cannot say it.
+
+    >>> describe(ValueError("no rows")), describe(SystemExit())
+    ('ValueError: no rows', 'SystemExit')
+    """
+    name = type(error).__name__
+    try:
+        line = first_line(error)
+    except (Exception, SystemExit):  # an error of a user's part has a `__str__` of its own
+        return name
+    return name if line == name else f"{name}: {line}"
+
+
 def first_line(error: BaseException) -> str:
     """What an error of Spark's says, without the trace that follows; ask while its JVM lives.
 

@@ -13,6 +13,7 @@ pip install 'penstock[twin]'
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
@@ -52,17 +53,28 @@ EXTRAS: Final[Mapping[str, Extra]] = {
 }
 
 
-def require(extra: str, what: str, *modules: str) -> None:
+def require(extra: str | None, what: str, *modules: str) -> None:
     """Refuse to begin something whose modules cannot be imported, with the extra that has them."""
     for module in modules:
-        if find_spec(module) is None:
+        if not is_module(module):
             raise MissingPackageError(f"{what} needs {module}; {remedy(extra)}")
 
 
-def remedy(extra: str) -> str:
-    """How to install an extra.
+def is_module(name: str) -> bool:
+    """Whether there is a module of that name.
 
-    >>> remedy("apps")
-    "pip install 'penstock[apps]'"
+    >>> is_module("sys"), is_module("no_such_package.part")
+    (True, False)
     """
-    return f"pip install 'penstock[{extra}]'"
+    with suppress(ImportError, ValueError):
+        return find_spec(name) is not None
+    return False
+
+
+def remedy(extra: str | None) -> str:
+    """How to install an extra, or what none of them has.
+
+    >>> remedy("apps"), remedy(None)
+    ("pip install 'penstock[apps]'", 'install it')
+    """
+    return "install it" if extra is None else f"pip install 'penstock[{extra}]'"

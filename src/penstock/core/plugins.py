@@ -24,15 +24,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near, option_names
+from penstock.core.errors import SettingError, describe
+from penstock.core.extras import is_module
+from penstock.core.settings import WrongPartError, near, option_names, with_article
 
 if TYPE_CHECKING:
     from penstock.core.signals import Decision, Observation
@@ -100,7 +102,7 @@ class Registry(Mapping[str, T]):
             return first, rest
         if not self._is_import_string(named[0]) or first in self._offered():
             return first, rest
-        if "." not in first and not _is_module(first):
+        if "." not in first and not is_module(first):
             return first, rest
         return named[0], text[named.end() + 1 :]
 
@@ -140,24 +142,47 @@ def load(target: str) -> Any:
     penstock.core.errors.SettingError: module 'math' has no 'pie'; did you mean 'pi'?
     """
     module, _, attribute = target.partition(":")
+    if not attribute:
+        raise SettingError(f"{module!r} is a module; write {module}:NAME for something in it")
+    found: Any = import_named(module)
+    for name in attribute.split("."):
+        found = _taken(found, name, module, attribute)
+    return found
+
+
+def import_named(module: str) -> ModuleType:
+    """The module of that name; one that cannot be imported is a SettingError."""
     try:
-        found: Any = import_module(module)
+        return import_module(module)
     except (Exception, SystemExit) as error:
-        if module.partition(".")[0] == _OWN_PACKAGE and not isinstance(error, ModuleNotFoundError):
+        if _is_own(module) and not isinstance(error, ModuleNotFoundError):
             raise
         raise SettingError(_why(module, error)) from error
-    for name in attribute.split("."):
-        if not hasattr(found, name):
-            known = [word for word in vars(found) if not word.startswith("_")]
-            raise SettingError(f"module {module!r} has no {attribute!r}{near(name, known)}")
-        found = getattr(found, name)
-    return found
+
+
+def _taken(found: Any, name: str, module: str, attribute: str) -> Any:
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        known = [word for word in dir(found) if not word.startswith("_")]
+        raise SettingError(f"module {module!r} has no {attribute!r}{near(name, known)}") from None
+    except (Exception, SystemExit) as error:
+        if _is_own(module):
+            raise
+        raise SettingError(
+            f"taking {attribute!r} from module {module!r} raises {describe(error)}; correct the "
+            "module"
+        ) from error
 
 
 def is_ours(part: object) -> bool:
     """Whether a part comes with Penstock."""
     part = part.part if isinstance(part, _Maker) else part
-    return str(getattr(part, "__module__", "")).partition(".")[0] == _OWN_PACKAGE
+    return _is_own(str(getattr(part, "__module__", "")))
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == _OWN_PACKAGE
 
 
 def folder_of(part: object) -> Path | None:
@@ -181,15 +206,7 @@ def _why(module: str, error: BaseException) -> str:
         return f"there is no module {missing!r}; install it, or add its folder to PYTHONPATH"
     if missing is not None:
         return f"module {module!r} needs module {missing!r}; install that too"
-    first = next(iter(str(error).splitlines()), "")
-    told = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return f"importing {module!r} raises {told}; correct the module"
-
-
-def _is_module(name: str) -> bool:
-    with suppress(ImportError, ValueError):
-        return find_spec(name) is not None
-    return False
+    return f"importing {module!r} raises {describe(error)}; correct the module"
 
 
 def _entry_points(group: str) -> dict[str, str]:
@@ -205,7 +222,8 @@ def _read_entry_points(group: str, _: tuple[str, ...]) -> dict[str, str]:
 
     found: dict[str, list[str]] = {}
     for point in entry_points(group=group):
-        found.setdefault(point.name, []).append(f"{point.module}:{point.attr}")
+        target = point.value.partition("[")[0].replace(" ", "")  # extras may follow
+        found.setdefault(point.name, []).append(target)
     return {name: ",".join(dict.fromkeys(values)) for name, values in found.items()}
 
 
@@ -227,7 +245,9 @@ def having(*methods: str) -> Callable[[Any], Any]:
     def check(part: Any) -> Any:
         if not callable(part):
             raise TypeError(f"it must be a class or a function, got {part!r}")
-        for name in methods if isinstance(part, type) else ():
+        if not isinstance(part, type):
+            return _checked(part, methods)
+        for name in methods:
             if not any(name in vars(base) for base in part.__mro__):
                 raise TypeError(f"class {part.__name__} has no method {name}")
         return part
@@ -235,9 +255,24 @@ def having(*methods: str) -> Callable[[Any], Any]:
     return check
 
 
+def _checked(factory: Callable[..., Any], methods: tuple[str, ...]) -> Callable[..., Any]:
+    """The factory, which refuses to make something without these methods."""
+
+    @wraps(factory)
+    def make(**settings: object) -> Any:
+        made = factory(**settings)
+        for name in methods:
+            if not callable(getattr(made, name, None)):
+                lacks = "is not callable" if name == "__call__" else f"has no method {name}"
+                raise WrongPartError(f"it makes {with_article(type(made).__name__)}, which {lacks}")
+        return made
+
+    return make
+
+
 def as_guard(part: Any) -> Any:
     """A guard holds the policy that it is given as `policy`."""
-    having("__call__")(part)
+    part = having("__call__")(part)
     if "policy" not in option_names(part):
         raise TypeError("a guard takes the policy that it holds as its first field, policy")
     return part
@@ -250,9 +285,9 @@ def as_policy(part: Any) -> Any:
     of it that have defaults are settings. A factory takes nothing but settings, and what a pipeline
     file fills in, such as `graph`.
     """
-    having("__call__")(part)
+    checked = having("__call__")(part)
     if isinstance(part, type) or not _decides(part):
-        return part
+        return checked
     return _Maker(part)
 
 
@@ -267,6 +302,11 @@ def _decides(part: Callable[..., Any]) -> bool:
         return False
     told = needed[0].annotation
     return told in (Parameter.empty, Any) or "Observation" in str(told)
+
+
+def _import_string(function: Callable[..., Any]) -> str:
+    module, name = (getattr(function, key, None) for key in ("__module__", "__qualname__"))
+    return f"{module}:{name}" if module and name else repr(function)  # such as a partial
 
 
 @dataclass(frozen=True)
@@ -286,8 +326,10 @@ class PolicyFunction:
 
     def __repr__(self) -> str:
         """The function by its import string, and its settings."""
-        name = f"{self.function.__module__}:{self.function.__qualname__}"
-        told = [name, *(f"{key}={value!r}" for key, value in self.settings.items())]
+        told = [
+            _import_string(self.function),
+            *(f"{key}={value!r}" for key, value in self.settings.items()),
+        ]
         return f"PolicyFunction({', '.join(told)})"
 
 

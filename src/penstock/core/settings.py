@@ -29,7 +29,7 @@ from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from penstock.core.errors import SettingError, UserError
+from penstock.core.errors import SettingError, UserError, describe
 from penstock.core.units import parse_duration, parse_rate
 
 MISFITS: Final = (TypeError, ValueError, OverflowError)
@@ -57,10 +57,11 @@ def kind_of(hint: Any) -> str:
         return f"{kind_of(inner[1])} for each name"
     if origin is tuple:
         return "a list"
-    return _WORDS.get(hint) or _with_article(str(getattr(hint, "__name__", hint)))
+    return _WORDS.get(hint) or with_article(str(getattr(hint, "__name__", hint)))
 
 
-def _with_article(name: str) -> str:
+def with_article(name: str) -> str:
+    """The name of a type in a sentence."""
     return f"{'an' if name[:1].lower() in set('aeiou') else 'a'} {name}"
 
 
@@ -162,6 +163,10 @@ def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: objec
     return construct(part, values, of=of)
 
 
+class WrongPartError(TypeError):
+    """A factory made something that is not the part that it should be."""
+
+
 def construct(part: type[T], values: Mapping[str, Any], *, of: str) -> T:
     """The part of these values; what a part of others raises becomes an error of ours.
 
@@ -175,12 +180,12 @@ string argument
         return part(**values)
     except UserError:
         raise
-    except Exception as error:
+    except WrongPartError as error:
+        raise SettingError(f"{of} cannot be used: {error}") from None
+    except (Exception, SystemExit) as error:
         if str(part.__module__).partition(".")[0] == __name__.partition(".")[0]:
             raise
-        first = next(iter(str(error).splitlines()), "")
-        told = f"{type(error).__name__}: {first}"
-        raise SettingError(f"{of} cannot be made: {told}") from error
+        raise SettingError(f"{of} cannot be made: {describe(error)}") from error
 
 
 def read_setting(

@@ -10,12 +10,12 @@ low={'splitter': 1, 'counter': 1}, high={'splitter': 4, 'counter': 4})
 from dataclasses import dataclass
 from datetime import datetime
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import PartError, PenstockError, SettingError, describe
 from penstock.core.graph import FlowGraph
 from penstock.core.plugins import is_ours
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
-from penstock.core.settings import build, choose, taken
+from penstock.core.settings import build, choose, near, taken
 from penstock.core.signals import Decision, Observation, check_decision
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
@@ -45,14 +45,31 @@ class Checked:
 
     policy: Policy
     name: str
+    modules: tuple[str, ...] = ()
+    """What it may decide about; empty for anything."""
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy decides."""
-        decided = self.policy(seen)
+        decided = self._decided(seen)
         try:
-            return check_decision(decided)
+            checked = check_decision(decided)
         except TypeError as error:
             raise SettingError(f"{self.name}: {error}") from None
+        for module in checked.configuration.degrees if self.modules else ():
+            if module not in self.modules:
+                why = f"it decides about module {module!r}, which there is not"
+                raise SettingError(f"{self.name}: {why}{near(str(module), self.modules)}")
+        return checked
+
+    def _decided(self, seen: Observation) -> object:
+        try:
+            return self.policy(seen)
+        except PenstockError:
+            raise
+        except SystemExit as error:
+            raise PartError(f"{self.name} ended the program: {describe(error)}") from error
+        except Exception as error:
+            raise PartError(f"{self.name} raised {describe(error)}") from error
 
 
 def build_policy(file: PipelineFile, began: datetime | None = None) -> Policy:
@@ -78,7 +95,9 @@ def _decider(file: PipelineFile) -> Policy:
     given = taken(kind, {"graph": file.graph, "slo": file.slo.latency_p95, **shared})
     settings = {**taken(kind, {"seed": file.seed}), **file.policy.settings}
     made = build(kind, settings, of=f"policy {file.policy.name}", **given)
-    return made if is_ours(kind) else Checked(made, f"policy {file.policy.name}")
+    if is_ours(kind):
+        return made
+    return Checked(made, f"policy {file.policy.name}", file.graph.names())
 
 
 def _guarded(file: PipelineFile, policy: Policy, began: datetime | None) -> Policy:
@@ -86,7 +105,9 @@ def _guarded(file: PipelineFile, policy: Policy, began: datetime | None) -> Poli
         guard = choose(GUARDS, part.name, of="guard")
         if guard is not DryRun:
             settings = with_run(guard, part.settings, file.cluster, began)
-            policy = build(guard, settings, of=f"guard {part.name}", policy=policy)
+            of = f"guard {part.name}"
+            made = build(guard, settings, of=of, policy=policy)
+            policy = made if is_ours(guard) else Checked(made, of)
     return policy
 
 

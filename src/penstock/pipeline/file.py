@@ -244,7 +244,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     guards = checks.read_guards(draft, graph.names() if graph else (), cluster)
     manager = infrastructure.read_manager(draft)
     regions = infrastructure.read_infrastructure(draft, graph, slo, folder)
-    policy = read_policy(draft, graph, slo, folder)
+    policy = read_policy(draft, graph, slo, folder, timing.seed)
     sharing.check_alone(draft, policy.name)
     if draft.mistakes or fed is None:
         return None
@@ -330,7 +330,7 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     )
     folder = Path(text.origin).parent
     sharing.check_policy(draft)
-    policy = read_policy(draft, graph, slo, folder, sharing.given(whole))
+    policy = read_policy(draft, graph, slo, folder, timing.seed, sharing.given(whole))
     whole = replace(whole, policy=policy)
     sharing.check_cores(draft, whole, policy.name)
     if not draft.mistakes:

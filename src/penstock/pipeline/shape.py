@@ -164,7 +164,7 @@ class AppSpec:
     one_text: bool = False
     """Whether its rows are one text, so that lines of a topic will do."""
     needs: tuple[str, ...] = ()
-    """Modules of the extra `apps` without which it does not run."""
+    """Modules without which it does not run; those of built-in ones are in the extra `apps`."""
 
 
 def _as_spec(found: Any) -> AppSpec:

@@ -9,6 +9,7 @@ from pyspark.resource import ResourceProfile
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
+from penstock.core.settings import near
 from penstock.pipeline.application import Application, Meter, Operator
 from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.query.keyed import KeyedWork
@@ -123,6 +124,12 @@ def lay_out(graph: FlowGraph, shape: Shape, application: Application) -> dict[st
     """Which module runs which operators, checked against the application's shape."""
     for misfit in misfits(graph, shape):
         raise SettingError(misfit.message)
+    for operator in shape.operators:
+        if operator not in application.operators:
+            raise SettingError(
+                f"the shape of this pipeline has an operator {operator!r} that its Application "
+                f"does not have{near(operator, application.operators)}"
+            )
     named = operators_of(graph)
     first = {operators[0]: module for module, operators in named.items()}
     return {

@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.core.errors import SettingError
+from penstock.core.errors import PenstockError, SettingError, describe
 from penstock.core.extras import require
 from penstock.core.graph import Module
-from penstock.core.plugins import load
+from penstock.core.plugins import is_ours, load
 from penstock.core.settings import choose
 from penstock.pipeline.application import Application, Meter
 from penstock.pipeline.deploy.inner import emitter_of
@@ -49,18 +49,33 @@ def spec_of(part: PipelineFile) -> AppSpec:
 def application_of(part: PipelineFile) -> Application:
     """What the application that a file names runs on Spark."""
     spec = spec_of(part)
-    require("apps", spec.name, *spec.needs)
+    built_in = (part.application or part.name) in APPLICATIONS.built_in
+    require("apps" if built_in else None, spec.name, *spec.needs)
     try:
         made = load(spec.spark)
     except SettingError as error:
         raise SettingError(f"pipeline {spec.name!r} cannot be loaded: {error}") from error
-    made = made if isinstance(made, Application) else made(part)
+    if callable(made) and not isinstance(made, Application):
+        made = _made(spec, made, part)
     if not isinstance(made, Application):
         raise SettingError(
             f"pipeline {spec.name!r} cannot be used: {spec.spark} must be an Application, or a "
             f"function that makes one of a pipeline file, got {made!r}"
         )
     return made
+
+
+def _made(spec: AppSpec, factory: Callable[[PipelineFile], Any], part: PipelineFile) -> Any:
+    try:
+        return factory(part)
+    except PenstockError:
+        raise
+    except (Exception, SystemExit) as error:
+        if is_ours(factory):
+            raise
+        raise SettingError(
+            f"pipeline {spec.name!r} cannot be made: {spec.spark} raises {describe(error)}"
+        ) from error
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

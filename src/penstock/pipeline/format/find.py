@@ -4,6 +4,7 @@ Packages with applications ship pipeline files as well: they go by the name of t
 an application that is written as `package.module:name` by that.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import resources
@@ -12,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from penstock.core.errors import FileError, SettingError
+from penstock.core.plugins import import_named
 from penstock.core.settings import near
 from penstock.pipeline.shape import APPLICATIONS, AppSpec
 
@@ -60,8 +62,10 @@ def shipped_as(name: object) -> Text | None:
     if not isinstance(name, str):
         return None
     if _is_name(name):
-        entry = _shipped().get(name) or _plugged_in(name).get(name)
-        return None if entry is None else _text(name, entry)
+        entry = _shipped().get(name)
+        if entry is not None:
+            return _text(name, entry)
+        return _of_application(name) or _beside_others(name)
     return _of_application(name)
 
 
@@ -71,31 +75,40 @@ def _shipped() -> dict[str, Traversable]:
     return {name: file for folder in folders for name, file in _files_in(folder).items()}
 
 
-def _plugged_in(asked: str) -> dict[str, Traversable]:
-    """The files of plug-ins, without those that cannot be loaded unless it is the one asked for."""
-    found: dict[str, Traversable] = {}
-    for name in APPLICATIONS.keys() - APPLICATIONS.built_in.keys():
-        try:
-            found |= _files_of(APPLICATIONS[name])
-        except SettingError:
-            if name == asked:
-                raise
-    return found
+def _beside_others(name: str) -> Text | None:
+    """A further file that an application of a plug-in ships; one that cannot be loaded ships
+    none."""
+    for other in APPLICATIONS.keys() - APPLICATIONS.built_in.keys():
+        with suppress(SettingError):
+            entry = _files_of(other, APPLICATIONS[other]).get(name)
+            if entry is not None:
+                return _text(name, entry)
+    return None
 
 
 def _of_application(name: str | PurePath) -> Text | None:
-    """The pipeline file that an application ships under its own name."""
+    """The pipeline file that an application ships under the name given, or under its own."""
     if not isinstance(name, str) or name not in APPLICATIONS:
         return None
     application = APPLICATIONS[name]
-    entry = _files_of(application).get(application.name)
+    files = _files_of(name, application)
+    entry = files.get(name) or files.get(application.name)
     if entry is None:
         raise FileError(f"pipeline {name} comes without a file; give one that names it")
     return _text(name, entry)
 
 
-def _files_of(application: AppSpec) -> dict[str, Traversable]:
-    return _files_in(resources.files(application.files)) if application.files else {}
+def _files_of(name: str, application: AppSpec) -> dict[str, Traversable]:
+    if not application.files:
+        return {}
+    try:
+        return _files_in(resources.files(import_named(application.files)))
+    except SettingError as error:
+        raise SettingError(f"files of pipeline {name!r} cannot be read: {error}") from error
+    except (OSError, TypeError) as error:
+        raise SettingError(
+            f"files of pipeline {name!r} cannot be read: {application.files} is not a package"
+        ) from error
 
 
 def _files_in(folder: Traversable) -> dict[str, Traversable]:
@@ -109,14 +122,14 @@ def _text(origin: str, entry: Traversable) -> Text:
 
 def _is_name(given: str | PurePath) -> bool:
     text = str(given)
-    return isinstance(given, str) and "/" not in text and "\\" not in text and "." not in text
+    return isinstance(given, str) and not any(mark in text for mark in "/\\.:")
 
 
 def _built_in(name: str) -> Text:
     shipped = shipped_as(name)
     if shipped is None:
         file = f" (for a file, write ./{name})" if name and Path(name).exists() else ""
-        known = {*built_in(), *_plugged_in("")}
+        known = {*built_in(), *APPLICATIONS}
         raise FileError(f"there is no built-in pipeline {name!r}{near(name, known)}{file}")
     return shipped
 

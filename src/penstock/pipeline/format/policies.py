@@ -2,7 +2,7 @@
 
 A policy takes some things from the file rather than from its settings, wherever it has a field or a
 parameter for them: `graph`, `infrastructure`, and `slo`, the latency that 95 % of the rows were
-promised to keep.
+promised to keep; and `seed`, unless that is among its settings.
 """
 
 from collections.abc import Mapping
@@ -38,6 +38,7 @@ def read_policy(
     graph: FlowGraph | None,
     slo: Slo | None,
     folder: FilePath,
+    seed: int,
     shared: Mapping[str, object] = MappingProxyType({}),
 ) -> Part:
     """`policy`: a name, or a mapping with the name and its settings.
@@ -54,7 +55,8 @@ def read_policy(
     known = _SOME_GRAPH if priced or graph is None else graph
     part = with_saved(draft, path, part, folder)
     given = {"graph": known, "slo": slo.latency_p95 if slo else None, **shared}
-    made = read_settings(draft, path, part, policy, of=f"policy {part.name}", given=given)
+    seeded = Part(part.name, {**taken(policy, {"seed": seed}), **part.settings})
+    made = read_settings(draft, path, seeded, policy, of=f"policy {part.name}", given=given)
     _check_sampling(draft, made)
     check_names(draft, path, part.settings, graph.names() if graph else ())
     return part
