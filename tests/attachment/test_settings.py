@@ -344,7 +344,7 @@ def test_a_policy_that_cannot_be_given_an_observation_is_refused(policy: Any, ta
     [
         ("exits", "policy own_factories:exits cannot be made: SystemExit"),
         ("unreadable", "policy own_factories:unreadable cannot be made: "),
-        ("nothing", "policy own_factories:nothing must be a callable, got None"),
+        ("nothing", "policy own_factories:nothing cannot be used: it makes a NoneType"),
         (
             "two",
             "policy own_factories:two must take one argument, the observation; it takes (a, b)",
