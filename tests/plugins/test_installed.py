@@ -10,7 +10,8 @@ from subprocess import CompletedProcess, run
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 ACME = Path(__file__).parent / "acme"
 
 pytestmark = pytest.mark.slow
@@ -34,7 +35,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         install = [str(python), "-m", "pip", "install", "--quiet"]
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     run(create, check=True, env=clean)
-    run([*install, str(ROOT), str(package)], check=True, env=clean)
+    run([*install, f"{ROOT}[twin,cluster]", str(package)], check=True, env=clean)
     yield python
     shutil.rmtree(folder)  # more than a gigabyte
 
