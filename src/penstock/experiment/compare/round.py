@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from penstock.core.errors import PartError, describe
 from penstock.core.loop import control
 from penstock.core.roles import Policy
 from penstock.core.signals import Tick
@@ -96,6 +97,8 @@ def play_round(one: Round, perform: Perform = on_twin) -> Played:
         try:
             theirs = entrant.file(file, one.guards)
             runs[entrant.name] = perform(theirs, build_policy(theirs))
+        except PartError as error:  # which names the policy, as the table does already
+            errors[entrant.name] = describe(error.__cause__ or error)
         except Exception as error:
             errors[entrant.name] = f"{type(error).__name__}: {error}"
     rates = rates_by_step(file.workload, file.step, file.duration)
