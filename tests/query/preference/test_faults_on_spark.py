@@ -38,7 +38,7 @@ def wait_until(done: Callable[[], bool], alive: Callable[[], bool]) -> None:
 def drive(folder: Path) -> subprocess.Popen[bytes]:
     with (folder / "process.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.preference_driver", str(folder)],
+            [sys.executable, "-m", "tests.support.preference_driver", str(folder)],
             cwd=ROOT,
             stdout=log,
             stderr=log,
