@@ -31,7 +31,7 @@ from penstock.workload.keys import names
 from tests.support.market_reference import Trader, ordered
 from tests.support.processes import executor_pids
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SYMBOLS, RATE, SECONDS, EXECUTORS = 300, 1600.0, 15.0, 3
 FAULTS = {"malformed": 0.01, "duplicate": 0.01, "empty": 0.01, "stranger": 0.02}
