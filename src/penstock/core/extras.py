@@ -20,7 +20,7 @@ from typing import Final
 
 from penstock.core.errors import MissingPackageError
 
-BASE: Final = ("numpy", "pyyaml")
+BASE: Final = ("numpy", "pyyaml", "pydantic", "jinja2")
 """Distributions that every installation has."""
 
 
