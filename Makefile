@@ -10,7 +10,7 @@ export UV_COMPILE_BYTECODE = 1
 # The same for our own sources and tests, which hundreds of processes import: empty is "write it".
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow test-all check format map bench browser clean
+.PHONY: demo test test-slow test-all check format map bench docs browser clean
 
 demo: .venv/ready  ## An elastic run on a real Spark cluster of your own, about a minute
 	.venv/bin/penstock run wordcount
@@ -37,8 +37,12 @@ format: .venv/ready
 map: .venv/ready  ## The house on one page: packages, imports, widest folders, unused names
 	$(RUN) tools.map
 
-bench: .venv/ready  ## Every figure of the README, ours beside the baseline
+bench: .venv/ready  ## Every figure of docs/benchmarks.md, ours beside the baseline
 	$(RUN) benchmarks
+
+docs: .venv/ready  ## The documentation as a site in site/; a broken link or a missing page is an error
+	$(RUN) sphinx --builder html --fail-on-warning --keep-going --nitpicky --quiet docs site
+	@echo "site/index.html"
 
 browser:  ## The browser that tests of the dashboard look at it with: Debian's chromium, if there is none
 	@command -v chromium chromium-browser google-chrome || \
@@ -54,4 +58,4 @@ browser:  ## The browser that tests of the dashboard look at it with: Debian's c
 	@touch $@
 
 clean:
-	rm -rf .venv .tools runs .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .tools runs site .mypy_cache .ruff_cache .pytest_cache
