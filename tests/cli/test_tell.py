@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from penstock.cli.output import percent
 from penstock.cli.session import Written, lines
 from penstock.cli.view import Table, fitting, line
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Configuration, Decision, Latency, Power, Tick
+from penstock.core.words import percent
 from penstock.pipeline.file import load as load_file
 from penstock.record import RunSettings, SloCheck, Summary, summarise
 from penstock.record.energy import Energy
-from penstock.report.scales import percent as percent_of_page
 from penstock.testing import seen
 
 SETTINGS = RunSettings(
@@ -96,9 +95,9 @@ def test_latencies_of_keyed_rows_on_the_twin_say_what_they_lack(
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_a_share_is_all_or_nothing_only_if_it_is(met: int, violated: int) -> None:
     share = met / (met + violated)
-    for shown in (percent(share), percent_of_page(share)):
+    for shown in (percent(share, "whole"), percent(share, "fine")):
         assert shown not in ("100 %", "0 %")
-    for shown in (percent(1.0), percent_of_page(1.0)):
+    for shown in (percent(1.0, "whole"), percent(1.0, "fine")):
         assert shown == "100 %"
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.signals import Configuration, Decision, Observation, Power, Tick
+from penstock.core.words import quantity
 from penstock.record import summarise
 from penstock.record.codec import dumps
-from penstock.record.energy import Energy, energy, in_unit, spent
+from penstock.record.energy import Energy, energy, spent
 from penstock.record.summary import summary_from_json
 
 HELD = Decision(configuration=Configuration(degrees={}), why="as it was")
@@ -133,7 +134,7 @@ def test_the_parts_of_a_run_have_the_energy_of_the_whole(
 
 @given(st.floats(1e-3, 9.99e11))
 def test_a_quantity_has_one_to_three_digits_before_its_prefix(value: float) -> None:
-    shown, unit = in_unit(value, "J").split()
+    shown, unit = quantity(value, "J").split()
     assert 1 <= float(shown) < 1000
     scale = {"mJ": 1e-3, "J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9}[unit]
     assert isclose(float(shown) * scale, value, rel_tol=0.006)

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.core.words import clock, short_number
 from penstock.report.plot import Column, Series, area, drawn, path, thin
 from penstock.report.scales import (
     Axis,
     axis,
-    clock,
     narrow_axis,
     nice_step,
-    number,
     time_axis,
     wide_axis,
 )
@@ -102,7 +101,7 @@ def test_a_nice_step_has_one_or_two_digits(span: float, count: int) -> None:
     [(0, "0"), (999.6, "1,000"), (9_999.7, "10 k"), (999_700, "1 M"), (2e9, "2 G")],
 )
 def test_numbers_change_unit_without_a_fourth_digit(value: float, text: str) -> None:
-    assert number(value) == text
+    assert short_number(value) == text
 
 
 def test_a_clock_counts_hours_only_when_there_are_some() -> None:

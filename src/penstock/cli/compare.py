@@ -20,6 +20,7 @@ from penstock.cli.sheets import results_folder, table_lines, wide_console, wrapp
 from penstock.core.errors import SettingError, UserError
 from penstock.core.extras import require
 from penstock.core.units import format_duration
+from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.experiment.compare import Advice, Load, Outcome, Verdict
@@ -361,7 +362,7 @@ def standings(played: "Outcome", advice: "Advice", verdicts: "Sequence[Verdict]"
 
 def _headline(played: "Outcome") -> str:
     where = "Spark" if played.on == "spark" else "the twin"
-    seeds = f"{len(played.seeds)} seed{'s' * (len(played.seeds) != 1)}"
+    seeds = f"{count_of(len(played.seeds), 'seed')}"
     return (
         f"{played.pipeline} on {where}: {format_duration(played.duration)} a run, {seeds}, "
         f"p95 of {format_duration(played.promised)} promised"

@@ -10,6 +10,7 @@ from penstock.cli.options import something
 from penstock.cli.output import UNKNOWN, duration, number, print_json, print_line, say
 from penstock.core.errors import UserError
 from penstock.core.extras import require
+from penstock.core.words import percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -218,7 +219,7 @@ def _error(error: float | None) -> str:
     >>> _error(-0.123), _error(None)
     ('-12 %', '-')
     """
-    return UNKNOWN if error is None or not isfinite(error) else f"{100 * error:+.0f} %"
+    return UNKNOWN if error is None or not isfinite(error) else percent(error, "+.0f")
 
 
 def _table(*columns: str) -> "Table":

@@ -6,9 +6,9 @@ import sys
 from contextlib import suppress
 from typing import IO, Any
 
+from penstock.core import words
 from penstock.core.errors import PenstockError
 from penstock.core.signals import Latency, ModuleReading
-from penstock.core.units import format_duration
 
 
 def print_line(text: str = "") -> None:
@@ -62,9 +62,7 @@ def number(value: float | None) -> str:
     >>> number(1234.5), number(0.25), number(None)
     ('1,234', '0.25', '-')
     """
-    if value is None:
-        return UNKNOWN
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return UNKNOWN if value is None else words.number(value)
 
 
 def percent(share: float | None) -> str:
@@ -73,16 +71,12 @@ def percent(share: float | None) -> str:
     >>> percent(0.756), percent(0.998), percent(1.0), percent(0.002)
     ('76 %', '>99 %', '100 %', '<1 %')
     """
-    if share is None:
-        return UNKNOWN
-    if 0.995 <= share < 1:
-        return ">99 %"
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+    return UNKNOWN if share is None else words.percent(share, "whole")
 
 
 def duration(seconds: float | None) -> str:
     """Seconds in the unit a reader would choose."""
-    return UNKNOWN if seconds is None else format_duration(seconds)
+    return UNKNOWN if seconds is None else words.duration(seconds)
 
 
 def p95(latency: Latency | None) -> str:

@@ -11,6 +11,7 @@ from penstock.cli.output import duration, number, print_json, print_line
 from penstock.core.errors import SettingError
 from penstock.core.settings import near
 from penstock.core.units import parse_rate
+from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import Checked, PipelineFile
@@ -141,5 +142,5 @@ def lines(plan: "Plan") -> Iterator[str]:
     yield f"{'cost of a step':{width}}  {plan.cost:.4g}"
     yield (
         f"{'agreed by':{width}}  {number(plan.messages)} messages in "
-        f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
+        f"{count_of(plan.rounds, 'round')}"
     )

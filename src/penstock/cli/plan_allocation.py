@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.cli.output import number, percent, print_json, print_line
 from penstock.core.errors import SettingError
+from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import Checked
@@ -161,5 +162,5 @@ def _share(value: float, optimum: float) -> str:
 def _talk(plan: "Allocation") -> str:
     if plan.passes == 0:
         return "one that knows everything, without messages"
-    passes = f"{plan.passes} pass{'es' * (plan.passes != 1)}"
+    passes = count_of(plan.passes, "pass")
     return f"{number(plan.messages)} messages in {passes}"

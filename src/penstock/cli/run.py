@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from penstock.cli.options import add_run_options, overrides, pipeline
 from penstock.cli.output import say
 from penstock.core.extras import require
+from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.core.roles import Plant
@@ -79,7 +80,7 @@ def _own_cluster(file: "PipelineFile") -> str:
         return f"a cluster of {file.cluster.workers} workers"
     regions = file.infrastructure.places.regions
     nodes, count = sum(region.initial_nodes for region in regions), len(regions)
-    return f"a cluster of {nodes} node{'s' * (nodes != 1)} in {count} region{'s' * (count != 1)}"
+    return f"a cluster of {count_of(nodes, 'node')} in {count_of(count, 'region')}"
 
 
 def hush_libraries() -> None:

@@ -18,6 +18,7 @@ from penstock.core.errors import FileError
 from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
 from penstock.core.signals import Latency, Tick
+from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
@@ -226,19 +227,10 @@ def _executors(summary: "Summary") -> str:
 def _changes(summary: "Summary") -> str:
     told = f"{summary.reconfigurations}, of which {_kinds(summary)}"
     if summary.failed_tasks:
-        told += f"; {_count(summary.failed_tasks, 'task')} failed"
+        told += f"; {count_of(summary.failed_tasks, 'task')} failed"
     if summary.steps_with_gaps:
-        told += f"; {_count(summary.steps_with_gaps, 'step')} lacked a measurement"
+        told += f"; {count_of(summary.steps_with_gaps, 'step')} lacked a measurement"
     return told
-
-
-def _count(count: int, what: str) -> str:
-    """How many of what.
-
-    >>> _count(1, "task"), _count(1200, "task")
-    ('1 task', '1,200 tasks')
-    """
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _kinds(summary: "Summary") -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.cli.options import add_set
 from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import UserError
+from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import Checked, PipelineFile
@@ -46,7 +47,7 @@ def execute(args: Namespace) -> int:
     if wrong:
         count = sum(len(one["mistakes"]) for one in found)
         files = "the file" if len(found) == 1 else f"{wrong} of {len(found)} files"
-        say(f"{count} mistake{'s' * (count > 1)} in {files}")
+        say(f"{count_of(count, 'mistake')} in {files}")
     return 2 if wrong else 0
 
 

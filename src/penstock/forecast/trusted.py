@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
+from penstock.core.words import count_of, percent
 from penstock.forecast.averages import check_count, check_weight, coming, mean
 from penstock.forecast.trends import Holt
 
@@ -253,7 +254,7 @@ class Trusted:
     def _doubt(self) -> str | None:
         """Why the forecaster is not believed, if so."""
         if self._missing > 0:
-            return f"on trial for {self._missing} more step{'s' if self._missing > 1 else ''}"
+            return f"on trial for {count_of(self._missing, 'more step')}"
         if self._next is None:
             return "it foresees no number"
         if self.error > self.tolerance:
@@ -264,4 +265,4 @@ class Trusted:
 def _percent(share: float) -> str:
     if not isfinite(share):
         return "more than all"
-    return f"{100 * share:.0f} %" if share < 1e4 else f"{100 * share:.2g} %"
+    return percent(share, ".0f")

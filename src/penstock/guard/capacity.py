@@ -8,10 +8,10 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import count_of, percent
 from penstock.guard.common import Ruling, pace, reading, revise
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import RescaleTimes, known
-from penstock.policy.common.sentences import counted, percent
 
 
 @dataclass
@@ -93,12 +93,12 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
 
     def _told(self, load: "_Load", time: float) -> str:
         meanwhile = (
-            f"{counted(load.arrives * time, 'row')} that come in the {format_duration(time)}"
+            f"{count_of(load.arrives * time, 'row')} that come in the {format_duration(time)}"
         )
-        parts = [f"{counted(load.late, 'row')} that wait"] if load.late else []
+        parts = [f"{count_of(load.late, 'row')} that wait"] if load.late else []
         parts += [f"{meanwhile} of a rescale"] if time else []
         return (
-            f"for {counted(load.arrives, 'row')}/s at {percent(self.utilisation)} busy and, "
+            f"for {count_of(load.arrives, 'row')}/s at {percent(self.utilisation)} busy and, "
             f"in {format_duration(self.duration)}, {' and '.join(parts)}"
         )
 

@@ -18,10 +18,10 @@ from penstock.core.roles import Policy
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import percent
 from penstock.guard.common import Ruling, pace, reading, revise
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import known
-from penstock.policy.common.sentences import percent
 
 
 @dataclass

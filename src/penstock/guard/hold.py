@@ -8,10 +8,11 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
+from penstock.core.words import count_of
 from penstock.guard.common import Ruling, revise
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.nodes import nodes_in_force
-from penstock.policy.common.sentences import counted, sentence
+from penstock.policy.common.sentences import sentence
 
 
 @dataclass
@@ -151,7 +152,7 @@ def _node_moves(now: Mapping[str, int], then: Mapping[str, int]) -> Iterator[str
     for name, nodes in then.items():
         start = f" from {now[name]}" if name in now else ""
         if now.get(name) != nodes:
-            yield f"{name} would go{start} to {counted(nodes, 'node')}"
+            yield f"{name} would go{start} to {count_of(nodes, 'node')}"
 
 
 def _undone(request: Request) -> Request:

@@ -8,9 +8,9 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_size, size
+from penstock.core.words import percent
 from penstock.guard.common import Ruling, revise
 from penstock.policy.common.degrees import check_degrees, in_force, of_module
-from penstock.policy.common.sentences import percent
 
 
 @dataclass

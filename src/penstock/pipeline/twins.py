@@ -20,6 +20,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Plant
+from penstock.core.words import joined
 from penstock.model.power import VOLTAGES, VoltageTable, power
 from penstock.pipeline import interference
 from penstock.pipeline.compose import inner_level
@@ -70,7 +71,7 @@ trigger, max_batch, overhead and start_up of the modules are left out'
         return None
     given = [name for name in _UNKNOWN if _is_given(name, file.graph)]
     beside = ["interference"] if file.interference and file.interference.processes else []
-    without = _listed([*([f"{_listed(given)} of the modules"] if given else []), *beside])
+    without = joined([*([f"{joined(given)} of the modules"] if given else []), *beside])
     are = "are" if len(given) + len(beside) > 1 else "is"
     return f"{_QUEUES}: {without} {are} left out" if without else _QUEUES
 
@@ -92,10 +93,6 @@ def refusal(file: PipelineFile) -> str | None:
 
 def _is_given(name: str, graph: FlowGraph) -> bool:
     return any(getattr(module, name) != getattr(_USUAL, name) for module in graph.modules)
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def check_workload(file: PipelineFile) -> None:

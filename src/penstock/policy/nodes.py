@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Decision, Observation, RegionReading
+from penstock.core.words import count_of
 from penstock.policy.common.nodes import decide, held, moved
-from penstock.policy.common.sentences import counted
 from penstock.policy.common.verdict import Verdict
 
 # A few idle nodes, always: e2df, Section 6.1.
@@ -106,7 +106,7 @@ class StaticNodes:
         given = self._given(region.name)
         if given is None:
             return held(region.name, nodes, "as it was told nothing else")
-        why = f"{region.name} is set to {counted(given, 'node')}"
+        why = f"{region.name} is set to {count_of(given, 'node')}"
         return Verdict(name=region.name, before=nodes, after=given, why=why)
 
     def _given(self, region: str) -> int | None:

@@ -7,9 +7,9 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import percent
 from penstock.policy.common.estimates import known, too_many_wait
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved, still_to_come
 
 

@@ -10,9 +10,9 @@ from math import inf
 
 from penstock.core.errors import SettingError
 from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.words import percent
 from penstock.policy.common.estimates import known, too_many_wait
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.sentences import whole_percent
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
 
 
@@ -168,7 +168,7 @@ def _measure(
 
 
 def _misses(index: float) -> str:
-    return f"misses {whole_percent(index)} of its rows" if index else "keeps up"
+    return f"misses {percent(index, '.0f')} of its rows" if index else "keeps up"
 
 
 def _share(missed: float, of: float) -> float:

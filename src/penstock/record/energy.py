@@ -12,15 +12,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Final
 
 import numpy as np
 
 from penstock.core.signals import Tick
 from penstock.core.units import format_duration
+from penstock.core.words import quantity
 from penstock.record.measures import Column, steps
-
-_PREFIXES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ def spent(energy: Energy, duration: float) -> str:
     '4.96 kJ in 2 min of 2.07 min, 41.3 W and 1.62 GHz on average, all modelled'
     """
     means = [
-        *([] if energy.watts_mean is None else [in_unit(energy.watts_mean, "W")]),
+        *([] if energy.watts_mean is None else [quantity(energy.watts_mean, "W")]),
         *([] if energy.frequency_mean is None else [f"{energy.frequency_mean:.3g} GHz"]),
     ]
     mean = [f"{' and '.join(means)} on average"] if means else []
@@ -103,7 +101,7 @@ def spent(energy: Energy, duration: float) -> str:
 def _joules(energy: Energy, duration: float) -> str:
     if energy.joules is None:
         return "unknown"
-    known = in_unit(energy.joules, "J")
+    known = quantity(energy.joules, "J")
     if energy.seconds >= duration * (1 - 1e-6):
         return known
     return f"{known} in {format_duration(energy.seconds)} of {format_duration(duration)}"
@@ -113,17 +111,6 @@ def _origin(energy: Energy) -> list[str]:
     if energy.modelled_share == 1:
         return ["all modelled"]
     return [energy.origin] if energy.origin else []
-
-
-def in_unit(value: float, unit: str) -> str:
-    """A quantity with the prefix that a reader would choose.
-
-    >>> in_unit(12_400, "J"), in_unit(41.3, "W"), in_unit(0.0085, "J"), in_unit(0, "J")
-    ('12.4 kJ', '41.3 W', '8.5 mJ', '0 J')
-    """
-    size = abs(float(f"{value:.3g}"))  # so that 999.9 is 1 k
-    least, prefix = next(((s, p) for s, p in _PREFIXES if size >= s), (1.0, ""))
-    return f"{value / least:.3g} {prefix}{unit}"
 
 
 def _mean(values: Column, seconds: Column) -> float | None:

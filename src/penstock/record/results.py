@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from penstock.core.words import count_of, number
 from penstock.record.regions import RequestCount
 from penstock.record.summary import Summary
 
@@ -82,13 +83,9 @@ def told(value: Any) -> str:
         return "unknown"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _number(value) if isinstance(value, int | float) else str(value)
-
-
-def _number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def nodes_told(summary: Summary) -> str:
@@ -112,7 +109,7 @@ def unmet_told(summary: Summary) -> str:
         where = next(iter(lacking))
     else:
         where = ", ".join(f"{name} {unmet:,}" for name, unmet in lacking.items())
-    return f"{_count(sum(lacking.values()), 'replica')} found no room ({where})"
+    return f"{count_of(sum(lacking.values()), 'replica')} found no room ({where})"
 
 
 def requests_told(summary: Summary) -> str:
@@ -130,7 +127,7 @@ def silence_told(summary: Summary) -> str:
     """Regions that did not answer, and in how many steps; empty where all did."""
     silent = {name: use.silent_steps for name, use in summary.regions.items() if use.silent_steps}
     return ", ".join(
-        f"{name} did not answer in {_count(steps, 'step')}" for name, steps in silent.items()
+        f"{name} did not answer in {count_of(steps, 'step')}" for name, steps in silent.items()
     )
 
 
@@ -150,7 +147,3 @@ def _by_level(summary: Summary) -> str:
 
 def _answers(count: RequestCount) -> str:
     return f"{count.refused:,} of {count.made:,}"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"

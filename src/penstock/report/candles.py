@@ -16,9 +16,10 @@ from itertools import groupby
 from math import floor
 from typing import Final
 
+from penstock.core.words import count_of, duration
 from penstock.record.codec import FieldError, reader
 from penstock.report.plot import HEIGHT, WIDTH, x_labels, y_labels
-from penstock.report.scales import Axis, duration, narrow_axis, time_axis
+from penstock.report.scales import Axis, narrow_axis, time_axis
 
 NAME: Final = "candlesticks"
 _MOST: Final = 60
@@ -302,7 +303,7 @@ def _ahead(chart: Sticks, prices: Axis, digits: int) -> str:
 
 
 def _made_of(chart: Sticks) -> str:
-    return f"{chart.results:,} result{'s' * (chart.results != 1)}"
+    return count_of(chart.results, "result")
 
 
 def _spoken(chart: Sticks, offset: float, digits: int) -> str:

@@ -23,9 +23,10 @@ from typing import Final
 
 import numpy as np
 
+from penstock.core.words import short_number
 from penstock.experiment.results import Chart, Floats
 from penstock.report.plot import HEIGHT, WIDTH, Plot, Series, thin, x_labels, y_labels
-from penstock.report.scales import Axis, axis, nice_step, number
+from penstock.report.scales import Axis, axis, nice_step
 
 _COLOURS: Final = ("c1", "c2", "c3", "c4", "c5", "c6")
 _MOST_POINTS: Final = 900
@@ -93,7 +94,7 @@ def _bar(name: str, colour: str, value: float, highest: float) -> str:
         return ""
     share = f"{100 * value / (highest or 1.0):.2f}%"
     return (
-        f'<div class="{colour}"><i style="--share:{share}"></i>{number(value)} '
+        f'<div class="{colour}"><i style="--share:{share}"></i>{short_number(value)} '
         f"<small>{escape(name)}</small></div>"
     )
 
@@ -127,7 +128,7 @@ def _decades(values: Floats, unit: str) -> Axis:
 
 def _words(value: float, unit: str) -> str:
     """Shares in percent, whatever their size; the unit stands beside the title."""
-    return f"{100 * value:g}" if unit == "%" else number(value)
+    return f"{100 * value:g}" if unit == "%" else short_number(value)
 
 
 def _clean(value: float) -> float:

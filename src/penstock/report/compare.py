@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from penstock.core.words import count_of
 from penstock.experiment.compare import MEASURES, Advice, Outcome, Verdict
 from penstock.experiment.compare.entrants import REFERENCES
 from penstock.experiment.compare.round import Played
@@ -113,7 +114,7 @@ def _timelines(played: Outcome, one: Played) -> list[Chart]:
 
 def remarks(played: Outcome) -> list[str]:
     """How it was done, where that may be asked."""
-    seeds = f"{len(played.seeds)} seed{'s' * (len(played.seeds) != 1)}"
+    seeds = count_of(len(played.seeds), "seed")
     return [
         f"{seeds}, the same for every policy; intervals hold the mean of all seeds in 95 of 100 "
         "such tournaments. * is the least of a column, = what chance may have put behind it.",

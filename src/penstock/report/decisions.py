@@ -9,8 +9,8 @@ from typing import Final
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Configuration, Request, Tick
+from penstock.core.words import clock, count_of, plural
 from penstock.record.acts import Act, Change, acts
-from penstock.report.scales import clock
 
 _MOST: Final = 600
 _REASONS: Final = 6
@@ -103,7 +103,7 @@ def what(act: Act) -> Iterator[str]:
     if act.clock is not None:
         yield f"clock {_change(act.clock)} GHz"
     for region, change in act.nodes.items():
-        yield f"{region} {_change(change)} node{'s' * (change.after != 1)}"
+        yield f"{region} {_change(change)} {plural(change.after, 'node')}"
     for module in act.rerouted:
         yield f"{module}: keys moved"
 
@@ -130,7 +130,7 @@ def _proposal(proposed: Configuration, instead: Configuration) -> str:
     """Degrees, and the clock and nodes where they are not what was decided."""
     parts = [f"{name} {degree}" for name, degree in proposed.degrees.items()]
     other = {k: n for k, n in proposed.nodes.items() if instead.nodes.get(k) != n}
-    parts += [f"{name} {n} node{'s' * (n != 1)}" for name, n in other.items()]
+    parts += [f"{name} {count_of(n, 'node')}" for name, n in other.items()]
     if proposed.frequency not in (None, instead.frequency):
         parts.append(f"{proposed.frequency:.4g} GHz")
     return ", ".join(parts)
@@ -190,7 +190,7 @@ def asked_for(request: Request) -> str:
     thing = _THINGS.get(request.level, request.level)
     sign = "+" if request.change > 0 else "\u2212" if request.change < 0 else ""
     count = abs(request.change)
-    return f"{request.manager} {sign}{count:,} {thing}{'s' * (count != 1)}"
+    return f"{request.manager} {sign}{count_of(count, thing)}"
 
 
 def _newest(ticks: Sequence[Tick], most: int) -> list[tuple[float, Request]]:

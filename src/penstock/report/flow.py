@@ -6,7 +6,7 @@ from html import escape
 from typing import Final
 
 from penstock.core.graph import FlowGraph, Stream
-from penstock.report.scales import number, percent
+from penstock.core.words import percent, short_number
 
 _BOX: Final = (156, 78)
 _ARROW: Final = 40
@@ -84,9 +84,9 @@ def _arrow(stream: Stream, places: Mapping[str, tuple[int, int]], *, standing: b
 def _words(stream: Stream) -> str:
     parts = []
     if stream.probability < 1:
-        parts.append(percent(stream.probability))
+        parts.append(percent(stream.probability, "fine"))
     if stream.selectivity != 1:
-        parts.append(f"\u00d7{number(stream.selectivity)}")
+        parts.append(f"\u00d7{short_number(stream.selectivity)}")
     return " ".join(parts)
 
 

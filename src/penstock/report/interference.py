@@ -9,11 +9,11 @@ import numpy as np
 from penstock.core.errors import UserError
 from penstock.core.interference import Interference
 from penstock.core.settings import build
+from penstock.core.words import count_of, duration, short_number
 from penstock.record.load import Run
 from penstock.record.measures import Column, column, held, modules, reporting, steps, times, total
 from penstock.report.over_time import span
 from penstock.report.plot import Plot, Span
-from penstock.report.scales import duration, number
 
 _MINUTES: Final = 300.0
 """Seconds from which a moment is told in minutes, as everywhere on the page."""
@@ -69,11 +69,11 @@ def _words(run: Run, felt: Interference) -> str:
 
 
 def _processes(felt: Interference) -> str:
-    return f"{felt.processes:,} busy process{'es' * (felt.processes != 1)}"
+    return count_of(felt.processes, "busy process")
 
 
 def _slowdown(felt: Interference) -> str:
-    return number(felt.pace(felt.from_))
+    return short_number(felt.pace(felt.from_))
 
 
 def _when(found: Span, run: Run) -> str:
@@ -89,7 +89,7 @@ def _moment(at: float) -> str:
     >>> _moment(100.0), _moment(600.0)
     ('100 s', '10 min')
     """
-    return f"{number(at)} s" if at < _MINUTES else duration(at)
+    return f"{short_number(at)} s" if at < _MINUTES else duration(at)
 
 
 def _executors(run: Run, found: Span) -> str:
@@ -98,8 +98,8 @@ def _executors(run: Run, found: Span) -> str:
     if not known:
         return ""
     (mean, when), *rest = known
-    told = [f"{number(mean)} executors on average {when}"]
-    told += [f"{number(mean)} {when}" for mean, when in rest]
+    told = [f"{short_number(mean)} executors on average {when}"]
+    told += [f"{short_number(mean)} {when}" for mean, when in rest]
     return f": {', '.join(told)}"
 
 

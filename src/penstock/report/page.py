@@ -12,6 +12,7 @@ import numpy as np
 
 from penstock.core.graph import Module
 from penstock.core.signals import Tick
+from penstock.core.words import UNKNOWN, plural, short_number
 from penstock.record.codec import dumps, plain
 from penstock.record.disk import write_whole
 from penstock.record.folder import REPORT
@@ -27,8 +28,7 @@ from penstock.report.interference import sentence
 from penstock.report.plot import Plot, drawn, figure
 from penstock.report.plots import plots
 from penstock.report.regions import silences, troubles
-from penstock.report.scales import number
-from penstock.report.words import NO_SLO, UNKNOWN, Tile, paragraph, subtitle, tiles, title
+from penstock.report.words import NO_SLO, Tile, paragraph, subtitle, tiles, title
 
 # What a run came to beside its plots: what modules cost, and what the application tells.
 
@@ -74,7 +74,7 @@ def _fold(value: object) -> str:
 
 
 def _told(value: float | None) -> str:
-    return UNKNOWN if value is None else number(value)
+    return UNKNOWN if value is None else short_number(value)
 
 
 def write_report(run_folder: Path) -> Path:
@@ -146,8 +146,8 @@ def _graph(run: Run) -> str:
 def _box(ticks: Sequence[Tick], module: Module) -> Box:
     name, place = module.name, [module.region] if module.region else []
     rate, running = _mean(ticks, name, "arrival_rate"), _mean(ticks, name, "running")
-    lines = [] if running is None else [f"{number(running)} executor{'s' * (running != 1)}"]
-    flow = [] if rate is None else [f"{number(rate)} rows/s"]
+    lines = [] if running is None else [f"{short_number(running)} {plural(running, 'executor')}"]
+    flow = [] if rate is None else [f"{short_number(rate)} rows/s"]
     lines += [" \u00b7 ".join([*flow, *place])] if flow or place else []
     return Box(name, tuple(lines), _mean(ticks, name, "utilisation"))
 

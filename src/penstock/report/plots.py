@@ -11,6 +11,7 @@ import numpy as np
 from penstock.core.errors import SettingError
 from penstock.core.signals import Tick
 from penstock.core.units import parse_duration
+from penstock.core.words import duration, percent, short_number
 from penstock.record.acts import Act, acts
 from penstock.record.energy import frequency, watt
 from penstock.record.load import Run
@@ -19,7 +20,6 @@ from penstock.report.interference import shaded
 from penstock.report.over_time import by_module, limited, marks, over_time, stretches
 from penstock.report.plot import Plot, Series, thin
 from penstock.report.regions import regions
-from penstock.report.scales import duration, number, percent
 
 # The clock and the power of a run as plots; what comes from the model says so.
 
@@ -69,7 +69,9 @@ def load(run: Run) -> tuple[Plot, ...]:
         return ()
     plot = over_time(run, "Load", "%", by_module(run.ticks, "load"))
     wanted = setpoint(run.settings.file)
-    return (plot if wanted is None else limited(plot, wanted, f"setpoint: {percent(wanted)}"),)
+    return (
+        plot if wanted is None else limited(plot, wanted, f"setpoint: {percent(wanted, 'fine')}"),
+    )
 
 
 def splitting(run: Run, module: str) -> tuple[Plot, ...]:
@@ -89,7 +91,7 @@ def windows(run: Run) -> tuple[Plot, ...]:
     every = slide(run.settings.file)
     if every is None:
         return (plot,)
-    return (limited(plot, 1 / every, f"one a slide: {number(1 / every)}/s"),)
+    return (limited(plot, 1 / every, f"one a slide: {short_number(1 / every)}/s"),)
 
 
 def setpoint(file: Mapping[str, object]) -> float | None:

@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 
 from penstock.core.signals import Tick
+from penstock.core.words import clock, count_of, joined
 from penstock.record.acts import Act, acts
 from penstock.record.load import Run
 from penstock.record.measures import region_column, times
 from penstock.record.measures import regions as names
 from penstock.report.over_time import colour, marked, marks, over_time, span, stretches
 from penstock.report.plot import Plot, Series
-from penstock.report.scales import clock
 
 _KINDS: Final = (
     ("wanted", "wanted", "ink halo"),
@@ -115,8 +115,8 @@ def _when(ticks: Sequence[Tick], spans: Sequence[tuple[float, float]]) -> str:
     told = [_span(ticks, start, end) for start, end in spans[:_MOST_SPANS]]
     more = len(spans) - _MOST_SPANS
     if more > 0:
-        return f"{', '.join(told)} and {more:,} more time{'s' * (more != 1)}"
-    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
+        return f"{', '.join(told)} and {count_of(more, 'more time')}"
+    return joined(told)
 
 
 def _span(ticks: Sequence[Tick], start: float, end: float) -> str:

@@ -1,4 +1,4 @@
-"""Axes with round numbers, and values as people read them.
+"""Axes with round numbers.
 
 >>> axis("s", 0.43).labels
 ((0.0, '0'), (0.1, '100'), (0.2, '200'), (0.3, '300'), (0.4, '400'), (0.5, '500'))
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final
 
-from penstock.core.units import format_duration
+from penstock.core.words import clock, short_number
 
 _TIME_STEPS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
@@ -60,7 +60,7 @@ def wide_axis(lowest: float, highest: float) -> Axis:
     low = max(step for step in steps if step <= lowest)
     high = min(step for step in steps if step >= highest and step > low)
     decades = (step for step in steps if log10(step).is_integer() and low < step < high)
-    labels = tuple((value, number(value)) for value in (low, *decades, high))
+    labels = tuple((value, short_number(value)) for value in (low, *decades, high))
     return Axis(low, high, labels, "s, log scale", decades=True)
 
 
@@ -92,21 +92,6 @@ def time_axis(start: float, end: float, *, most: int = 10) -> Axis:
     return Axis(start, end, tuple((at, clock(at, step)) for at in moments), _clock_unit(step))
 
 
-def clock(at: float, step: float = 1.0) -> str:
-    """A moment of the run, as fine as the steps between moments ask for.
-
-    >>> clock(75), clock(3675), clock(7200, 3600), clock(1.5, 0.5)
-    ('1:15', '1:01:15', '2:00', '1.5')
-    """
-    if step < 1:
-        return f"{at:g}"
-    seconds = round(at)
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    if step >= 3600:
-        return f"{hours}:{minutes:02}"
-    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
-
-
 def nice_step(span: float, count: int) -> float:
     """A round step that covers the span in about `count` of them.
 
@@ -119,50 +104,10 @@ def nice_step(span: float, count: int) -> float:
     return _clean(best * size)
 
 
-def number(value: float) -> str:
-    """A number with as many digits as anybody reads.
-
-    >>> number(1234567), number(15300), number(1234), number(3.14159), number(2.0)
-    ('1.23 M', '15.3 k', '1,234', '3.14', '2')
-    """
-    if abs(value) >= 999_500:
-        return f"{value / 1e6:,.3g} M" if abs(value) < 999.5e6 else f"{value / 1e9:,.3g} G"
-    if abs(value) >= 9_999.5:
-        return f"{value / 1e3:.3g} k"
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
-
-
-def percent(share: float) -> str:
-    """A share in percent; what is nearly nothing or nearly all does not round to it.
-
-    >>> percent(0), percent(0.0004), percent(0.034), percent(0.9997), percent(1)
-    ('0 %', '0.04 %', '3.4 %', '99.97 %', '100 %')
-    >>> percent(1e-9), percent(1 - 1e-9)
-    ('<0.01 %', '>99.99 %')
-    """
-    hundredths = 100 * share
-    if 0 < hundredths < 0.005:
-        return "<0.01 %"
-    if 99.995 <= hundredths < 100:
-        return ">99.99 %"
-    close = 0 < hundredths < 0.1 or 99.9 < hundredths < 100
-    rounded = f"{hundredths:.2f}" if close else f"{hundredths:.1f}"
-    return f"{rounded.rstrip('0').rstrip('.')} %"
-
-
-def duration(seconds: float) -> str:
-    """A duration in words.
-
-    >>> duration(0), duration(0.43), duration(600)
-    ('0 s', '430 ms', '10 min')
-    """
-    return format_duration(seconds) if seconds else "0 s"
-
-
 def _axis(step: float, highest: float, factor: float, unit: str) -> Axis:
     count = max(1, ceil(highest / step - 1e-9))
     values = [_clean(index * step) for index in range(count + 1)]
-    return Axis(0.0, values[-1], tuple((v, number(v / factor)) for v in values), unit)
+    return Axis(0.0, values[-1], tuple((v, short_number(v / factor)) for v in values), unit)
 
 
 def _decimals(step: float) -> int:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.record.energy import in_unit, spent
+from penstock.core.words import UNKNOWN, count_of, duration, percent, quantity, short_number
+from penstock.record.energy import spent
 from penstock.record.results import nodes_told, requests_told
 from penstock.record.settings import RunSettings
 from penstock.record.summary import SloCheck, Summary
-from penstock.report.scales import duration, number, percent
 
-UNKNOWN: Final = "unknown"
 NO_SLO: Final = "no SLO"
 
 
@@ -88,29 +87,30 @@ def _with_executors(summary: Summary) -> str:
     if summary.executors_mean is None:
         return ""
     if summary.executors_min == summary.executors_max:
-        return f" with {_count(summary.executors_min or 0, 'executor')} throughout"
-    return f" with {number(summary.executors_mean)} executors on average ({_range(summary)})"
+        return f" with {count_of(summary.executors_min or 0, 'executor')} throughout"
+    return f" with {short_number(summary.executors_mean)} executors on average ({_range(summary)})"
 
 
 def _broken(summary: Summary) -> str:
     slo = summary.slo
     if slo is None or slo.violated_share is None:
         return "No step measured a latency."
-    stalled = f"; {_count(slo.stalled, 'step')} measured none" if slo.stalled else ""
+    stalled = f"; {count_of(slo.stalled, 'step')} measured none" if slo.stalled else ""
     if slo.violated == 0:
         return f"Every step that measured latency kept it{stalled}."
-    return f"{percent(slo.violated_share)} of the steps that measured latency broke it{stalled}."
+    share = percent(slo.violated_share, "fine")
+    return f"{share} of the steps that measured latency broke it{stalled}."
 
 
 def _flow(summary: Summary) -> Iterator[str]:
     if summary.arrival_rate_mean is not None and summary.arrival_rate_max is not None:
         yield (
-            f"Rows came at {number(summary.arrival_rate_mean)}/s on average "
-            f"and {number(summary.arrival_rate_max)}/s at the peak."
+            f"Rows came at {short_number(summary.arrival_rate_mean)}/s on average "
+            f"and {short_number(summary.arrival_rate_max)}/s at the peak."
         )
     if summary.backlog_max is not None:
         yield (
-            f"The backlog peaked at {number(summary.backlog_max)} rows "
+            f"The backlog peaked at {short_number(summary.backlog_max)} rows "
             f"and ended at {_number(summary.backlog_final)}{_left(summary)}."
         )
 
@@ -132,7 +132,7 @@ def _left(summary: Summary) -> str:
     """What the plant could not finish after the last step; not added up, rows being of kinds."""
     if summary.left is None:
         return ""
-    waiting = [f"{number(rows)} before {name}" for name, rows in summary.left.items() if rows]
+    waiting = [f"{short_number(rows)} before {name}" for name, rows in summary.left.items() if rows]
     return f"; after the drain {' and '.join(waiting) or 'none'} were left"
 
 
@@ -150,7 +150,9 @@ def _ways(summary: Summary) -> str:
 
 
 def _end(summary: Summary) -> str:
-    return "" if summary.backlog_final is None else f"{number(summary.backlog_final)} at the end"
+    return (
+        "" if summary.backlog_final is None else f"{short_number(summary.backlog_final)} at the end"
+    )
 
 
 def _latency_tile(summary: Summary) -> Tile:
@@ -178,15 +180,15 @@ def _slo_tile(summary: Summary) -> Tile:
     if slo is None:
         return Tile("Steps beyond the SLO", NO_SLO)
     note = f"SLO {duration(slo.latency_p95)}"
-    note += f", {_count(slo.stalled, 'step')} unknown" if slo.stalled else ""
+    note += f", {count_of(slo.stalled, 'step')} unknown" if slo.stalled else ""
     if slo.violated_share is None:
         return Tile("Steps beyond the SLO", UNKNOWN, note)
-    return Tile("Steps beyond the SLO", percent(slo.violated_share), note)
+    return Tile("Steps beyond the SLO", percent(slo.violated_share, "fine"), note)
 
 
 def _failures_tile(summary: Summary) -> Tile:
     failed = summary.failed_tasks
-    note = f"{_count(summary.steps_with_gaps, 'step')} of {summary.steps:,} with gaps"
+    note = f"{count_of(summary.steps_with_gaps, 'step')} of {summary.steps:,} with gaps"
     return Tile("Failed tasks", _number(failed), note, "bad" if failed else "")
 
 
@@ -214,7 +216,7 @@ def _node_tiles(summary: Summary) -> tuple[Tile, ...]:
         f"{sum(u.acquired for u in uses):,} acquired, {sum(u.released for u in uses):,} released"
     )
     unmet = [use.unmet for use in uses if use.unmet is not None]
-    lacking = f"in {_count(sum(use.unmet_steps for use in uses), 'step')}"
+    lacking = f"in {count_of(sum(use.unmet_steps for use in uses), 'step')}"
     return (
         Tile("Nodes, mean", _number(summary.nodes_mean), _node_range(summary)),
         Tile("Node-seconds", _number(summary.node_seconds_total), moves),
@@ -241,7 +243,7 @@ def _node_range(summary: Summary) -> str:
 
 
 def _quantity(value: float | None, unit: str) -> str:
-    return UNKNOWN if value is None else in_unit(value, unit)
+    return UNKNOWN if value is None else quantity(value, unit)
 
 
 def _range(summary: Summary) -> str:
@@ -257,15 +259,13 @@ def _per_row(summary: Summary) -> str:
 
 
 def _arrived(summary: Summary) -> str:
-    return "" if summary.rows_arrived is None else f"of {number(summary.rows_arrived)} arrived"
+    return (
+        "" if summary.rows_arrived is None else f"of {short_number(summary.rows_arrived)} arrived"
+    )
 
 
 def _number(value: float | None) -> str:
-    return UNKNOWN if value is None else number(value)
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    return UNKNOWN if value is None else short_number(value)
 
 
 def _times(count: int) -> str:

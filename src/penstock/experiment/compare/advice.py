@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from penstock.core.signals import Tick
+from penstock.core.words import count_of, joined, percent
 from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, STATIC_MEAN, STATIC_PEAK
 from penstock.experiment.compare.outcome import FEWER_CORE_SECONDS, Outcome
 from penstock.experiment.compare.track import core_seconds, follow
@@ -226,13 +227,13 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
         and played.same(name, chosen, "violations")
         and cores(played, name) < cores(played, chosen)
     ]
-    seeds = f"{len(played.seeds)} seed{'s' * (len(played.seeds) != 1)}"
-    told = [f"{_and(equal)} cannot be told apart from it with {seeds}."] if equal else []
+    seeds = f"{count_of(len(played.seeds), 'seed')}"
+    told = [f"{joined(equal)} cannot be told apart from it with {seeds}."] if equal else []
     if len(played.seeds) == 1:
         told.append("One seed cannot tell merit from chance; more seeds would.")
     if cheaper:
         told.append(
-            f"{_and(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
+            f"{joined(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
             f"explain the violations that {'it has' if len(cheaper) == 1 else 'they have'} more; "
             "more seeds would tell."
         )
@@ -268,20 +269,16 @@ def _static(played: Outcome, name: str) -> str:
 def _against_peak(played: Outcome, chosen: str, change: float) -> str:
     costs = [played.score(name, "money") for name in (chosen, STATIC_PEAK)]
     paid = " and ".join(f"{cost.mean:.3g}" for cost in costs if cost)
-    less = f"saves {abs(100 * change):.0f} % of the core-seconds"
-    more = f"costs {100 * change:.0f} % more core-seconds"
+    less = f"saves {percent(abs(change), '.0f')} of the core-seconds"
+    more = f"costs {percent(change, '.0f')} more core-seconds"
     return (
         f"Against static-peak it {less if change <= 0 else more}; they cost {paid} a run at "
         f"{played.prices.executor_hour:g} an executor-hour."
     )
 
 
-def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _changed(share: float) -> str:
-    return f"{abs(100 * share):.0f} % {'less' if share <= 0 else 'more'}"
+    return f"{percent(abs(share), '.0f')} {'less' if share <= 0 else 'more'}"
 
 
 def _share(broken: float) -> str:
@@ -289,4 +286,4 @@ def _share(broken: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+    return percent(share, ".2g" if share < 0.995 else ".0f")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from penstock.core.words import percent
 from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, Entrant
 from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.track import MEASURES, Prices
@@ -296,17 +297,13 @@ def _judge(broken: Pair, cores: Pair) -> str:
 
 def _words(broken: Pair, cores: Pair) -> str:
     return (
-        f"violations {_share(broken.ours)} against {_share(broken.theirs)}"
+        f"violations {percent(broken.ours)} against {percent(broken.theirs)}"
         f"{', a tie' if broken.same else ''}; core-seconds {cores.ours:,.0f} against "
         f"{cores.theirs:,.0f}{_change(cores)}"
     )
 
 
-def _share(value: float) -> str:
-    return f"{100 * value:.3g} %"
-
-
 def _change(cores: Pair) -> str:
     if cores.same or not cores.theirs:
         return ", a tie"
-    return f" ({100 * (cores.ours / cores.theirs - 1):+.0f} %)"
+    return f" ({percent(cores.ours / cores.theirs - 1, '+.0f')})"

@@ -13,6 +13,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.loop import control
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation, Tick, current
+from penstock.core.words import percent
 from penstock.experiment.fit import checks
 from penstock.experiment.fit.estimate import Estimate
 from penstock.experiment.fit.fitting import knows_policy, make
@@ -171,9 +172,11 @@ def judgement(prediction: Prediction) -> str:
     """One sentence: whether to trust the twin."""
     told = " and ".join(f"{_NAMES[name]} {_percent(prediction.error(name))}" for name in DECISIVE)
     if prediction.good:
-        return f"The twin is within {_percents(GOOD)} ({told}): good enough to compare policies."
+        return (
+            f"The twin is within {percent(GOOD, '.0f')} ({told}): good enough to compare policies."
+        )
     why = "; ".join(_WHY[name] for name in DECISIVE if not _within(prediction.error(name)))
-    return f"The twin is not within {_percents(GOOD)} ({told}): {why}."
+    return f"The twin is not within {percent(GOOD, '.0f')} ({told}): {why}."
 
 
 _NAMES: Final = {"latency_p95": "p95 latency", "executors_mean": "executors"}
@@ -218,8 +221,4 @@ def _within(error: float | None) -> bool:
 
 
 def _percent(error: float | None) -> str:
-    return "unknown" if error is None else f"{100 * error:+.0f} %"
-
-
-def _percents(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return "unknown" if error is None else percent(error, "+.0f")

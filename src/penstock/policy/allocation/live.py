@@ -56,6 +56,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.words import count_of, percent
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active, value
 from penstock.policy.allocation.rounding import EXACTLY, Bounds, even, fill, whole, whole_up
 from penstock.policy.common.degrees import in_force
@@ -67,7 +68,6 @@ from penstock.policy.common.estimates import (
     known,
     service_time,
 )
-from penstock.policy.common.sentences import counted, percent, whole_percent
 
 
 def owners(graph: FlowGraph) -> dict[str, str]:
@@ -334,16 +334,16 @@ class Share:
     def told(self) -> str:
         """In words."""
         if self.cores < self.needs:
-            return f"gets {self.cores} of the {counted(self.needs, 'core')} it needs"
+            return f"gets {self.cores} of the {count_of(self.needs, 'core')} it needs"
         if not self.load:
-            return f"has no rows and keeps {counted(self.cores, 'core')}"
+            return f"has no rows and keeps {count_of(self.cores, 'core')}"
         if self.short is not None:
             module, has, needs = self.short
-            gets = counted(self.cores, "core")
+            gets = count_of(self.cores, "core")
             return f"gets {gets}, and {module} has {has} of the {needs} it needs"
         if self.cores == self.needs:
-            return f"gets the {counted(self.needs, 'core')} it needs"
-        return f"gets {counted(self.cores, 'core')} and needs {self.needs}"
+            return f"gets the {count_of(self.needs, 'core')} it needs"
+        return f"gets {count_of(self.cores, 'core')} and needs {self.needs}"
 
 
 def shares(
@@ -384,7 +384,7 @@ needs; about 62 % more weighted output than an even division'
     clauses = [_clause(share, made, first=i == 0) for i, share in enumerate(made[:_MOST_NAMED])]
     if len(made) > _MOST_NAMED:
         left = len(made) - _MOST_NAMED
-        clauses.append(f"and {counted(left, 'more pipeline')}")
+        clauses.append(f"and {count_of(left, 'more pipeline')}")
     if more >= _NOTABLE:
         clauses.append(f"about {_share(more)} more weighted output than an even division")
     return "; ".join(clauses)
@@ -413,7 +413,7 @@ def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
 
 
 def _share(of: float) -> str:
-    return percent(of, digits=2) if of < 1 else whole_percent(of)
+    return percent(of, ".2g") if of < 1 else percent(of, ".0f")
 
 
 _PATIENCE: Final = 3

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, Observation, RegionReading
-from penstock.policy.common.sentences import counted, sentence
+from penstock.core.words import count_of
+from penstock.policy.common.sentences import sentence
 from penstock.policy.common.verdict import Verdict, changes_first
 
 Judge = Callable[[Region, RegionReading, int], Verdict]
@@ -31,7 +32,7 @@ def held(region: str, nodes: int, why: str) -> Verdict:
     >>> held("dc1", 1, "1 idle").why
     'dc1 keeps its 1 node, 1 idle'
     """
-    told = f"{region} keeps its {counted(nodes, 'node')}, {why}"
+    told = f"{region} keeps its {count_of(nodes, 'node')}, {why}"
     return Verdict(name=region, before=nodes, after=nodes, why=told)
 
 
@@ -41,7 +42,7 @@ def moved(region: str, before: int, after: int, why: str) -> Verdict:
     >>> moved("dc1", 2, 3, "0 idle, fewer than 2").why
     'dc1 2 -> 3 nodes: 0 idle, fewer than 2'
     """
-    told = f"{region} {before} -> {counted(after, 'node')}: {why}"
+    told = f"{region} {before} -> {count_of(after, 'node')}: {why}"
     return Verdict(name=region, before=before, after=after, why=told)
 
 
@@ -50,7 +51,7 @@ def silent(region: str, reading: RegionReading | None, nodes: int | None) -> Ver
     reading = reading or RegionReading()
     if reading.answers and reading.trouble is None:
         return None
-    keeps = "it keeps what it has" if nodes is None else f"it keeps its {counted(nodes, 'node')}"
+    keeps = "it keeps what it has" if nodes is None else f"it keeps its {count_of(nodes, 'node')}"
     if not reading.answers:
         because = f" ({reading.trouble})" if reading.trouble else ""
         why = f"{region} does not answer{because}, {keeps}"

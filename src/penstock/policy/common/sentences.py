@@ -1,9 +1,9 @@
-"""Reasons as sentences: how policies and guards word shares, rows, counts and changes.
+"""Reasons as sentences: how policies and guards word rows, changes and forecasts.
 
-Durations are worded by `penstock.core.units.format_duration`.
+Shares, counts and durations are written by `penstock.core.words`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 
 def sentence(clauses: Iterable[str], *, otherwise: str) -> str:
@@ -13,35 +13,6 @@ def sentence(clauses: Iterable[str], *, otherwise: str) -> str:
     'splitter 2 -> 3; counter holds at 4'
     """
     return "; ".join(clauses) or otherwise
-
-
-def listed(words: Sequence[str], most: int = 6) -> str:
-    """Words with commas, the first few of many.
-
-    >>> listed(["a", "b"]), listed(list("abcdefgh"))
-    ('a, b', 'a, b, c, d, e, f and 2 more')
-    """
-    if len(words) <= most:
-        return ", ".join(words)
-    return f"{', '.join(words[:most])} and {len(words) - most} more"
-
-
-def percent(share: float, digits: int = 3) -> str:
-    """A share with so many significant digits.
-
-    >>> percent(0.754), percent(0.01234, digits=2)
-    ('75.4 %', '1.2 %')
-    """
-    return f"{100 * share:.{digits}g} %"
-
-
-def whole_percent(share: float) -> str:
-    """A share without decimals.
-
-    >>> whole_percent(0.784), whole_percent(1.5), whole_percent(2e4)
-    ('78 %', '150 %', '2e+06 %')
-    """
-    return f"{100 * share:.0f} %" if share < 1e4 else percent(share, digits=2)
 
 
 def rows(number: float, *, whole_from: float = 100.0, separator: str = ",") -> str:
@@ -55,15 +26,6 @@ def rows(number: float, *, whole_from: float = 100.0, separator: str = ",") -> s
     if abs(number) < whole_from:
         return f"{number:.3g}"
     return f"{number:,.0f}".replace(",", separator)
-
-
-def counted(number: float, noun: str) -> str:
-    """So many of something, in the singular or the plural.
-
-    >>> counted(1, "executor"), counted(12000.4, "row")
-    ('1 executor', '12,000 rows')
-    """
-    return f"{number:,.0f} {noun}{'s' * (round(number) != 1)}"
 
 
 def change(before: int | None, after: int) -> str:

@@ -12,9 +12,10 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Move, Rebalancer
-from penstock.policy.common.sentences import change, counted, percent, sentence, whole_percent
+from penstock.policy.common.sentences import change, sentence
 
 Judge = Callable[[str, ModuleReading, int], "Verdict"]
 """Judges a module by its name, its reading and the degree in force."""
@@ -79,7 +80,7 @@ def still_to_come(name: str, degree: int, coming: int) -> Verdict:
     >>> still_to_come("counter", 3, 1).why
     'counter holds at 3, 1 executor still to come'
     """
-    return held(name, degree, f"{counted(coming, 'executor')} still to come")
+    return held(name, degree, f"{count_of(coming, 'executor')} still to come")
 
 
 def left_alone(name: str, reading: ModuleReading) -> Verdict:
@@ -240,7 +241,7 @@ def _clause(verdict: Verdict, move: Move | None) -> str:
 
 def _moving(move: Move) -> str:
     because = "" if move.uneven is None else f", as {_uneven(move.uneven)}"
-    return f"moving {whole_percent(move.share)} of the keys{because}"
+    return f"moving {percent(move.share, '.0f')} of the keys{because}"
 
 
 def _uneven(ratio: float) -> str:

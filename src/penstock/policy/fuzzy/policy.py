@@ -10,8 +10,9 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.settings import seconds
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.sentences import change, counted, whole_percent
+from penstock.policy.common.sentences import change
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.fuzzy.step import PAPERS, Bounds, Points, Terms, next_degrees
 
@@ -65,7 +66,7 @@ class Stage:
             return self.doubt
         grades = terms.of_load(self.load)
         speed = max(grades, key=lambda term: grades[term])
-        over = f"{whole_percent(self.load - 1)} " if 1.005 <= self.load < 2 else ""
+        over = f"{percent(self.load - 1, '.0f')} " if 1.005 <= self.load < 2 else ""
         over = "far " if self.load >= 2 else over
         words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
         panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
@@ -76,7 +77,7 @@ class Stage:
         missing = self.degree - self.running
         if not missing:
             return ""
-        executors = counted(abs(missing), "executor")
+        executors = count_of(abs(missing), "executor")
         return f", {executors} still to {'come' if missing > 0 else 'leave'}"
 
 

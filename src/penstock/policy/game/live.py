@@ -13,11 +13,12 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import listed
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel, check_priced
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Averages, known, service_time
-from penstock.policy.common.sentences import change, listed
+from penstock.policy.common.sentences import change
 from penstock.policy.game.agents import AGENTS_UP_TO
 from penstock.policy.game.equilibrium import INCREMENT, MAX_ROUNDS, check_rounds, incentive, nash
 from penstock.policy.game.exchange import Aggregation

@@ -8,9 +8,9 @@ from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.roles import Policy
 from penstock.core.signals import Decision, ModuleReading, Observation, Request
+from penstock.core.words import count_of
 from penstock.policy.common.degrees import in_force, with_degrees
 from penstock.policy.common.nodes import nodes_in_force
-from penstock.policy.common.sentences import counted
 from penstock.policy.hierarchy.rules import Answer, Proposal, Rule
 
 # How a manager puts proposals to its rule, and tells what came of them.
@@ -224,5 +224,5 @@ def _changed(decided: Decision, nodes: dict[str, int]) -> Decision:
 def _limited(region: Region, wanted: int) -> str:
     most = wanted > region.max_nodes
     allowed = region.max_nodes if most else region.min_nodes
-    limit = f"{region.name} limited to {counted(allowed, 'node')}"
+    limit = f"{region.name} limited to {count_of(allowed, 'node')}"
     return f"{limit}, the {'most' if most else 'fewest'} allowed"

@@ -9,7 +9,7 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.sentences import counted
+from penstock.core.words import count_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ class TokenBucket:
         if not answers:
             return None
         whole = int(self._tokens + _ROUNDING)
-        return f"{whole} of {counted(self.burst, 'token')} left"
+        return f"{whole} of {count_of(self.burst, 'token')} left"
 
     def _refill(self, at: float) -> None:
         passed = 0.0 if self._at is None else max(at - self._at, 0.0)

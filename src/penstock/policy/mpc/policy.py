@@ -11,12 +11,13 @@ from penstock.core.graph import FlowGraph, Module
 from penstock.core.settings import near, seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import percent
 from penstock.forecast import build_forecaster
 from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.model.queueing import HEADROOM
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.sentences import change, foreseen, whole_percent
+from penstock.policy.common.sentences import change, foreseen
 from penstock.policy.common.verdict import Verdict, conclude, held, judged
 from penstock.policy.mpc.costs import Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
@@ -375,7 +376,7 @@ def effect(
     '1 of 8 replicas would be 50 % busy and take 3.2 ms'
     """
     clocked, taking = _clocked(clock), _taking(responds)
-    return f"{replicas} of {most} replicas{clocked} would be {whole_percent(busy)} busy{taking}"
+    return f"{replicas} of {most} replicas{clocked} would be {percent(busy, '.0f')} busy{taking}"
 
 
 def hot_key(useful: int, clock: float | None, busy: float, responds: float | None) -> str:
@@ -386,7 +387,7 @@ def hot_key(useful: int, clock: float | None, busy: float, responds: float | Non
     """
     clocked, taking = _clocked(clock), _taking(responds)
     return (
-        f"one key alone would keep a replica{clocked} {whole_percent(busy)} busy{taking}, "
+        f"one key alone would keep a replica{clocked} {percent(busy, '.0f')} busy{taking}, "
         f"and more than {useful} would not help"
     )
 

@@ -6,8 +6,8 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.words import percent
 from penstock.policy.common.estimates import EXACT
-from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     check,

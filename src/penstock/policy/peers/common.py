@@ -13,8 +13,9 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import percent
 from penstock.policy.common.estimates import EXACT, Selectivities, Window, known
-from penstock.policy.common.sentences import percent, rows
+from penstock.policy.common.sentences import rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged
 
 _MOST = 1e9

@@ -6,9 +6,9 @@ from math import floor
 from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, known
-from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     Beat,

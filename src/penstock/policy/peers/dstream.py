@@ -8,7 +8,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
-from penstock.policy.common.sentences import percent
+from penstock.core.words import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     Beat,

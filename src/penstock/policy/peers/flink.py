@@ -8,9 +8,9 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import EXACT, Window, known
-from penstock.policy.common.sentences import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import Flow, all_hold, check, number, whole
 

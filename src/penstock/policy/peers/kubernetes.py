@@ -13,8 +13,8 @@ from penstock.core.errors import SettingError
 from penstock.core.settings import seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
+from penstock.core.words import count_of, percent
 from penstock.policy.common.estimates import Window, known
-from penstock.policy.common.sentences import counted, percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import Beat, check, number, whole
 
@@ -270,7 +270,7 @@ class KedaLag:
         told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} an executor"
         if self.partitions is not None and lag > self.partitions * self.lag_threshold:
             lag = self.partitions * self.lag_threshold
-            told += f", for {counted(self.partitions, 'partition')}"
+            told += f", for {count_of(self.partitions, 'partition')}"
         if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
             why = f"{told}, within {percent(self.tolerance)} of enough"
             return stabiliser.settle(at, name, degree, degree, why)

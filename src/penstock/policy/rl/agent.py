@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.core.words import joined
 from penstock.policy.common.sentences import rows
 
 Floats = NDArray[np.float64]
@@ -339,8 +340,8 @@ more and sum to 1, got 0.7 and 0.5
     given = list(weights.values())
     if not all(weight >= 0 for weight in given) or not isclose(sum(given), 1.0, abs_tol=1e-6):
         raise SettingError(
-            f"{_listed(list(weights))} of {of} must be 0 or more and sum to 1, "
-            f"got {_listed([f'{weight:g}' for weight in given])}"
+            f"{joined(list(weights))} of {of} must be 0 or more and sum to 1, "
+            f"got {joined([f'{weight:g}' for weight in given])}"
         )
 
 
@@ -378,10 +379,6 @@ def check_sweeps(sweeps: int, *, of: str) -> None:
     """
     if sweeps < 1:
         raise SettingError(f"sweeps of {of} must be 1 or more, got {sweeps}")
-
-
-def _listed(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def rate_of(rate: float | None) -> str:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Decision, Observation, RegionReading
+from penstock.core.words import count_of, percent
 from penstock.policy.common.nodes import decide, held, moved, silent
-from penstock.policy.common.sentences import counted, percent
 from penstock.policy.common.verdict import Verdict
 from penstock.policy.rl.agent import (
     SWEEPS,
@@ -201,5 +201,5 @@ def _now(reading: RegionReading) -> str:
     busy = f"{percent(reading.utilisation or 0.0)} busy"
     idle = f"{reading.idle} idle" if reading.idle else "none idle"
     missed = reading.unmet or 0
-    unmet = f", {counted(missed, 'replica')} found no room" if missed else ""
+    unmet = f", {count_of(missed, 'replica')} found no room" if missed else ""
     return f"{busy}, {idle}{unmet}"

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import FileError, SettingError
-from penstock.policy.common.sentences import counted, percent
+from penstock.core.words import count_of, percent
 from penstock.policy.rl.agent import Agent, Progress, greedy
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ def _told(value: Any) -> str:
 
 def _sized(shape: Shape) -> str:
     levels, flags, numbers = shape
-    return f"{levels} levels, {counted(flags, 'flag')} and numbers to {numbers - 1}"
+    return f"{levels} levels, {count_of(flags, 'flag')} and numbers to {numbers - 1}"
 
 
 def _by(shape: tuple[int, ...]) -> str:
