@@ -17,8 +17,8 @@ from numba import njit
 from numpy.typing import NDArray
 from paretoset import paretoset
 
+from benchmarks.points import anti_correlated, correlated, uniform
 from penstock.query.kernels import dominance_factors, skyline
-from penstock.workload.points import anti_correlated, correlated, uniform
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]

@@ -91,10 +91,17 @@ def _busiest(tree: Tree) -> Iterator[str]:
 
 
 def unused(project: Path, tree: Tree) -> dict[str, list[str]]:
-    """Definitions of the package that tests alone use, and those that nothing uses."""
-    users = [*tree.files.values(), *_files(project, _USERS)]
-    used = {name for file in users for name in tree.uses(file)} | _documented(project, tree)
-    tested = {name for file in _files(project, ("tests",)) for name in tree.uses(file)}
+    """Definitions of the package that tests alone lead to, and those that nothing leads to.
+
+    A definition is in use where a program, the docs or code outside of all definitions uses it, and
+    so is what a definition in use uses.
+    """
+    uses = [use for file in tree.files.values() for use in tree.uses(file)]
+    outside = {name for file in _files(project, _USERS) for _, name in tree.uses(file)}
+    tested = {name for file in _files(project, ("tests",)) for _, name in tree.uses(file)}
+    inside = {name for user, name in uses if not user}
+    used = _reached(outside | inside | _documented(project, tree), uses)
+    by_tests = _reached(tested, uses)
     defined = {
         f"{file.module}.{name}"
         for file in tree.files.values()
@@ -103,9 +110,22 @@ def unused(project: Path, tree: Tree) -> dict[str, list[str]]:
         if not name.startswith("__")
     }
     return {
-        "names used by tests alone": sorted((defined & tested) - used),
-        "names used nowhere": sorted(defined - tested - used),
+        "names used by tests alone": sorted((defined & by_tests) - used),
+        "names used nowhere": sorted(defined - by_tests - used),
     }
+
+
+def _reached(start: set[str], uses: Iterable[tuple[str, str]]) -> set[str]:
+    """The definitions that some lead to, through what each uses."""
+    by_user: dict[str, set[str]] = {}
+    for user, name in uses:
+        by_user.setdefault(user, set()).add(name)
+    reached, todo = set[str](), list(start)
+    while todo:
+        if (name := todo.pop()) not in reached:
+            reached.add(name)
+            todo.extend(by_user.get(name, ()))
+    return reached
 
 
 def _files(project: Path, folders: Iterable[str]) -> Iterator[File]:

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import filter as filter_
 from functools import cached_property
 from pathlib import Path
 
@@ -34,9 +35,13 @@ class File:
     deployment of a pipeline loads."""
     bindings: Mapping[str, frozenset[str]]
     """What the names that are imported here stand for."""
-    names: frozenset[str]
-    """Names that the code reads, a definition's own name inside it left out."""
-    attributes: frozenset[str]
+    names: frozenset[tuple[str, str]]
+    """Names that the code reads, each behind the definition at the top level that reads it, or
+    behind an empty text; a definition's own name inside it is left out."""
+    attributes: frozenset[tuple[str, str]]
+    """Attributes that the code reads, likewise."""
+    quoted: frozenset[tuple[str, str]]
+    """`strings` and `on_spark`, likewise."""
 
     @classmethod
     def of(cls, path: Path, root: Path) -> "File":
@@ -57,6 +62,7 @@ class File:
             bindings={name: frozenset(targets) for name, targets in reader.bindings.items()},
             names=frozenset(reader.names),
             attributes=frozenset(reader.attributes),
+            quoted=frozenset(reader.quoted),
         )
 
 
@@ -70,12 +76,19 @@ class _Reader(ast.NodeVisitor):
     strings: set[str] = field(default_factory=set)
     on_spark: set[str] = field(default_factory=set)
     bindings: dict[str, set[str]] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
-    attributes: set[str] = field(default_factory=set)
+    names: set[tuple[str, str]] = field(default_factory=set)
+    attributes: set[tuple[str, str]] = field(default_factory=set)
+    quoted: set[tuple[str, str]] = field(default_factory=set)
     inside: list[str] = field(default_factory=list)
     """The definitions around the node, the outermost first."""
     for_types: bool = False
     """Whether the node runs for a type checker alone."""
+
+    @property
+    def owner(self) -> str:
+        """The definition at the top level around the node; empty outside of all, and inside those
+        that Python itself calls, such as `__getattr__`."""
+        return self.inside[0] if self.inside and not self.inside[0].startswith("__") else ""
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._quoted(node.returns)
@@ -116,23 +129,45 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            if node.id not in self.inside[:1]:
-                self.names.add(node.id)
+            if node.id != self.owner:
+                self.names.add((self.owner, node.id))
         elif not self.inside:
             self.defines.add(node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        self.attributes.add(node.attr)
+        self.attributes.add((self.owner, node.attr))
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and _IMPORT_STRING.fullmatch(node.value):
             self.strings.add(node.value.replace(":", "."))
+            self.quoted.add((self.owner, node.value.replace(":", ".")))
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """A module by a computed name: `f"penstock.papers.{name}.reproduce"`."""
+        parts = [str(p.value) if isinstance(p, ast.Constant) else "*" for p in node.values]
+        if _IMPORT_STRING.fullmatch("".join(parts).replace("*", "x")):
+            self.quoted.add((self.owner, "".join(parts)))
+        self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
         if node.arg == "spark" and isinstance(node.value, ast.Constant):
             self.on_spark.add(str(node.value.value).replace(":", "."))
         self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        target = node.targets[0]
+        self._constant(target.id if isinstance(target, ast.Name) else "", node)
+
+    def _constant(self, name: str, node: ast.AST) -> None:
+        """A constant at the top level reads what its value names."""
+        if self.inside or not name:
+            self.generic_visit(node)
+            return
+        self.defines.add(name)
+        self.inside.append(name)
+        self.generic_visit(node)
+        self.inside.pop()
 
     def visit_arg(self, node: ast.arg) -> None:
         self._quoted(node.annotation)
@@ -140,13 +175,13 @@ class _Reader(ast.NodeVisitor):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self._quoted(node.annotation)
-        self.generic_visit(node)
+        self._constant(node.target.id if isinstance(node.target, ast.Name) else "", node)
 
     def _quoted(self, annotation: ast.expr | None) -> None:
         """Names inside the quotes of an annotation such as `"SparkSession"`."""
         for node in ast.walk(annotation) if annotation else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self.names.update(re.findall(r"\w+", node.value))
+                self.names.update((self.owner, n) for n in re.findall(r"\w+", node.value))
 
 
 @dataclass(frozen=True)
@@ -214,16 +249,22 @@ class Tree:
         for target in file.bindings.get(name, frozenset()) - {dotted}:
             yield from self.definitions(target)
 
-    def uses(self, file: File) -> set[str]:
-        """The definitions of this package that a file uses; to export one is not to use it."""
-        read = {t for name in file.names for t in file.bindings.get(name, ())}
-        read |= file.strings | file.on_spark
-        if file is self.files.get(file.module):
-            read |= {f"{file.module}.{name}" for name in file.names & file.defines}
-        for target in {t for targets in file.bindings.values() for t in targets}:
-            if target in self.files:  # a module as an object: commands, registries
-                read |= {f"{target}.{name}" for name in file.attributes}
-        return {definition for name in read for definition in self.definitions(name)}
+    def uses(self, file: File) -> Iterator[tuple[str, str]]:
+        """The definitions of this package that a file uses, each behind the definition in that file
+        which uses it, or behind an empty text. To export a name is not to use it."""
+        ours = file is self.files.get(file.module)
+        modules = {t for targets in file.bindings.values() for t in targets if t in self.files}
+        modules |= {m for _, name in file.quoted if "*" in name for m in filter_(self.files, name)}
+        read = {(by, t) for by, name in file.names for t in file.bindings.get(name, ())}
+        read |= file.quoted
+        if ours:
+            read |= {(by, f"{file.module}.{n}") for by, n in file.names if n in file.defines}
+        # a module as an object: commands, registries
+        read |= {(by, f"{module}.{name}") for module in modules for by, name in file.attributes}
+        for by, name in read:
+            user = f"{file.module}.{by}" if ours and by else ""
+            for definition in self.definitions(name):
+                yield user, definition
 
 
 def _parents(module: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.cli import main
 from penstock.cli.inspect import lines
-from penstock.policy.rl.saved import inspection, write
+from penstock.policy.rl.saved import inspection
 from penstock.record import RunFolder, summarise
 from tests.record.test_codec import a_settings, a_tick
 
@@ -45,7 +45,7 @@ def tables(**managers: Any) -> dict[str, Any]:
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     path = tmp_path / "tables.json"
-    write(path, tables(counter=COUNTER))
+    path.write_text(json.dumps(tables(counter=COUNTER)))
     return str(path)
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
-from penstock.forecast import Accuracy, Holt, Last, backtest
+from penstock.forecast import Accuracy, Holt, Last
+from tests.forecast.backtests import backtest
 from tests.support.paths import PUBLISHED
 
 WALK = PUBLISHED / "hft" / "random_walk_rates.txt"

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
-from penstock.forecast import Ewma, Holt, HoltWinters, Last, MovingAverage, Trusted, backtest
+from penstock.forecast import Ewma, Holt, HoltWinters, Last, MovingAverage, Trusted
 from penstock.testing import FORECASTER_CHECKS
 from penstock.testing.checking import Check
 from penstock.testing.forecasters import learns_nothing_from_what_is_not_a_number
+from tests.forecast.backtests import backtest
 
 F = TypeVar("F", bound=Forecaster)
 

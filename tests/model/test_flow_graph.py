@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
-from penstock.model import FlowModel, Minimum
+from penstock.model import FlowModel
 from penstock.model.flow_graph import check_priced
 
 SERVICE = FlowGraph(
@@ -194,21 +194,6 @@ def test_the_papers_service_has_the_degrees_and_costs_worked_out_by_hand(
     assert list(replicas.values()) == pytest.approx(degrees, abs=0.006)
     whole = {**replicas, "dispatcher": 1.0}  # a single core, whatever it has to do
     assert sum(model.costs(whole).values()) == pytest.approx(cost, abs=2e-4)
-
-
-def test_what_was_measured_takes_the_place_of_what_the_graph_declares() -> None:
-    model = FlowModel.of(
-        SERVICE,
-        inter_arrival=0.5,
-        running_times={"edges": 9.0},
-        reach={"denoiser-1": 0.4, "denoiser-2": 0.6},
-        scalabilities={"recogniser": Minimum(6.0)},
-    )
-    assert model.modules["edges"].running_time == 9.0
-    assert model.modules["denoiser-1"].reach == 0.4
-    assert model.modules["recogniser"].most == 6.0
-    assert model.modules["recogniser"].running_time == 14.44
-    assert [m.inter_arrival for m in model.modules.values()] == [0.5, 0, 0, 0, 0]
 
 
 def test_neighbours_are_those_that_a_stream_joins_either_way() -> None:

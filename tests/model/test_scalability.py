@@ -1,7 +1,7 @@
 """Service times that fall with the replicas: every model alike, against what defines it."""
 
 from itertools import pairwise
-from math import inf, isclose, sqrt
+from math import inf, sqrt
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import Module
-from penstock.model import Convex, Ideal, Measured, Minimum, Saturating, Scalability
-from penstock.model.scalability import inverse, scalability, smallest
+from penstock.model import Ideal, Measured, Minimum, Saturating, Scalability
+from penstock.model.scalability import scalability
 
 degrees = st.floats(1.0, 200.0)
 ratios = st.floats(1e-3, 1e6)
@@ -26,15 +26,10 @@ def speedups(draw: st.DrawFn) -> tuple[float, ...]:
     return tuple(float(1.0 / share) for share in shares)
 
 
-def power(exponent: float, best: float) -> Convex:
-    return Convex(lambda n: n**-exponent, best)
-
-
 models = st.one_of(
     st.just(Ideal()),
     st.builds(Saturating, degrees),
     st.builds(Minimum, degrees),
-    st.builds(power, st.floats(0.1, 1.0), degrees | st.just(inf)),
     st.builds(Measured, speedups()),
 )
 
@@ -108,15 +103,6 @@ def test_dearer_delay_never_asks_for_fewer_replicas(
     assert model.ideal(min(one, other)) <= model.ideal(max(one, other)) * (1 + 1e-6)
 
 
-@given(st.floats(1.0, 100.0), ratios)
-def test_a_convex_function_finds_what_the_formulas_say(best: float, ratio: float) -> None:
-    for formula in (Ideal(), Saturating(best), Minimum(best)):
-        searched = Convex(formula.share, formula.best)
-        assert searched.ideal(ratio) == pytest.approx(formula.ideal(ratio), rel=1e-6)
-        share = formula.share(0.7 * min(best, 50.0))
-        assert searched.replicas(share) == pytest.approx(formula.replicas(share), rel=1e-9)
-
-
 def test_the_papers_recogniser_alone_would_take_21_cores() -> None:
     """Game, Section 6.2: its ideal degree by Expr. 10 and Tab. III, rounded up."""
     assert 20.0 < Ideal().ideal(0.5 * 14.44 / 0.0177) < 21.0
@@ -150,10 +136,3 @@ def test_measured_degrees_are_met_exactly() -> None:
 def test_speed_ups_that_are_no_convex_function_are_refused(speedup: tuple[float, ...]) -> None:
     with pytest.raises(SettingError, match=r"speedup must .* got"):
         Measured(speedup)
-
-
-@given(st.floats(0.01, 100.0), st.floats(0.01, 100.0))
-def test_the_search_finds_a_point_wherever_it_lies(point: float, limit: float) -> None:
-    assert isclose(inverse(lambda n: 1.0 / n, 1.0 / point), point, rel_tol=1e-9)
-    found = smallest(lambda n: (n - point) ** 2, limit)
-    assert found == pytest.approx(min(point, limit), rel=1e-6)

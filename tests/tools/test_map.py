@@ -20,15 +20,18 @@ HOUSE = {
         LIMIT = 3
         def drive(then: "execute"): return then
         def forgotten(): return forgotten()
-        def tested(): return LIMIT
+        def tested(): return helper() + LIMIT
+        def helper(): return deeper()
+        def deeper(): return helper()
         """,
     "src/penstock/policy/__init__.py": "from penstock.policy.own import Own, rule\nNAMES = 1",
     "src/penstock/policy/own.py": "class Own: ...\ndef rule(): ...\ndef documented(): ...",
+    "src/penstock/policy/tables/own.py": "def made(): ...",
     "src/penstock/cli/__init__.py": "",
     "src/penstock/cli/run.py": """
         from penstock import attach
         POLICIES = {"own": "penstock.policy.own:Own"}
-        def execute(): return attach, POLICIES
+        def execute(): return attach, POLICIES, load(f"penstock.policy.tables.{word}").made()
         """,
     "src/penstock/cli/simulate.py": """
         from penstock.cli import run
@@ -72,7 +75,8 @@ def test_a_closure_follows_functions_and_import_strings_but_not_types(house: Pat
 def test_to_export_or_to_test_a_name_is_not_to_use_it(house: Path) -> None:
     names = unused(house, Tree.of(house / "src" / "penstock"))
     assert names["names used by tests alone"] == [
-        *("penstock.core.loop.tested", "penstock.policy.NAMES", "penstock.policy.own.rule")
+        *("penstock.core.loop.LIMIT", "penstock.core.loop.deeper", "penstock.core.loop.helper"),
+        *("penstock.core.loop.tested", "penstock.policy.NAMES", "penstock.policy.own.rule"),
     ]
     assert names["names used nowhere"] == ["penstock.core.loop.forgotten"]
 
@@ -80,7 +84,7 @@ def test_to_export_or_to_test_a_name_is_not_to_use_it(house: Path) -> None:
 def test_packages_come_in_the_order_of_the_layers(house: Path) -> None:
     lines = list(page(house))
     assert [line.split()[0] for line in lines[1:5]] == ["core", "policy", "cli", "penstock"]
-    assert lines[2].split() == ["policy", "2", "5"]
+    assert lines[2].split() == ["policy", "3", "6"]
     assert lines[4].split()[3:] == ["core"]
     assert any(line.startswith("  penstock/cli 4, penstock/") for line in lines)
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
-from penstock.workload.burstiness import dispersion, dispersions, hurst
+from penstock.workload.burstiness import dispersion, hurst
 from penstock.workload.trace import read_counts
 from tests.support.paths import PUBLISHED
+from tests.workload.dispersions import dispersions
 
 Floats = NDArray[np.float64]
 DATA = PUBLISHED / "ppq"
@@ -118,7 +119,7 @@ def test_published_traces_have_the_dispersion_in_their_name(name: str, asked: fl
 # Bad input
 
 
-@pytest.mark.parametrize("measure", [dispersion, dispersions, hurst])
+@pytest.mark.parametrize("measure", [dispersion, hurst])
 @pytest.mark.parametrize(
     ("counts", "told"),
     [

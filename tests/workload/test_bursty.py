@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from penstock.core.errors import SettingError
 from penstock.core.roles import Workload
 from penstock.workload import LognormalWalk, Markovian, Poisson, SelfSimilar, Trace, drawn, parse
-from penstock.workload.burstiness import dispersion, dispersions, hurst
+from penstock.workload.burstiness import dispersion, hurst
 from penstock.workload.trace import read_counts
 from tests.support.paths import PUBLISHED
+from tests.workload.dispersions import dispersions
 
 Floats = NDArray[np.float64]
 DATA = PUBLISHED / "ppq"

@@ -18,7 +18,7 @@ them was lately.
 from penstock.forecast.averages import Ewma, Last, MovingAverage
 from penstock.forecast.kinds import FORECASTERS, build_forecaster, make
 from penstock.forecast.trends import Holt, HoltWinters
-from penstock.forecast.trusted import Accuracy, Trusted, backtest
+from penstock.forecast.trusted import Accuracy, Trusted
 
 __all__ = [
     "FORECASTERS",
@@ -29,7 +29,6 @@ __all__ = [
     "Last",
     "MovingAverage",
     "Trusted",
-    "backtest",
     "build_forecaster",
     "make",
 ]

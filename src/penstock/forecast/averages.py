@@ -109,7 +109,6 @@ class MovingAverage:
     _recent: deque[float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a window that holds nothing."""
         check_count(self.window, "window of forecaster moving-average")
         self._recent = deque(maxlen=self.window)
 
@@ -142,7 +141,6 @@ class Ewma:
     _level: float = field(default=nan, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a weight that would not average."""
         if not 0 < self.alpha <= 1:
             raise SettingError(f"alpha of forecaster ewma must be in (0, 1], got {self.alpha:g}")
 

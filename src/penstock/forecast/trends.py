@@ -64,7 +64,6 @@ class Holt:
     _line: Line | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse weights that would not average."""
         check_weight(self.a, "a of forecaster holt")
         check_weight(self.b, "b of forecaster holt", zero=True)
 
@@ -209,7 +208,6 @@ class HoltWinters:
     """The season, from the next step on; empty before the first period is complete."""
 
     def __post_init__(self) -> None:
-        """Refuse weights that would not average, and what cannot repeat."""
         check_weight(self.a, "a of forecaster holt-winters")
         check_weight(self.b, "b of forecaster holt-winters", zero=True)
         check_weight(self.c, "c of forecaster holt-winters", zero=True)

@@ -51,7 +51,6 @@ class Accuracy:
     _last: float | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse to look at nothing."""
         check_count(self.horizon, "horizon of the accuracy")
         check_count(self.window, "window of the accuracy")
         self._made = deque([()], maxlen=self.horizon)
@@ -101,25 +100,6 @@ class Accuracy:
         return self._outcomes[steps - 1]
 
 
-def backtest(
-    forecaster: Forecaster, values: NDArray[np.float64] | Iterable[float], *, horizon: int = 1
-) -> Accuracy:
-    """How well a forecaster would have done on a series, each value foreseen before it came.
-
-    >>> from penstock.forecast.trends import Holt
-    >>> ramp = [100.0 * step for step in range(1, 101)]
-    >>> round(backtest(Holt(), ramp).scaled_error(), 3)
-    0.058
-    """
-    series = [float(value) for value in values]
-    accuracy = Accuracy(horizon=horizon, window=max(len(series), 1))
-    for value in series:
-        accuracy.update(value)
-        forecaster.update(value)
-        accuracy.expect(forecaster.forecast(horizon))
-    return accuracy
-
-
 def _ratio(errors: Iterable[float], yardstick: Iterable[float]) -> float:
     off, of = [abs(error) for error in errors], [abs(value) for value in yardstick]
     if not off:
@@ -167,7 +147,6 @@ class Trusted:
     """What the forecaster foresees of the next step, if it does."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot foresee, and what could never be trusted."""
         if not isinstance(self.forecaster, Forecaster):
             raise SettingError(
                 "forecaster of forecaster trusted must be one, such as Holt(), "

@@ -45,7 +45,6 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
     _times: RescaleTimes = field(default_factory=RescaleTimes, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse times and shares in which nothing can be caught up."""
         if not self.duration > 0:
             raise SettingError(
                 f"duration of guard catch-up must be above 0 s, got {self.duration:g}"
@@ -152,7 +151,6 @@ class DeadBand:
     in micro-batches a few seconds of it always do."""
 
     def __post_init__(self) -> None:
-        """Refuse a band that no utilisation lies in, or all do."""
         for name, value in (("low", self.low), ("high", self.high)):
             if not 0 <= value <= 1:
                 raise SettingError(f"{name} of guard dead-band must be in [0, 1], got {value:g}")

@@ -39,7 +39,6 @@ class Cooldown:
     _decided_at: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse times that cannot pass."""
         for name, value in (("out", self.out), ("in", self.in_)):
             if not value >= 0:
                 raise SettingError(f"{name} of guard cooldown must be 0 s or more, got {value:g}")
@@ -98,7 +97,6 @@ most of 5 min'
     """By module, each degree that was recommended and when it last was."""
 
     def __post_init__(self) -> None:
-        """Refuse a time that cannot pass."""
         if not self.interval >= 0:
             raise SettingError(
                 f"interval of guard scale-down must be 0 s or more, got {self.interval:g}"

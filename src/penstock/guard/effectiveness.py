@@ -139,7 +139,6 @@ back to 4, no growth beyond for 10 min'
     _blocks: dict[str, _Block] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what would judge all or nothing."""
         if not 0 <= self.threshold <= 1:
             raise SettingError(
                 f"threshold of guard effectiveness must be in [0, 1], got {self.threshold:g}"

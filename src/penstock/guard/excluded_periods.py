@@ -143,7 +143,6 @@ class ExcludedPeriods:
     _zone: tzinfo | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is no period, and periods of which nobody could tell when they are."""
         self._periods = tuple(_period(text) for text in self.periods)
         if self._periods and self.began is None:
             raise SettingError(

@@ -31,7 +31,6 @@ class Hold:
     """What must be known of a module before it is changed."""
 
     def __post_init__(self) -> None:
-        """Refuse what nobody measures."""
         known = ModuleReading.__dataclass_fields__
         for name in self.needs:
             if name not in known:

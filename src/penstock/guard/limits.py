@@ -31,7 +31,6 @@ class Clamp:
     """Most executors of every module, or by module; no limit if not given."""
 
     def __post_init__(self) -> None:
-        """Refuse bounds with nothing between them."""
         check_degrees(self.low, "low of guard clamp")
         check_degrees(self.high, "high of guard clamp")
         for name in _names(self.low) | _names(self.high):
@@ -77,7 +76,6 @@ class StepLimit:
     """Most executors removed; 0 for none ever."""
 
     def __post_init__(self) -> None:
-        """Refuse steps backwards."""
         for name, value in (("out", self.out), ("in", self.in_)):
             if not value >= 0:
                 raise SettingError(f"{name} of guard step-limit must be 0 or more, got {value}")
@@ -126,7 +124,6 @@ class StepFactor:
     """Largest share by which it shrinks: 0.6 leaves at least 40 % of it."""
 
     def __post_init__(self) -> None:
-        """Refuse shares that nothing can grow or shrink by."""
         if not self.out > 0:
             raise SettingError(f"out of guard step-factor must be above 0, got {self.out:g}")
         if not 0 < self.in_ <= 1:
@@ -185,7 +182,6 @@ class Quota:
     """Bytes that one executor takes, with its overhead; 1g unless given, as in Spark."""
 
     def __post_init__(self) -> None:
-        """Refuse a quota that not even one executor fits into."""
         for name in ("executor_cores", "executor_memory"):
             if not getattr(self, name) > 0:
                 value = f"{getattr(self, name):g}"

@@ -15,10 +15,9 @@ from penstock.model.flow_graph import FlowModel
 from penstock.model.keyed import ReplicaLoads, replica_loads
 from penstock.model.power import VoltageTable
 from penstock.model.queueing import Correction, response_time, waiting_time
-from penstock.model.scalability import Convex, Ideal, Measured, Minimum, Saturating, Scalability
+from penstock.model.scalability import Ideal, Measured, Minimum, Saturating, Scalability
 
 __all__ = [
-    "Convex",
     "Correction",
     "FlowModel",
     "Ideal",

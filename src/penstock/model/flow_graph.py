@@ -108,28 +108,19 @@ class FlowModel:
     """Modules that a stream joins to it, either way: game, Expr. 15."""
 
     @classmethod
-    def of(
-        cls,
-        graph: FlowGraph,
-        *,
-        inter_arrival: float = 0.0,
-        running_times: Mapping[str, float] | None = None,
-        reach: Mapping[str, float] | None = None,
-        scalabilities: Mapping[str, Scalability] | None = None,
-    ) -> Self:
-        """The model of a graph; what was measured takes the place of what the graph declares."""
-        reached = {**graph.visits(), **(reach or {})}
-        times, scales = running_times or {}, scalabilities or {}
+    def of(cls, graph: FlowGraph, *, inter_arrival: float = 0.0) -> Self:
+        """The model of a graph as it is declared."""
+        visits = graph.visits()
         models = {
             module.name: ModuleModel(
                 name=module.name,
-                reach=reached[module.name],
-                running_time=times.get(module.name, module.service_time),
+                reach=visits[module.name],
+                running_time=module.service_time,
                 price=module.price,
                 delay_cost=module.delay_cost,
                 min_replicas=float(module.min_replicas),
                 max_replicas=float(module.max_replicas),
-                scalability=scales.get(module.name) or scalability(module),
+                scalability=scalability(module),
                 inter_arrival=inter_arrival if module.name == graph.source else 0.0,
             )
             for module in graph.modules

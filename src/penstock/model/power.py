@@ -41,7 +41,6 @@ one of 1.2, 1.6
     _by_mhz: Mapping[int, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no processor can have."""
         if not self.volts:
             raise SettingError("a voltage table needs at least one frequency, such as 2.0: 1.05")
         for frequency, volts in self.volts.items():

@@ -130,7 +130,6 @@ class Correction:
     _ratios: deque[float] = field(default_factory=deque, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a window without room."""
         if self.window < 1:
             raise SettingError(f"window of a correction must be 1 or more, got {self.window}")
         self._ratios = deque(maxlen=self.window)

@@ -8,77 +8,13 @@ Every model tells the *share* of the running time that is left between two resul
 (0.25, 0.3333333333333333)
 >>> round(Minimum(best=3).replicas(Minimum(best=3).share(2.5)), 9)
 2.5
-
-Functions that are known only by calling them are inverted and minimised by search:
-
->>> round(inverse(lambda n: 1 / n, 0.25), 9)
-4.0
->>> round(smallest(lambda n: 9 / n + n), 6)
-3.0
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Final, Protocol
 
 from penstock.core.graph import Module, check_speedup
-
-_GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
-_TURNS: Final = 100
-"""Of the golden section; each leaves 62 % of the room."""
-_PRECISION: Final = 1e-12
-
-
-def inverse(function: Callable[[float], float], value: float, limit: float = inf) -> float:
-    """The first point in (0, limit] at which a falling function is down to a value.
-
-    The value has to be one that the function has there.
-    """
-    if value == inf:
-        return 0.0
-    low, high = _bracket(function, value, limit)
-    while high - low > _PRECISION * high:
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if function(middle) <= value else (middle, high)
-    return high
-
-
-def smallest(cost: Callable[[float], float], limit: float = inf) -> float:
-    """Where a convex function is smallest in (0, limit], by golden section."""
-    low, high = 0.0, _beyond(cost, limit)
-    left, right = high - _GOLDEN * high, _GOLDEN * high
-    at_left, at_right = cost(left), cost(right)
-    for _ in range(_TURNS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = cost(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = cost(right)
-    best = (low + high) / 2.0
-    return limit if limit < inf and cost(limit) <= cost(best) else best
-
-
-def _bracket(function: Callable[[float], float], value: float, limit: float) -> tuple[float, float]:
-    high = min(1.0, limit)
-    while function(high) > value and high < limit:
-        high = min(2.0 * high, limit)
-    low = high / 2.0
-    while low > 0.0 and function(low) <= value:
-        low, high = low / 2.0, low
-    return low, high
-
-
-def _beyond(cost: Callable[[float], float], limit: float) -> float:
-    """A point behind the smallest cost."""
-    n = 1.0
-    while n < limit and cost(2.0 * n) < cost(n):
-        n *= 2.0
-    return min(2.0 * n, limit)
-
 
 _ROUNDING: Final = 1e-12
 """Relative difference under which a share is that of the best degree."""
@@ -173,31 +109,6 @@ class Minimum:
 
 
 @dataclass(frozen=True, slots=True)
-class Convex:
-    """Any convex function of the replicas, falling up to `best` of them.
-
-    >>> model = Convex(lambda n: n**-0.8, best=100.0)
-    >>> round(model.replicas(model.share(7.0)), 6)
-    7.0
-    """
-
-    function: Callable[[float], float]
-    best: float
-
-    def share(self, replicas: float) -> float:
-        """As the function has it, and flat beyond the best."""
-        return self.function(min(replicas, self.best))
-
-    def replicas(self, share: float) -> float:
-        """By bisection."""
-        return _limit(self, share) or inverse(self.share, share, self.best)
-
-    def ideal(self, ratio: float) -> float:
-        """By golden section."""
-        return smallest(lambda n: ratio * self.share(n) + n, self.best)
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
     """Between measured degrees the share is a straight line; under one replica it is ideal.
 
@@ -209,7 +120,6 @@ class Measured:
     """How many times as fast as one the first 1, 2, 3... replicas are."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no convex function."""
         check_speedup(self.speedup, of="speedup")
 
     @property

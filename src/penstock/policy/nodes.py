@@ -42,7 +42,6 @@ class SimpleNodes:
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse fewer than none."""
         if self.idle < 0:
             raise SettingError(
                 f"idle of policy simple of infrastructure must be 0 or more, got {self.idle}"
@@ -89,7 +88,6 @@ class StaticNodes:
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse more nodes than a region can have, or fewer than it keeps."""
         for region in self.infrastructure.regions:
             given = self._given(region.name)
             if given is not None and not region.min_nodes <= given <= region.max_nodes:

@@ -48,7 +48,6 @@ class Rules:
     )
 
     def __post_init__(self) -> None:
-        """Refuse limits that contradict each other."""
         for low, high, most in (
             ("min_utilisation", "max_utilisation", 1.0),
             ("low", "high", inf),

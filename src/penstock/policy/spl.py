@@ -76,7 +76,6 @@ class Spl:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what nothing could pass, or everything would."""
         if not 0 <= self.congestion < 1:
             raise SettingError(
                 f"congestion of policy spl must be in [0, 1), got {self.congestion:g}"

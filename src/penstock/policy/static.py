@@ -22,7 +22,6 @@ class Static:
     """Executors of every module, or by module."""
 
     def __post_init__(self) -> None:
-        """Refuse degrees that no module can have."""
         check_degrees(self.degrees, "degrees of policy static")
 
     def __call__(self, seen: Observation, /) -> Decision:

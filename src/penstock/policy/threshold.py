@@ -32,7 +32,6 @@ class Threshold:
     """A module shrinks if the rest would stay under this share of `max_utilisation`."""
 
     def __post_init__(self) -> None:
-        """Refuse thresholds that would always or never be passed."""
         self._rule()
 
     def __call__(self, seen: Observation, /) -> Decision:

@@ -29,8 +29,8 @@ def dispersion(counts: ArrayLike, *, windows: int = 500) -> float:
 
     Windows are as long as they can be with so many of them side by side in the counts (one count
     each, if there are no more counts than that). The estimate is then off by about
-    `sqrt(4 / (3 * windows))` of itself, 5 % for 500, if a window is long against the bursts; see
-    `dispersions` for whether it is.
+    `sqrt(4 / (3 * windows))` of itself, 5 % for 500, if a window is long against the bursts:
+    then fewer windows give about the same.
 
     >>> dispersion([0, 0, 0, 8] * 1000, windows=1000)
     0.0
@@ -39,21 +39,6 @@ def dispersion(counts: ArrayLike, *, windows: int = 500) -> float:
     if windows < 2:
         raise SettingError(f"a dispersion is of two windows or more, got {windows}")
     return _dispersion(given, max(len(given) // windows, 1))
-
-
-def dispersions(counts: ArrayLike) -> dict[int, float]:
-    """The index of dispersion of windows of 1, 2, 4, ... counts, up to a sixteenth of them.
-
-    It rises until windows are long against the bursts, and levels off at the asymptotic index. If
-    it goes on rising, the counts are long-range dependent or too few.
-
-    >>> batches = np.random.default_rng(1).poisson(0.2, 20_000) * 50
-    >>> [round(index) for index in dispersions(batches).values()][:3]
-    [50, 51, 51]
-    """
-    given = _checked(counts)
-    scales = range((len(given) // _FEWEST).bit_length())
-    return {1 << scale: _dispersion(given, 1 << scale) for scale in scales}
 
 
 def hurst(counts: ArrayLike) -> float:

@@ -55,7 +55,6 @@ class Markovian(Curved):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be fitted."""
         at_least(self.dispersion, 1.0, "dispersion of workload map")
         positive(self.rate_, "rate of workload map")
         positive(self.fast, "fast of workload map")
@@ -167,7 +166,6 @@ class SelfSimilar(Curved):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn."""
         if not 0.5 <= self.hurst < 1:
             raise SettingError(
                 f"hurst of workload self-similar must be in [0.5, 1), got {self.hurst:g}"

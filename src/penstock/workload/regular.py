@@ -26,7 +26,6 @@ class Constant(Curved):
     """Rows a second."""
 
     def __post_init__(self) -> None:
-        """Refuse a rate that cannot be."""
         not_negative(self.rate_, "rate of workload constant")
 
     def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # endless
@@ -71,7 +70,6 @@ class Step(Curved):
     levels: tuple[Level, ...] = field(metadata={"read": read_levels})
 
     def __post_init__(self) -> None:
-        """Refuse levels that do not follow one another."""
         for level, at in self.levels:
             not_negative(level, "each level of workload step")
             not_negative(at, "each moment of workload step")
@@ -126,7 +124,6 @@ class Daily(Curved):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what no day can be."""
         not_negative(self.low, "low of workload daily")
         not_negative(self.high, "high of workload daily")
         not_negative(self.noise, "noise of workload daily")

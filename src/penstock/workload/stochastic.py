@@ -79,7 +79,6 @@ class Poisson(Curved):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn."""
         positive(self.rate_, "rate of workload poisson")
         drawable(self.rate_, self.slot, "workload poisson")
         not_negative(self.seed, "seed of workload poisson")
@@ -120,7 +119,6 @@ class RandomWalk(Curved):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be walked."""
         not_negative(self.start, "start of workload random-walk")
         not_negative(self.low, "low of workload random-walk")
         not_negative(self.seed, "seed of workload random-walk")
@@ -203,7 +201,6 @@ class LognormalWalk(Curved):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be walked."""
         positive(self.start, "start of workload lognormal-walk")
         positive(self.period, "period of workload lognormal-walk")
         not_negative(self.seed, "seed of workload lognormal-walk")

@@ -42,7 +42,6 @@ class Trace:
     _once: Curve = field(init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
-        """Read the file."""
         positive(self.speed, "speed of workload trace")
         positive(self.scale, "scale of workload trace")
         object.__setattr__(self, "_once", _play(*read_counts(self.path)))

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph, Module, Stream
-from penstock.model import Convex, FlowModel
-from penstock.policy.game import incentive, nash, social
+from penstock.model import FlowModel
+from penstock.policy.game import incentive, social
 from penstock.policy.game.bulk import Fitting
 from penstock.policy.game.social import smallest
 from penstock.policy.game.stake import fastest, fit, wish
 from penstock.policy.game.topology import Topology
-from tests.support.game_graphs import chain, models, random_graph
+from tests.support.game_graphs import models, random_graph
 
 Floats = NDArray[np.float64]
 
@@ -56,17 +56,6 @@ def test_any_convex_models_have_their_optimum_found_in_a_few_passes(model: FlowM
     assert plan.cost <= brute_force(model) * (1 + 1e-6)
     assert plan.rounds <= 6
     assert plan.messages <= plan.rounds * 2 * (len(model.modules) - 1)
-
-
-def test_any_function_will_do_as_a_model() -> None:
-    graph = chain([0.2, 3.0, 1.0])
-    curves = {name: Convex(lambda n: n**-0.7, best=40.0) for name in graph.names()}
-    model = FlowModel.of(graph, scalabilities=curves)
-    for agents_up_to in (0, 3):
-        plan = social(model, agents_up_to=agents_up_to)
-        assert plan.cost == pytest.approx(brute_force(model), rel=1e-6)
-        assert plan.cost <= incentive(model, agents_up_to=agents_up_to).cost
-        assert plan.cost < nash(model, agents_up_to=agents_up_to).cost
 
 
 def curved_among_ideal() -> FlowModel:

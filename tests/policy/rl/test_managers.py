@@ -1,5 +1,6 @@
 """What managers, learners and closed loops must not do."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_what_was_learned_with_another_fewest_is_refused(tmp_path: Path) -> None
     policy = QLearning(narrow, bound=0.05)
     for _ in range(3):
         policy(rows(100.0, 3))
-    saved.write(tmp_path / "learned.json", saved.learned(policy))
+    (tmp_path / "learned.json").write_text(json.dumps(saved.learned(policy)))
     with pytest.raises(SettingError, match=r"min_replicas 3, and it is 1 now"):
         QLearning(LONE, bound=0.05, load=str(tmp_path / "learned.json"))
 
@@ -117,7 +118,7 @@ def test_numbers_that_cannot_be_are_refused(tmp_path: Path, name: str, value: ob
         entry["steps"] = value
     else:
         entry["arrays"][name] = np.full(np.shape(entry["arrays"][name]), value).tolist()
-    saved.write(tmp_path / "learned.json", data)
+    (tmp_path / "learned.json").write_text(json.dumps(data))
     with pytest.raises(FileError, match=r"save it again"):
         saved.read(tmp_path / "learned.json")
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from benchmarks.points import anti_correlated, uniform
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from penstock.query.kernels import (
     skyline,
     skyline_of_groups,
 )
-from penstock.workload.points import anti_correlated, tied, uniform
+from tests.query.kernels.points import tied
 
 SIZES = st.lists(st.sampled_from([0, 1, 2, 3, 40, 48, 49, 64, 65, 200, 600]), max_size=12)
 

@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from benchmarks.points import anti_correlated, correlated, uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from paretoset import paretoset
 
 from penstock.query.kernels import dominance_factors, skyline
-from penstock.workload.points import anti_correlated, correlated, tied, uniform
+from tests.query.kernels.points import tied
 
 Floats = NDArray[np.float64]
 Make = Callable[[int, int, np.random.Generator], Floats]

@@ -85,7 +85,6 @@ class Watch:
     _fallen: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a test that cannot be."""
         for name in ("slack", "threshold"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise SettingError(f"{name} must be in [0, 1), got {getattr(self, name):g}")

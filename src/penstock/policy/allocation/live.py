@@ -137,7 +137,6 @@ class Offer:
     """To each module that is no source, by the module from which they come."""
 
     def __post_init__(self) -> None:
-        """Follow the rows through the graph."""
         coming: dict[str, dict[str, float]] = {name: {} for name in self.graph.names()}
         rows: dict[str, float] = {}
         for name in self.graph.order():
@@ -247,7 +246,6 @@ class Measured:
     _selectivities: Selectivities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Begin with the file's selectivities."""
         self._rates, self._times = Averages(self.smoothing), Averages(self.smoothing)
         slower = partial(Smoothed, self.smoothing / _LONGER)
         self._selectivities = Selectivities(self.graph, slower)
@@ -469,7 +467,6 @@ needs; about 23 % more weighted output than an even division'
     """Steps in a row in which fewer cores would have done."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be divided, or not so."""
         self._check_numbers()
         check_weights(self.graph, self.weights)
         self._check_method()

@@ -107,7 +107,6 @@ class Network:
     _order: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning, naming it."""
         _check_names(self)
         _check_numbers(self)
         names = self.modules

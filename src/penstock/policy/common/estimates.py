@@ -125,7 +125,6 @@ class Window:
             self._held.popleft()
 
     def __len__(self) -> int:
-        """Readings in the window."""
         return len(self._held)
 
     def mean(self) -> float:

@@ -52,7 +52,6 @@ class Pid:
     """Whether the output rises with the measurement rather than falls."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot settle on anything."""
         for name in ("setpoint", "kp", "ki", "kd", "low", "high"):
             if not isfinite(value := getattr(self, name)):
                 raise SettingError(f"{name} of a PID must be a finite number, got {value}")

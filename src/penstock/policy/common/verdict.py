@@ -126,7 +126,6 @@ class UtilisationRule:
     """Whose rule it is, for messages."""
 
     def __post_init__(self) -> None:
-        """Refuse thresholds that would always or never be passed."""
         if not 0 < self.max_utilisation <= 1:
             raise SettingError(
                 f"max_utilisation of {self.of} must be in (0, 1], got {self.max_utilisation:g}"

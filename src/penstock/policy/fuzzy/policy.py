@@ -259,7 +259,6 @@ plq 4 -> 6, wlq 12 -> 15'
     _terms: Terms = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what these rules cannot steer, or would steer astray."""
         names = self.graph.names()
         if len(names) != 2:
             raise SettingError(

@@ -64,7 +64,6 @@ class SplittingControl:
     _pid: Pid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what could not regulate."""
         _check(self)
         # The threshold falls as alpha rises, so that alpha has to rise with the load.
         pid = Pid(

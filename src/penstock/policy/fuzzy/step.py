@@ -48,7 +48,6 @@ got 0.9, 0.5
     """Parts of a pane up to which it is not split intensively, and from which it wholly is."""
 
     def __post_init__(self) -> None:
-        """Refuse points out of order, and numbers that no word is true of."""
         for term in fields(self):
             _check_points(term.name, getattr(self, term.name))
         _check_order("fast", self.fast[0], self.acceptable)

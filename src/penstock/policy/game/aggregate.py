@@ -88,7 +88,6 @@ class Tally:
     maxima: Numbers = ()
 
     def __add__(self, other: "Tally") -> "Tally":
-        """Both together."""
         return Tally(
             tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
             tuple(map(max, self.maxima, other.maxima)),

@@ -31,12 +31,12 @@ import numpy as np
 from penstock.model import FlowModel, Measured, Minimum
 from penstock.model.flow_graph import ModuleModel
 from penstock.policy.game.exchange import Aggregation, Floats, Votes
-from penstock.policy.game.stake import SAME, Survey, fastest, fit, is_curved, most, wish
+from penstock.policy.game.stake import SAME, Survey, fastest, is_curved, most, wish
 from penstock.policy.game.topology import Topology
 
 # The replicas that fit a pace, for thousands of modules at once.
 #
-# Does for all what `stake.fit` does for one; the two are held together by a test.
+# Does for all modules what `fit` does for one; the two are held together by a test.
 
 
 Fit = Callable[[Floats], Floats]
@@ -76,8 +76,7 @@ def _groups(modules: Sequence[ModuleModel]) -> list[tuple[list[int], Fit]]:
     elastic = [i for i in free if not is_curved(modules[i])]
     lowest = [i for i in free if isinstance(modules[i].scalability, Minimum)]
     measured = [i for i in free if isinstance(modules[i].scalability, Measured)]
-    rest = sorted({*free} - {*elastic} - {*lowest} - {*measured})
-    curved = ((lowest, _with_minimum), (measured, _on_lines), (rest, _one_by_one))
+    curved = ((lowest, _with_minimum), (measured, _on_lines))
     return [
         (elastic, lambda share: 1.0 / share),
         *((of, fitting([modules[i] for i in of])) for of, fitting in curved if of),
@@ -120,14 +119,6 @@ def _on_lines(modules: Sequence[ModuleModel]) -> Fit:
         return np.where(share >= 1.0, 1.0 / share, needed)
 
     return fits
-
-
-def _one_by_one(modules: Sequence[ModuleModel]) -> Fit:
-    """Whatever has no formula."""
-    times = [module.running_time for module in modules]
-    return lambda share: np.array(
-        [fit(m, s * t) for m, s, t in zip(modules, share.tolist(), times, strict=True)]
-    )
 
 
 class Views:

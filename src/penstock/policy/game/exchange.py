@@ -36,7 +36,6 @@ class Aggregation:
     """Of gossip: the more, the closer; about five times the diameter bring 2 % in the paper."""
 
     def __post_init__(self) -> None:
-        """Refuse what agents cannot do."""
         if self.kind not in AGGREGATIONS:
             unknown = f"there is no aggregation {self.kind!r}"
             raise SettingError(f"{unknown}{near(self.kind, AGGREGATIONS)}")

@@ -68,7 +68,6 @@ class Estimates:
     _topology: Topology | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Nothing was measured yet."""
         self._arrivals = Averages(self.smoothing)
         self._times, self._reach = Averages(self.smoothing), Averages(self.smoothing)
 
@@ -186,7 +185,6 @@ class Game:
     _estimates: Estimates = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no game can be played with."""
         check_priced(self.graph, self.name)
         check_rounding(self.rounding)
         if self.routing not in ROUTINGS:
@@ -272,7 +270,6 @@ class Incentive(Game):
     """Of gossip."""
 
     def __post_init__(self) -> None:
-        """Refuse what no game can be played with."""
         super().__post_init__()
         Aggregation(self.aggregation, self.iterations)
         check_rounds(self.increment, self.max_rounds)
@@ -307,7 +304,6 @@ class Social(Game):
     """Of gossip."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be added up."""
         super().__post_init__()
         Aggregation(self.aggregation, self.iterations)
 

@@ -89,7 +89,6 @@ the next comes in 1 min; 0 of 1 token left'
     _regions: dict[str, str | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Know where each module runs."""
         self._regions = {module.name: module.region for module in self.graph.modules}
 
     def __call__(self, seen: Observation, /) -> Decision:

@@ -201,7 +201,6 @@ class TokenBucket:
     _at: float | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a bucket that is always empty, or never."""
         if not 0 < self.every < inf:
             raise SettingError(
                 f"every of manager token-bucket must be above 0s and finite, got {self.every:g}s"

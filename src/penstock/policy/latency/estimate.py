@@ -140,7 +140,6 @@ class Estimate:
     batch or of two, so single rates leap."""
 
     def __post_init__(self) -> None:
-        """Begin with what was declared."""
         self._averages = Averages(self.smoothing)
         self.start_up = self.module.start_up
 

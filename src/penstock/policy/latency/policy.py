@@ -207,7 +207,6 @@ class LatencyPolicy:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can be planned with."""
         self._check()
         self._reach = Reach(self.graph)
         self._keeps = {name: Keep(self.keep) for name in self.graph.names()}

@@ -67,7 +67,6 @@ class Options:
         return cls(replicas=np.repeat(degrees, len(speeds)), clocks=np.tile(speeds, len(degrees)))
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self.replicas)
 
     def index(self, replicas: int, clock: float) -> int | None:
@@ -184,7 +183,6 @@ class Prices:
     voltages: VoltageTable = VOLTAGES
 
     def __post_init__(self) -> None:
-        """Refuse prices that nothing can have."""
         if self.strategy not in STRATEGIES:
             raise SettingError(
                 f"there is no strategy {self.strategy!r} of policy mpc"

@@ -62,7 +62,6 @@ class Problem:
     """The configuration that has the most capacity."""
 
     def __post_init__(self) -> None:
-        """Refuse tables that do not fit together, and costs that are none."""
         steps, options = np.shape(self.stages)
         if steps < 1 or options < 1:
             raise SettingError(

@@ -182,7 +182,6 @@ class Pilot:
     """Rows a second to be caught up on, by step."""
 
     def __post_init__(self) -> None:
-        """Nothing was measured yet."""
         self._known = Known(self.module, arrival_cv=self.arrival_cv, own_queues=self.own_queues)
         self._behind = np.zeros(self.horizon)
 

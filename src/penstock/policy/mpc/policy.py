@@ -265,7 +265,6 @@ class Mpc:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can be steered with."""
         self._check_numbers()
         if self.optimiser not in OPTIMISERS:
             raise SettingError(

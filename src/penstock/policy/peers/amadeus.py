@@ -64,7 +64,6 @@ class Amadeus:
     _means: dict[str, _Occupation] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a band with nothing in it."""
         check("smoothing of policy amadeus", self.smoothing, 0.0, 1.0)
         check("low of policy amadeus", self.low, 0.0)
         check("high of policy amadeus", self.high, 0.0, above=True)

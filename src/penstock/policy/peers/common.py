@@ -175,7 +175,6 @@ class Flow:
     _selectivities: Selectivities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Begin with what is declared."""
         self._selectivities = Selectivities(self.graph, partial(Window, self.span), prior=False)
 
     def take_in(self, seen: Observation) -> None:

@@ -72,7 +72,6 @@ class Dhalion:
     _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what would never shrink, or never grow."""
         check("scale_down_factor of policy dhalion", self.scale_down_factor, 0.0, 1.0, above=True)
         check("pressure of policy dhalion", self.pressure, 0.0, 1.0)
         for name in ("max_increase", "near_zero", "period", "window", "cooldown"):

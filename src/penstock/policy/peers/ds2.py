@@ -44,7 +44,6 @@ class Ds2:
     _times: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse less than what is needed."""
         check("overprovisioning of policy ds2", self.overprovisioning, 1.0)
         for name in ("period", "window", "cooldown"):
             check(f"{name} of policy ds2", getattr(self, name), 0.0)

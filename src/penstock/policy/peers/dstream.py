@@ -58,7 +58,6 @@ class DStream:
     _ratios: dict[str, list[Ratio]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what Spark would refuse."""
         check("scaling_down_ratio of policy dstream", self.scaling_down_ratio, 0.0, above=True)
         check("scaling_interval of policy dstream", self.scaling_interval, 0.0)
         if not self.scaling_up_ratio > self.scaling_down_ratio:

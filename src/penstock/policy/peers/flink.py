@@ -165,7 +165,6 @@ class Metrics:
     _catching: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Nothing has been measured yet."""
         self.forget()
 
     def forget(self) -> None:
@@ -322,7 +321,6 @@ class Flink:
     _delays: dict[str, DelayedScaleDown] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what Flink would refuse."""
         for name in ("utilisation_target", "scalability_min"):
             check(f"{name} of policy flink", getattr(self, name), 0.0, 1.0, above=True)
         check("scale_down_max_factor of policy flink", self.scale_down_max_factor, 0.0, 1.0)

@@ -53,7 +53,6 @@ class Stabiliser:
     _last: tuple[float, int] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Nothing has been recommended yet."""
         self._recommended = Window(self.limits.scale_down_window)
 
     def notice(self, at: float, degree: int) -> None:
@@ -132,7 +131,6 @@ class Hpa:
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what Kubernetes would refuse."""
         check("target of policy hpa", self.target, 0.0, 1.0, above=True)
         check("tolerance of policy hpa", self.tolerance, 0.0)
         check("sync_period of policy hpa", self.sync_period, 0.0)
@@ -237,7 +235,6 @@ class KedaLag:
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no lag can be measured by."""
         check("lag_threshold of policy keda-lag", self.lag_threshold, 0.0, above=True)
         check("polling_interval of policy keda-lag", self.polling_interval, 0.0)
         check("tolerance of policy keda-lag", self.tolerance, 0.0)

@@ -180,7 +180,6 @@ class ModelBased:
     _table: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Know the costs of actions and nothing else."""
         from penstock.policy.rl.backup import new_table  # numba takes its time
 
         self._table = new_table(

@@ -56,7 +56,6 @@ class Rl(OperatorLearning):
     hundreds of steps to show."""
 
     def __post_init__(self) -> None:
-        """Refuse never to look ahead."""
         check_sweeps(self.sweeps, of=self.called)
         super().__post_init__()
 
@@ -114,7 +113,6 @@ class ModelFree:
     progress: Progress = field(default_factory=Progress, init=False)
 
     def __post_init__(self) -> None:
-        """Know which actions are allowed and nothing else."""
         numbers = self.known.shape[1]
         self.visits = np.zeros((self.levels, self.flags, numbers))
         self.q = np.zeros((3, self.levels, self.flags, numbers))
@@ -192,7 +190,6 @@ class QLearning(OperatorLearning):
     """The same seed tries the same."""
 
     def __post_init__(self) -> None:
-        """Refuse chances that are none."""
         for name in ("epsilon", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingError(

@@ -80,7 +80,6 @@ expected cost 0.049 against 0.05 without'
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can be learned with."""
         weights = {"demand_weight": self.demand_weight, "resource_weight": self._resource()}
         check_weights(weights, of=self.called)
         check_pace(self.discount, self.learning_rate, of=self.called)

@@ -89,7 +89,6 @@ class OperatorSettings:
     _spans: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can be learned with."""
         weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
         check_weights({name: getattr(self, name) for name in weights}, of=self.called)
         check_pace(self.discount, self.learning_rate, of=self.called)
@@ -362,7 +361,6 @@ class OperatorLearning(OperatorSettings):
     )
 
     def __post_init__(self) -> None:
-        """Begin with what was saved, where that is asked for."""
         super().__post_init__()
         self._managers = Managers(self, self.agent)
         if self.load is not None:

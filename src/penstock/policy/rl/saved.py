@@ -249,7 +249,7 @@ def _labels(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(n) for n in range(levels))
 
 
-__all__ = ["Inspected", "Learns", "inspection", "learned", "of_level", "read", "write"]
+__all__ = ["Inspected", "Learns", "inspection", "learned", "of_level", "read"]
 
 FORMAT: Final = "penstock-tables"
 VERSION: Final = 1
@@ -276,15 +276,8 @@ def learned(policy: object) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, **found} if found else {}
 
 
-def write(path: str | Path, data: Mapping[str, Any]) -> None:
-    """Write what `learned` gave, in full or not at all."""
-    from penstock.record.disk import write_whole
-
-    write_whole(Path(path), json.dumps(data, allow_nan=False) + "\n")
-
-
 def read(path: str | Path) -> dict[str, Any]:
-    """What `write` wrote, every table checked."""
+    """The tables of a file, every one checked."""
     data = _parsed(Path(path))
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileError(f"{path} holds no learned tables; give a file that a run has saved")

@@ -63,7 +63,6 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     )
 
     def __post_init__(self) -> None:
-        """Refuse what would never be handed over, or to nobody."""
         if self.learner not in LEARNERS:
             raise SettingError(
                 f"there is no learner {self.learner!r}{near(self.learner, LEARNERS)}"

@@ -50,12 +50,3 @@ def anti_correlated(n: int, d: int, rng: np.random.Generator) -> Floats:
     level = rng.normal(0.5 * SPAN, 0.05 * SPAN, (n, 1))
     inside += level - inside.mean(axis=1, keepdims=True)
     return inside
-
-
-def tied(n: int, d: int, rng: np.random.Generator, levels: int) -> Floats:
-    """Whole numbers from 0 up to `levels`, so that many coordinates, and points, are equal.
-
-    >>> tied(3, 4, np.random.default_rng(1), levels=2).tolist()
-    [[0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
-    """
-    return rng.integers(0, levels, (n, d)).astype(np.float64)
