@@ -396,8 +396,8 @@ def test_columns_that_results_add_or_that_are_there_twice_must_be_renamed(
         skyline(rows.withColumnRenamed("name", "x"), ["y"], "1s")
 
 
-def test_the_query_of_the_readme_runs(spark: SparkSession, tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text()
+def test_the_query_of_the_docs_runs(spark: SparkSession, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "preference.md").read_text()
     [block] = re.findall(
         r"```python\n(from penstock\.query import skyline\n.*?)```", text, re.DOTALL
     )
@@ -412,7 +412,7 @@ def test_the_query_of_the_readme_runs(spark: SparkSession, tmp_path: Path) -> No
     names = {"offers": offers.parquet(str(tmp_path / "in" / "n=*"))}
     for folder in ("best", "best-state"):
         block = block.replace(f'"{folder}"', repr(str(tmp_path / folder)))
-    exec(block, names)  # noqa: S102  # what the README says
+    exec(block, names)  # noqa: S102  # what the page shows
     query: Any = names["query"]
     try:
         query.processAllAvailable()
