@@ -47,8 +47,8 @@ def main() -> None:
             if age > file.step:
                 continue  # nothing was reported for a whole step, and none of it led here
             observing.append(age)
-            if asked is not None and plant.actuator.asked_at is not None:
-                ours.append(plant.actuator.asked_at - plant.last_event)
+            if asked is not None and plant.actuator.requested_at is not None:
+                ours.append(plant.actuator.requested_at - plant.last_event)
         session.streams.removeListener(noted)
     print(f"{'ms':38}{'n':>5}{'p50':>8}{'p95':>8}{'max':>8}")
     show("progress event to request made", ours)

@@ -53,8 +53,8 @@ class Application:
     def want(self, number: int) -> bool:
         return self.actuator.want({APPLICATION: number})
 
-    def settle(self, executors: Iterable[Executor]) -> int:
-        return self.actuator.settle(executors)
+    def reconcile(self, executors: Iterable[Executor]) -> int:
+        return self.actuator.reconcile(executors)
 
     def members(self, executors: Iterable[Executor]) -> list[Executor]:
         return self.actuator.members(executors)[APPLICATION]
@@ -96,7 +96,7 @@ def test_what_is_there_need_not_be_asked_for() -> None:
 def test_a_request_that_nobody_took_up_is_no_request() -> None:
     few, books = application(1)
     books.deaf = True
-    with pytest.raises(ClusterError, match="did not take up a request for 3 executors"):
+    with pytest.raises(ClusterError, match="did not accept a request for 3 executors"):
         few.want(3)
     assert (few.wanted, few.requested) == (None, None)
     books.deaf = False
@@ -120,7 +120,7 @@ def test_shrinking_lowers_the_request_and_lets_the_idle_leave() -> None:
 def test_a_leaving_executor_is_dismissed_once_and_counts_no_more() -> None:
     few, books = application(0, 0, 0)
     few.want(2)
-    assert few.settle(books.executors()) == 0
+    assert few.reconcile(books.executors()) == 0
     assert len(books.decommissioned) == 1
     assert len(few.members(books.executors())) == 2
 
@@ -129,9 +129,9 @@ def test_without_decommissioning_a_busy_executor_is_never_killed() -> None:
     few, books = application(1, 1, graceful=False)
     few.want(1)
     assert books.killed == []
-    assert few.settle(books.executors()) == 1
+    assert few.reconcile(books.executors()) == 1
     books.there["1"] = executor("1", tasks=0)
-    assert few.settle(books.executors()) == 0
+    assert few.reconcile(books.executors()) == 0
     assert books.killed == ["1"]
 
 
@@ -140,7 +140,7 @@ def test_growing_again_before_the_farewell_keeps_everybody() -> None:
     few.want(1)
     few.want(2)
     books.there = {name: executor(name) for name in books.there}
-    assert few.settle(books.executors()) == 0
+    assert few.reconcile(books.executors()) == 0
     assert books.killed == []
 
 

@@ -1,4 +1,4 @@
-"""What is made of the progress of foreign queries; no Spark is needed to say."""
+"""What is made of the progress of external queries; no Spark is needed to say."""
 
 import json
 from dataclasses import replace

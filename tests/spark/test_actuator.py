@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.actuator import Actuator, ModuleExecutors, least_useful
+from penstock.spark.actuator import Actuator, ModuleExecutors, choose_to_release
 from penstock.spark.backend import Executor
 from tests.spark.test_progress import executor
 
@@ -83,8 +83,8 @@ def test_the_request_is_lowered_before_executors_leave(actuator: Actuator) -> No
 
 def test_a_leaving_executor_no_longer_runs_and_is_dismissed_once(actuator: Actuator) -> None:
     actuator.want({"split": 1})
-    actuator.settle(ledger(actuator).executors())
-    actuator.settle(ledger(actuator).executors())
+    actuator.reconcile(ledger(actuator).executors())
+    actuator.reconcile(ledger(actuator).executors())
     assert len(ledger(actuator).dismissed) == 1
     assert len(actuator.running(ledger(actuator).executors())["split"]) == 1
 
@@ -138,11 +138,11 @@ def test_growth_is_announced_until_everybody_is_there(actuator: Actuator) -> Non
     actuator.on_growth = lambda: announced.append(None)
     actuator.want({"split": 4})
     assert announced == []  # the ledger grants at once
-    actuator.settle(ledger(actuator).executors()[:3])
+    actuator.reconcile(ledger(actuator).executors()[:3])
     assert len(announced) == 1
 
 
 def test_cold_executors_go_first_then_idle_ones_then_the_newest() -> None:
     names = {"9": 1, "10": 0, "2": 0, "11": 1}
     warm = [replace(executor(n, tasks=t), completed_tasks=1) for n, t in names.items()]
-    assert least_useful([*warm, executor("1")], 4) == ["1", "10", "2", "11"]
+    assert choose_to_release([*warm, executor("1")], 4) == ["1", "10", "2", "11"]

@@ -21,7 +21,7 @@ from penstock.pipeline.file import load
 from penstock.pipeline.shape import APPLICATIONS
 from penstock.spark.actuator import Actuator, ModuleExecutors
 from penstock.spark.serve import Serve, draw
-from penstock.spark.session import compiled_home
+from penstock.spark.session import compiled_spark_home
 from penstock.spark.warmup import ExecutorWarmup
 from tests.spark.test_actuator import Ledger
 from tests.support.processes import PATIENCE, wait_until
@@ -55,7 +55,7 @@ def test_service_times_have_the_mean_and_variation_that_was_asked_for() -> None:
 
 
 def test_spark_finds_its_python_files_unpacked(tmp_path: Path) -> None:
-    home = compiled_home(tmp_path)
+    home = compiled_spark_home(tmp_path)
     [zipped] = (home / "python" / "lib").glob("pyspark.zip")
     told = subprocess.run(
         [sys.executable, "-c", "import pyspark; print(pyspark.__file__)"],
@@ -96,7 +96,7 @@ def test_new_executors_are_warmed_up_until_they_run(tmp_path: Path, misses: int)
     welcome = ExecutorWarmup(actuator, guests.warm_up)
     actuator.want({"split": 2})
     ledger.granted = {n: replace(e, completed_tasks=0) for n, e in ledger.granted.items()}
-    actuator.settle(ledger.executors())
+    actuator.reconcile(ledger.executors())
     assert actuator.running(ledger.executors())["split"] == []
     assert (tmp_path / "h").read_text() == "1"
     welcome.expect()

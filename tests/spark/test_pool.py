@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.actuator import EVERYONE, PARTS, ModuleExecutors, Pool
+from penstock.spark.actuator import ALL_MODULES, PARTS, ExecutorPool, ModuleExecutors
 from penstock.spark.backend import DEFAULT_PROFILE, Executor
 from tests.spark.test_progress import executor
 
@@ -31,11 +31,11 @@ class Ledger:
         self.shares.append((pool, cores))
 
 
-def make(folder: Path, *, divided: bool) -> tuple[Pool, Ledger]:
+def make(folder: Path, *, divided: bool) -> tuple[ExecutorPool, Ledger]:
     names = ("fraud.lookup", "reports.lookup")
     modules = {n: ModuleExecutors(profile=DEFAULT_PROFILE, hint=folder / n) for n in names}
     ledger = Ledger()
-    pool = Pool(ledger, modules, 8, divided=divided)  # type: ignore[arg-type]
+    pool = ExecutorPool(ledger, modules, 8, divided=divided)  # type: ignore[arg-type]
     pool.open()
     return pool, ledger
 
@@ -48,8 +48,8 @@ def test_all_executors_are_asked_for_once_and_for_all(tmp_path: Path) -> None:
     pool, ledger = make(tmp_path, divided=True)
     pool.want({"fraud.lookup": 6, "reports.lookup": 2})
     assert ledger.requests == [{DEFAULT_PROFILE: 8}]
-    assert pool.expected() == {EVERYONE: 8}
-    assert len(pool.running(ledger.executors())[EVERYONE]) == 8
+    assert pool.expected() == {ALL_MODULES: 8}
+    assert len(pool.running(ledger.executors())[ALL_MODULES]) == 8
 
 
 def test_only_shares_that_change_are_set(tmp_path: Path) -> None:
@@ -69,15 +69,15 @@ def test_sparks_own_scheduler_is_told_no_shares(tmp_path: Path) -> None:
 def test_a_batch_has_parts_for_the_cores_of_its_module(tmp_path: Path) -> None:
     pool, ledger = make(tmp_path, divided=True)
     pool.want({"fraud.lookup": 6, "reports.lookup": 2})
-    pool.settle(ledger.executors())
+    pool.reconcile(ledger.executors())
     assert hints(tmp_path) == {"fraud.lookup": 6 * PARTS, "reports.lookup": 2 * PARTS}
-    pool.settle(ledger.executors()[:4])  # the others have died
+    pool.reconcile(ledger.executors()[:4])  # the others have died
     assert hints(tmp_path) == {"fraud.lookup": 3 * PARTS, "reports.lookup": PARTS}
 
 
 def test_a_batch_has_parts_for_an_equal_share_where_nothing_is_decided(tmp_path: Path) -> None:
     pool, ledger = make(tmp_path, divided=False)
-    pool.settle(ledger.executors())
+    pool.reconcile(ledger.executors())
     assert hints(tmp_path) == {"fraud.lookup": 4 * PARTS, "reports.lookup": 4 * PARTS}
 
 
@@ -88,4 +88,4 @@ def test_executors_that_died_or_are_not_yet_awake_do_not_run(
     pool, ledger = make(tmp_path, divided=True)
     first, *others = ledger.executors()
     some = [replace(first, **change), *others]  # type: ignore[arg-type]
-    assert len(pool.running(some)[EVERYONE]) == 7
+    assert len(pool.running(some)[ALL_MODULES]) == 7

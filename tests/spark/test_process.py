@@ -13,7 +13,7 @@ import pytest
 from penstock.apps.wordcount.application import digest
 from penstock.spark.cluster.embedded import EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
-from penstock.spark.session import compiled_home
+from penstock.spark.session import compiled_spark_home
 from tests.support.processes import PATIENCE, left_behind, wait_until_nothing_is_left
 from tests.support.spark_runs import expected
 
@@ -81,7 +81,7 @@ def test_a_kill_leaves_no_process_behind_with_the_bundled_java(tmp_path: Path) -
 def test_an_existing_cluster_is_used_and_left_running(tmp_path: Path) -> None:
     out, folder = tmp_path / "run", tmp_path / "cluster"
     folder.mkdir()
-    java, home = usable_home(find_java(), folder), compiled_home(folder)
+    java, home = usable_home(find_java(), folder), compiled_spark_home(folder)
     with EmbeddedCluster(folder=folder, java_home=java, spark_home=home, workers=1) as cluster:
         cluster.await_workers()
         process = start(

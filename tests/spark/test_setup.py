@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import ClusterError
-from penstock.spark.cluster import keeper
+from penstock.spark.cluster import supervisor
 from penstock.spark.cluster.embedded import (
     EmbeddedCluster,
     check_port_free,
@@ -18,7 +18,7 @@ from penstock.spark.cluster.embedded import (
     write_configuration,
 )
 from penstock.spark.java import find_java, usable_home
-from penstock.spark.session import check_master, compiled_home, open_session
+from penstock.spark.session import check_master, compiled_spark_home, open_session
 from tests.support.processes import wait_until
 
 
@@ -60,8 +60,8 @@ def test_an_old_java_on_the_path_is_passed_over(tmp_path: Path) -> None:
 def test_the_bundled_java_starts_with_the_words_that_spark_gives_it(tmp_path: Path) -> None:
     home = usable_home(find_java({"PATH": "/nonexistent"}), tmp_path)
     words = ["--add-modules=jdk.incubator.vector", "-Dgreeting=two words", "-version"]
-    told = subprocess.run([home / "bin" / "java", *words], capture_output=True, check=False)
-    assert told.returncode == 0
+    output = subprocess.run([home / "bin" / "java", *words], capture_output=True, check=False)
+    assert output.returncode == 0
 
 
 def test_a_port_in_use_is_named() -> None:
@@ -120,7 +120,14 @@ def gone(pid: int) -> bool:
 
 def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    command = [sys.executable, keeper.__file__, "0", "sh", "-c", f"echo $$ > {note}; exec sleep 60"]
+    command = [
+        sys.executable,
+        supervisor.__file__,
+        "0",
+        "sh",
+        "-c",
+        f"echo $$ > {note}; exec sleep 60",
+    ]
     start = f"import subprocess; subprocess.Popen({command!r}, stdin=subprocess.PIPE).wait()"
     owner = subprocess.Popen([sys.executable, "-c", start])
     wait_until(lambda: note.exists() and note.read_text().strip())
@@ -131,26 +138,26 @@ def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: gone(daemon))
 
 
-def test_the_keeper_exits_as_its_command_did() -> None:
-    command = [sys.executable, keeper.__file__, "0", "sh", "-c", "exit 7"]
+def test_the_supervisor_exits_as_its_command_did() -> None:
+    command = [sys.executable, supervisor.__file__, "0", "sh", "-c", "exit 7"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
         assert kept.wait() == 7
 
 
 def test_a_daemon_that_dies_is_started_again_as_often_as_was_said(tmp_path: Path) -> None:
     note = tmp_path / "turns"
-    command = [sys.executable, keeper.__file__, "2", "sh", "-c", f"echo turn >> {note}; exit 3"]
+    command = [sys.executable, supervisor.__file__, "2", "sh", "-c", f"echo turn >> {note}; exit 3"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as kept:
         assert kept.wait() == 3
-        told = kept.stderr.read().decode() if kept.stderr else ""
+        output = kept.stderr.read().decode() if kept.stderr else ""
     assert note.read_text().split() == ["turn"] * 3
-    assert told.splitlines() == ["ended with 3; it is started again"] * 2
+    assert output.splitlines() == ["ended with exit code 3; restarting"] * 2
 
 
 def test_a_daemon_is_not_started_again_for_an_owner_that_is_gone(tmp_path: Path) -> None:
     note = tmp_path / "turns"
     work = f"echo turn >> {note}; exec sleep 60"
-    command = [sys.executable, keeper.__file__, "5", "sh", "-c", work]
+    command = [sys.executable, supervisor.__file__, "5", "sh", "-c", work]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
         wait_until(note.exists)
     assert kept.returncode != 0
@@ -159,7 +166,9 @@ def test_a_daemon_is_not_started_again_for_an_owner_that_is_gone(tmp_path: Path)
 
 def test_a_cluster_whose_master_cannot_start_says_so_at_once(tmp_path: Path) -> None:
     broken = fake_java(tmp_path / "java", "17.0.1")  # it answers a version and does nothing else
-    cluster = EmbeddedCluster(folder=tmp_path, java_home=broken, spark_home=compiled_home(tmp_path))
+    cluster = EmbeddedCluster(
+        folder=tmp_path, java_home=broken, spark_home=compiled_spark_home(tmp_path)
+    )
     with (
         pytest.raises(ClusterError, match=r"the master of the embedded cluster ended .*master.log"),
         cluster,

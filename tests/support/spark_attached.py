@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
-from penstock.spark.session import EMBEDDED, compiled_home, open_session
+from penstock.spark.session import EMBEDDED, compiled_spark_home, open_session
 
 QUIET = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
@@ -37,7 +37,7 @@ def cluster_session(
     cluster = EmbeddedCluster(
         folder=folder,
         java_home=java_home,
-        spark_home=compiled_home(folder),
+        spark_home=compiled_spark_home(folder),
         workers=1,
         cores=cores,
         memory="4g",

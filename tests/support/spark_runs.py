@@ -22,7 +22,7 @@ def settled(plant: SparkPlant, degrees: dict[str, int]) -> int:
     give_up = time.monotonic() + 90
     while True:
         executors = plant.actuator.backend.executors()
-        plant.actuator.settle(executors)
+        plant.actuator.reconcile(executors)
         running = {name: len(crew) for name, crew in plant.actuator.running(executors).items()}
         if running == degrees or time.monotonic() > give_up:
             return sum(running.values())

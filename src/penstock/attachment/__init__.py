@@ -37,8 +37,8 @@ from penstock.attachment.tolerance import OnceLogger, Tolerance, Tolerant
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.units import parse_size
-from penstock.spark import mark
-from penstock.spark.backend import Backend, Foreign
+from penstock.spark import lock
+from penstock.spark.backend import Backend, ExternalBackend
 
 __all__ = ["Attachment", "Settings", "open_attachment"]
 
@@ -71,13 +71,13 @@ def _assemble(
     began: datetime,
 ) -> Attachment:
     """The parts of a controller, the application claimed for it."""
-    mark.claim(spark, f"penstock.attach in process {os.getpid()} since {began:%H:%M:%S}")
+    lock.acquire(spark, f"penstock.attach in process {os.getpid()} since {began:%H:%M:%S}")
     try:
         name = spark.sparkContext.appName or "application"
         journal = try_journal(settings, name=name, began=began, say=tolerance.log.warn)
         plant = _plant(spark, settings, tolerance, conf, journal)
     except BaseException:
-        mark.release(spark)
+        lock.release(spark)
         raise
     tolerant = Tolerant(
         policy=policy,
@@ -98,13 +98,13 @@ def _plant(
     journal: Journal | None,
 ) -> AttachedPlant:
     backend = Backend(spark)
-    foreign = Foreign(spark, backend)
-    queries = Queries(spark, foreign, tolerance.log.info)
+    external = ExternalBackend(spark, backend)
+    queries = Queries(spark, external, tolerance.log.info)
     if journal is not None:
         queries.on_progress = journal.write_progress
     return AttachedPlant(
         queries=queries,
-        actuator=application_actuator(backend, foreign, graceful=graceful(conf)),
+        actuator=application_actuator(backend, external, graceful=graceful(conf)),
         step=settings.step,
         window=settings.metrics_window,
         local=is_local(spark.sparkContext.master or ""),

@@ -18,7 +18,7 @@ from penstock.attachment.tolerance import APPLICATION, Tolerance, Tolerant
 from penstock.core.loop import control
 from penstock.core.signals import Tick
 from penstock.core.units import format_duration
-from penstock.spark import mark
+from penstock.spark import lock
 
 _STOP_WAIT: Final = 30.0
 _EXIT_WAIT: Final = 5.0
@@ -180,4 +180,4 @@ class Attachment:
             self._tolerance.attempt("the recording has no summary", self._journal.close)
         if self._spark is not None and not context_ended(self._spark):
             with suppress(Exception):  # the JVM may have ended since
-                mark.release(self._spark)
+                lock.release(self._spark)

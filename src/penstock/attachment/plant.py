@@ -33,8 +33,8 @@ from penstock.core.signals import (
 )
 from penstock.core.units import format_duration
 from penstock.spark.actuator import Actuator, ModuleExecutors
-from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor, Foreign
-from penstock.spark.rates import Occupancy, Utilisation, look
+from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor, ExternalBackend
+from penstock.spark.rates import Occupancy, Utilisation, read_executors
 
 Readings = Mapping[str, ModuleReading]
 
@@ -119,11 +119,13 @@ def _added(parts: Iterable[Latency | None]) -> Latency | None:
     )
 
 
-def application_actuator(backend: Backend, foreign: Foreign, *, graceful: bool) -> Actuator:
+def application_actuator(
+    backend: Backend, external: ExternalBackend, *, graceful: bool
+) -> Actuator:
     """Of the executors that the application has by itself; `graceful` where they can be
     decommissioned."""
     executors = ModuleExecutors(profile=DEFAULT_PROFILE)
-    kill_idle = None if graceful else foreign.kill_idle
+    kill_idle = None if graceful else external.kill_idle
     return Actuator(backend, {APPLICATION: executors}, adopts=True, kill_idle=kill_idle)
 
 
@@ -202,7 +204,7 @@ class AttachedPlant:
     def observe(self) -> Observation:
         """What one step brought."""
         at = self.timer() - self.began
-        occupancy = self._look()
+        occupancy = self._read_executors()
         started = self.queries.look()
         reported = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
         # a query that starts has the window to report something, however long none was there
@@ -252,7 +254,7 @@ class AttachedPlant:
 
     def _settle(self) -> int:
         """Let go of executors that could not go before; returns how many still cannot."""
-        return self.actuator.settle(self.actuator.backend.executors())
+        return self.actuator.reconcile(self.actuator.backend.executors())
 
     def _refused(self, error: Exception) -> None:
         """Where the cluster refuses again and again, only advise from now on."""
@@ -267,9 +269,9 @@ class AttachedPlant:
         trouble = "it advises from now on, executors cannot be set"
         self.tolerance.log.warn(f"{trouble}: {describe(error)}")
 
-    def _look(self) -> Occupancy:
+    def _read_executors(self) -> Occupancy:
         backend = self.actuator.backend
-        self._executors, occupancy = look(backend, self.clock(), driver=self.local)
+        self._executors, occupancy = read_executors(backend, self.clock(), driver=self.local)
         self._utilisation = self._utilisation or Utilisation(occupancy)
         return occupancy
 

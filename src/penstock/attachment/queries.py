@@ -22,8 +22,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.core.errors import first_line
 from penstock.core.signals import ModuleReading
-from penstock.spark.backend import Foreign
-from penstock.spark.progress import Batch, Watched
+from penstock.spark.backend import ExternalBackend
+from penstock.spark.progress import Batch, WatchedQuery
 from penstock.spark.rates import QueryRates, reading_of
 
 _FILE: Final = re.compile(r"(?:FileSink|FileStreamSource|DeltaSink|DeltaSource)\[(.*)\]$")
@@ -116,7 +116,7 @@ class Running:
     run: str
     """The id of this run of it; a query that is started again has another."""
     query: StreamingQuery
-    watched: Watched
+    watched: WatchedQuery
     rates: QueryRates = field(default_factory=QueryRates)
     ends: Ends | None = None
     """None before its first progress event."""
@@ -133,7 +133,7 @@ class Queries:
     """Those of one session, looked for anew in every step."""
 
     spark: SparkSession
-    foreign: Foreign
+    external: ExternalBackend
     log: Callable[[str], None]
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
     running: dict[str, Running] = field(default_factory=dict)
@@ -173,7 +173,9 @@ class Queries:
         name = query.name or f"query-{str(query.id)[:8]}"
         taken = {each.name for each in self.running.values()}
         name = name if name not in taken else f"{name}-{run[:8]}"
-        return Running(name=name, run=run, query=query, watched=Watched(module=name, query=query))
+        return Running(
+            name=name, run=run, query=query, watched=WatchedQuery(module=name, query=query)
+        )
 
     def _read(self, running: Running, at: float, slots: float, since: float) -> bool:
         collected = running.watched.collect()
@@ -198,7 +200,7 @@ class Queries:
         """Where rows of a query come from and go; the plan says more than the progress."""
         running.ends = ends(batch)
         try:
-            plan = self.foreign.plan(running.query)
+            plan = self.external.plan(running.query)
         except Py4JError:
             return  # what the progress says has to do
         running.rates.trigger = plan.trigger
@@ -212,7 +214,7 @@ class Queries:
         rows = sum(batch.input_rows for batch in sampled)
         if not rows:
             return None
-        took = self.foreign.seconds_of(running.run, {batch.number for batch in sampled})
+        took = self.external.executor_seconds(running.run, {batch.number for batch in sampled})
         return None if took is None else took / rows / max(slots, 1.0)
 
 

@@ -13,7 +13,7 @@ from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.query.keyed import KeyedWork
 from penstock.query.preference.splitting import Splitting
 from penstock.spark.progress import Batch
-from penstock.spark.source import Emitter, RowMaker
+from penstock.spark.source import RowMaker, RowPartitioner
 
 RowWork = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Makes one row of one row; importable by name, so that executors can have it."""
@@ -52,13 +52,13 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Emission:
+class Partitioning:
     """How rows of the source are shared out among the executors of the first module."""
 
-    emitter: Callable[[Splitting], Callable[[], Emitter]]
-    """Makes what makes the emitter of each batch, given where it is said how panes are split."""
+    partitioner: Callable[[Splitting], Callable[[], RowPartitioner]]
+    """Makes the factory of each batch's partitioner, given the setting of how panes are split."""
     control: SplittingControl | None
-    """What says so from batch to batch; None where panes stay whole."""
+    """Adapts that setting from batch to batch; None where panes stay whole."""
 
 
 class Consumer(Protocol):
@@ -81,7 +81,7 @@ class Application:
     """Makes the rows of the source, given a seed, and the number of keys where rows have any."""
     operators: Mapping[str, Operator]
     """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
-    emission: Emission | None = None
+    partitioning: Partitioning | None = None
     """How rows are shared out; without it, each executor reads rows that came one after the
     other."""
     prepare: Callable[[], None] = lambda: None

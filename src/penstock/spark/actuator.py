@@ -1,16 +1,16 @@
 """Bring an application to the executors that were decided, without restarting a query.
 
-Growing is a request to the cluster. Shrinking lets chosen executors finish their tasks, gives them
-no new ones, and then they leave. A module that shuffles lets them go only between two batches,
-because what they wrote for the second stage of a batch would leave with them. Where Spark cannot
-decommission executors, those that have no task are removed, and a busy one stays until it has none.
+Growing is a request to the cluster. Shrinking decommissions chosen executors: they finish their
+tasks and get no new ones. A module that shuffles releases executors only between two batches,
+because their shuffle files for the second stage would be lost with them. Where Spark cannot
+decommission, executors without a task are killed, and busy ones stay until they are idle.
 
-`Actuator` gives each module executors of its own. With `adopts` it serves an application of others
-that is attached to: one module, whose executors were there before.
+`Actuator` gives each module executors of its own. With `adopts` it serves an attached application:
+one module, whose executors were there before.
 
-`Pool` has executors that all queries share: Spark's scheduler gives them tasks, by shares that we
-decide. An executor is never idle while any query has a task for it, and another division takes
-effect with the next task: no executor has to leave or to come.
+`ExecutorPool` has executors that all queries share: Spark's scheduler assigns tasks to them, by
+shares that are decided. No executor is idle while any query has a task for it, and new shares take
+effect with the next task: no executor has to leave or to start.
 """
 
 import threading
@@ -29,7 +29,7 @@ Members = Mapping[str, list[Executor]]
 
 
 class ScaledModule(Protocol):
-    """What an actuator knows of a module: which executors are its own, and when they may leave."""
+    """What an actuator knows of a module: its executors, and when they may be released."""
 
     @property
     def profile(self) -> int:
@@ -38,13 +38,13 @@ class ScaledModule(Protocol):
 
     @property
     def hint(self) -> Path | None:
-        """The file that says in how many parts the module's source is to read a batch; None where
+        """The file with the number of parts in which the module's source reads a batch; None if
         the source is not ours."""
         ...
 
     @property
     def shuffles(self) -> bool:
-        """Whether its executors may leave only between two batches."""
+        """Whether its executors may be released only between two batches."""
         ...
 
     def between_batches(self) -> bool:
@@ -54,7 +54,7 @@ class ScaledModule(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleExecutors:
-    """Executors of one profile whose query is not ours, so that they may leave at any time."""
+    """Executors of one profile whose query is not ours; they may be released at any time."""
 
     profile: int
     hint: Path | None = None
@@ -64,68 +64,67 @@ class ModuleExecutors:
 
 @dataclass(slots=True)
 class Actuator:
-    """Holds what is wanted, asks the cluster for it, and lets go of what is too much."""
+    """Requests the executors that are wanted, and releases those beyond."""
 
     backend: Backend
     modules: Mapping[str, ScaledModule]
     on_growth: Callable[[], None] = lambda: None
-    """Called when executors were asked for that are not there yet."""
+    """Called when requested executors are not there yet."""
     adopts: bool = False
-    """Whether the executors were there before us. Then the first decision is compared with what is
-    there, executors of other profiles stay in every request, and a request that the cluster does
-    not take up is an error."""
+    """Whether the executors were there before us. Then the first decision is compared with those
+    that exist, executors of other profiles are kept in every request, and a request that the
+    cluster does not accept is an error."""
     kill_idle: Callable[[Iterable[str]], tuple[str, ...]] | None = None
-    """Removes those of these executors that have no task; given where executors cannot be
+    """Kills those of these executors that have no task; given if executors cannot be
     decommissioned."""
     wanted: dict[str, int] = field(default_factory=dict)
-    """Nothing before the first decision."""
+    """Empty before the first decision."""
     requested: dict[str, int] = field(default_factory=dict)
-    asked_at: float | None = None
-    """When the cluster was last asked for something, in seconds since the epoch."""
+    requested_at: float | None = None
+    """Time of the last request to the cluster, in seconds since the epoch."""
     _leaving: set[str] = field(default_factory=set)
-    _crowded: set[str] = field(default_factory=set)
-    """Modules that have more executors than wanted and wait for a good moment."""
+    _shrink_later: set[str] = field(default_factory=set)
+    """Modules with surplus executors that are released after the current batch."""
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def want(self, degrees: Mapping[str, int]) -> bool:
-        """Set what modules should have, and do at once what can be done at once; returns whether
-        the cluster was asked for it."""
+        """Set the executors that modules should have; returns whether a request was needed."""
         with self._lock:
             targets = {**self.wanted, **degrees}
-            asked = self._is_new(targets)
-            if asked:
+            is_new = self._is_new(targets)
+            if is_new:
                 self._request(targets)
             self.wanted = targets
-            self.settle(self.backend.executors())
-            return asked
+            self.reconcile(self.backend.executors())
+            return is_new
 
     def expected(self) -> dict[str, int]:
-        """Executors that there should be, by module."""
+        """Executors that each module should have."""
         return dict(self.wanted)
 
-    def settle(self, executors: Iterable[Executor]) -> int:
-        """Let go of what is too much where that is safe now, and tell the sources what is left;
-        returns how many executors have yet to go."""
+    def reconcile(self, executors: Iterable[Executor]) -> int:
+        """Release surplus executors where that is safe now, and update the sources' parallelism;
+        returns how many executors have yet to be released."""
         with self._lock:
             members = self.members(executors)
             for name, module in self.modules.items():
                 if self._surplus(name, members[name]) > 0:
                     members[name] = self._shrink_if_safe(name, members)
-                tell_source(module, members[name])
+                write_parallelism(module, members[name])
             surplus = [self._surplus(name, members[name]) for name in self.modules]
             if min(surplus, default=0) < 0:
                 self.on_growth()
             return sum(max(count, 0) for count in surplus)
 
     def batch_ended(self, module: str) -> None:
-        """A batch of this module has just ended, and the next has not begun."""
+        """A batch of this module has just ended, and the next has not started."""
         with self._lock:
-            if module in self._crowded:
+            if module in self._shrink_later:
                 members = self.members(self.backend.executors())
-                tell_source(self.modules[module], self._shrink(module, members))
+                write_parallelism(self.modules[module], self._shrink(module, members))
 
     def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
-        """Of these executors, those that are here to stay, by module."""
+        """Of these executors, the active ones that are not being released, by module."""
         with self._lock:
             active = [executor for executor in executors if executor.active]
             self._leaving &= {executor.id for executor in active}
@@ -136,28 +135,28 @@ class Actuator:
             }
 
     def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
-        """Of these executors, those that have proved that they can take tasks, by module."""
+        """Of these executors, those that have completed a task, by module."""
         return _warm(self.members(executors))
 
     def _is_new(self, targets: Mapping[str, int]) -> bool:
-        """Whether the cluster has to be asked for these."""
+        """Whether these differ from what was requested last."""
         if not self.adopts or self.wanted:
             return targets != self.wanted
         there = self.members(self.backend.executors())
         return any(count != len(there[module]) for module, count in targets.items())
 
     def _request(self, targets: Mapping[str, int]) -> None:
-        """Ask for what is wanted. This alone removes nothing that runs."""
-        self.asked_at = time.time()
+        """Request what is wanted. This alone releases no running executor."""
+        self.requested_at = time.time()
         profiles = {self.modules[module].profile: count for module, count in targets.items()}
         accepted = self.backend.request({**self._others(), **profiles})
         if self.adopts and not accepted:
             count = sum(targets.values())
-            raise ClusterError(f"the cluster did not take up a request for {count} executors")
+            raise ClusterError(f"the cluster did not accept a request for {count} executors")
         self.requested = dict(targets)
 
     def _others(self) -> dict[int, int]:
-        """Executors of profiles that are not ours: a request without them would cancel them."""
+        """Executors of other profiles: a request without them would cancel them."""
         if not self.adopts:
             return {}
         return dict(Counter(e.profile for e in self.backend.executors() if e.active))
@@ -166,42 +165,42 @@ class Actuator:
         module = self.modules[name]
         if not module.shuffles or module.between_batches():
             return self._shrink(name, members)
-        self._crowded.add(name)
+        self._shrink_later.add(name)
         return members[name]
 
     def _shrink(self, module: str, members: Members) -> list[Executor]:
-        self._crowded.discard(module)
+        self._shrink_later.discard(module)
         surplus = self._surplus(module, members[module])
         if surplus <= 0:
             return members[module]
-        crowds = Counter(executor.node for own in members.values() for executor in own)
-        leaving = self._release(members[module], surplus, crowds)
+        per_node = Counter(executor.node for own in members.values() for executor in own)
+        leaving = self._release(members[module], surplus, per_node)
         self._leaving.update(leaving)
         return [executor for executor in members[module] if executor.id not in leaving]
 
     def _release(
-        self, members: list[Executor], count: int, crowds: Mapping[str | None, int]
+        self, members: list[Executor], count: int, per_node: Mapping[str | None, int]
     ) -> tuple[str, ...]:
-        """Let so many executors go, or as many as can; returns those that do."""
+        """Release so many executors, or as many as possible; returns those released."""
         if self.kill_idle is None:
-            return self.backend.decommission(least_useful(members, count, crowds))
+            return self.backend.decommission(choose_to_release(members, count, per_node))
         idle = [executor for executor in members if not executor.active_tasks]
-        return self.kill_idle(least_useful(idle, count, crowds)) if idle else ()
+        return self.kill_idle(choose_to_release(idle, count, per_node)) if idle else ()
 
     def _surplus(self, module: str, members: list[Executor]) -> int:
         return len(members) - self.requested.get(module, len(members))
 
 
-def least_useful(
-    executors: Iterable[Executor], count: int, crowds: Mapping[str | None, int] | None = None
+def choose_to_release(
+    executors: Iterable[Executor], count: int, per_node: Mapping[str | None, int] | None = None
 ) -> list[str]:
-    """Which executors to let go, given how many each node hosts, of any module.
+    """Which executors to release, given how many each node hosts, of any module.
 
-    First those on the node with the fewest, so that nodes become idle; among those, the ones not
-    yet warm, then idle ones, then those that came last. The longest-serving have their code
-    compiled and the state of their partitions at hand.
+    First those on the node with the fewest, so that nodes become idle; among those, cold ones, then
+    idle ones, then the newest. The oldest have their code compiled and the state of their
+    partitions cached.
     """
-    left, hosted, chosen = list(executors), Counter(crowds), list[str]()
+    left, hosted, chosen = list(executors), Counter(per_node), list[str]()
     for _ in range(min(count, len(left))):
         first = min(left, key=lambda e: (hosted[e.node], *_usefulness(e)))
         left.remove(first)
@@ -214,8 +213,8 @@ def _usefulness(executor: Executor) -> tuple[bool, bool, int]:
     return executor.is_warm, executor.active_tasks > 0, -int(executor.id)
 
 
-def tell_source(module: ScaledModule, members: list[Executor]) -> None:
-    """One part of a batch for each executor that is ready for it."""
+def write_parallelism(module: ScaledModule, members: list[Executor]) -> None:
+    """Write the number of warm executors, at least 1, for the module's source."""
     if module.hint is not None:
         module.hint.write_text(str(max(sum(executor.is_warm for executor in members), 1)))
 
@@ -224,41 +223,41 @@ def _warm(members: Members) -> dict[str, list[Executor]]:
     return {module: [e for e in own if e.is_warm] for module, own in members.items()}
 
 
-EVERYONE: Final = "everyone"
-"""Whose executors they are."""
+ALL_MODULES: Final = "all modules"
+"""The key of executors that modules share."""
 PARTS: Final = 2
-"""Parts of a batch for each core. A core changes hands only when a task ends, so tasks are short;
-and a module can use cores that others leave over."""
+"""Parts of a batch per core: a core is reassigned only when a task ends, so tasks are short, and a
+module can use cores that others leave idle."""
 
 
 @dataclass(slots=True)
-class Pool:
-    """So many executors, from the beginning to the end, divided by shares or not."""
+class ExecutorPool:
+    """A fixed number of executors that all modules share, with or without decided shares."""
 
     backend: Backend
     modules: Mapping[str, ScaledModule]
     size: int
     divided: bool = False
-    """Whether modules have shares, each in a scheduler pool of its own name; else it is Spark's own
-    scheduler that divides."""
+    """Whether modules have decided shares, each in a scheduler pool of its own; otherwise Spark's
+    scheduler alone assigns tasks."""
     on_growth: Callable[[], None] = lambda: None
     wanted: dict[str, int] = field(default_factory=dict)
     requested: dict[str, int] = field(default_factory=dict)
-    asked_at: float | None = None
-    """When the cluster was asked for them, in seconds since the epoch."""
+    requested_at: float | None = None
+    """Time of the request, in seconds since the epoch."""
 
     def open(self) -> None:
-        """Ask for the executors."""
-        self.asked_at = time.time()
+        """Request the executors."""
+        self.requested_at = time.time()
         self.backend.request({DEFAULT_PROFILE: self.size})
         self.on_growth()
 
     def expected(self) -> dict[str, int]:
-        """Executors that there should be."""
-        return {EVERYONE: self.size}
+        """Executors that all modules together should have."""
+        return {ALL_MODULES: self.size}
 
     def want(self, degrees: Mapping[str, int]) -> None:
-        """Set the cores that modules should have of those that all share."""
+        """Set the cores that each module should have of the shared ones."""
         if not self.divided:
             return
         for module, cores in degrees.items():
@@ -267,23 +266,22 @@ class Pool:
                 self.wanted[module] = cores
         self.requested = dict(self.wanted)
 
-    def settle(self, executors: Iterable[Executor]) -> None:
-        """Tell the sources in how many parts to read a batch: by the cores that a module has, or
-        would have if all were given the same."""
-        there = len(self.running(executors)[EVERYONE]) / self.size
-        alike = self.size / len(self.modules)
+    def reconcile(self, executors: Iterable[Executor]) -> None:
+        """Update the sources' parallelism: by the cores that a module has, or an equal share."""
+        present = len(self.running(executors)[ALL_MODULES]) / self.size
+        equal = self.size / len(self.modules)
         for name, module in self.modules.items():
-            cores = max(round(there * self.wanted.get(name, alike)), 1)
+            cores = max(round(present * self.wanted.get(name, equal)), 1)
             if module.hint is not None:
                 module.hint.write_text(str(PARTS * cores))
 
     def batch_ended(self, module: str) -> None:
-        """A batch has ended, after which no executor has to leave."""
+        """Nothing to do: no executor is ever released."""
 
     def members(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
-        """Of these executors, those that are there."""
-        return {EVERYONE: [executor for executor in executors if executor.active]}
+        """Of these executors, the active ones."""
+        return {ALL_MODULES: [executor for executor in executors if executor.active]}
 
     def running(self, executors: Iterable[Executor]) -> dict[str, list[Executor]]:
-        """Of these executors, those that have proved that they can take tasks."""
+        """Of these executors, those that have completed a task."""
         return _warm(self.members(executors))

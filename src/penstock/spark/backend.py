@@ -21,7 +21,7 @@ from pyspark.resource import (
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.spark.pages import node_of
+from penstock.spark.cluster.workers import node_of
 
 DEFAULT_PROFILE: Final = 0
 _PIECE: Final = 6000
@@ -197,7 +197,7 @@ _MOST_JOBS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class QueryPlan:
     """What the plan of a query tells that its progress does not."""
 
     options: Mapping[str, str]
@@ -208,7 +208,7 @@ class Plan:
     """Seconds between two triggers; None where it has no such trigger."""
 
 
-class Foreign:
+class ExternalBackend:
     """Calls about queries and executors that were not started by us."""
 
     def __init__(self, spark: SparkSession, backend: Backend) -> None:
@@ -229,15 +229,15 @@ class Foreign:
         killed = self._context.schedulerBackend().killExecutors(words, False, False, False)
         return tuple(killed.apply(place) for place in range(killed.size()))
 
-    def plan(self, query: StreamingQuery) -> Plan:
+    def plan(self, query: StreamingQuery) -> QueryPlan:
         """The plan of a query that has told its first progress."""
         execution = self._execution(query)
         plan = execution.logicalPlan()
-        return Plan(
+        return QueryPlan(
             options=self._options(plan), table=_table(plan), trigger=_trigger(execution.trigger())
         )
 
-    def seconds_of(self, run: str, batches: Collection[int]) -> float | None:
+    def executor_seconds(self, run: str, batches: Collection[int]) -> float | None:
         """Seconds of executors' time that the jobs of these batches took; None where none is
         known. Jobs of a query carry the id of its run as their group."""
         tracker = self._spark.sparkContext.statusTracker()

@@ -1,4 +1,4 @@
-"""The plant itself: running queries that are watched, and executors that follow decisions."""
+"""The Spark plant: running queries, whose progress is read, and executors that follow decisions."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -18,15 +18,15 @@ from penstock.core.signals import (
     check_degrees,
     worst,
 )
-from penstock.spark.actuator import EVERYONE, Actuator, Pool
+from penstock.spark.actuator import ALL_MODULES, Actuator, ExecutorPool
 from penstock.spark.backend import Executor
-from penstock.spark.clock import Clock
-from penstock.spark.progress import Batch, Watched
+from penstock.spark.machine import FrequencyControl
+from penstock.spark.progress import Batch, WatchedQuery
 from penstock.spark.rates import (
     Occupancy,
     QueryRates,
     Utilisation,
-    look,
+    read_executors,
     reading_of,
     rows_behind,
     service,
@@ -34,44 +34,44 @@ from penstock.spark.rates import (
 from penstock.spark.regions import Regions
 
 POLL = 0.02
-"""Seconds between two looks for a progress event, once a step is due."""
+"""Seconds between two checks for a progress event, once a step is due."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SparkPlant:
     """Spark queries as a plant: `readings` observes them, `apply` resizes their executors."""
 
-    queries: Mapping[str, Watched]
-    actuator: Actuator | Pool
+    queries: Mapping[str, WatchedQuery]
+    actuator: Actuator | ExecutorPool
     step: float
     duration: float
     finals: tuple[str, ...]
     """The modules whose results leave a pipeline."""
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
     check_cluster: Callable[[], None] = lambda: None
-    """Raises where the cluster beneath the queries has ended."""
+    """Raises if the cluster has ended."""
     reroute: Mapping[str, Callable[[Routing], None]] = field(default_factory=dict)
-    """By module whose rows are routed by key, how to tell it its table."""
-    clock: Clock | None = None
-    """Of the machine, where it is decided about or measured."""
+    """By module whose rows are routed by key, what sets its routing table."""
+    frequency: FrequencyControl | None = None
+    """Of the machine, if its frequency is decided or its power measured."""
     regions: Regions | None = None
-    """Whose nodes host the executors, where nodes are decided about."""
+    """The regions whose nodes are decided."""
     results: dict[str, Any] = field(default_factory=dict)
     last_event: float | None = None
-    """When the newest progress event ended, in seconds since the epoch."""
+    """End of the newest batch, in seconds since the epoch."""
     _utilisation: dict[str, Utilisation] = field(default_factory=dict)
     _executors: tuple[Executor, ...] = ()
     _failed: dict[str, int] = field(default_factory=dict)
     _routing: dict[str, Routing] = field(default_factory=dict)
-    """By module, the table last asked for."""
+    """By module, the last routing table."""
     _rates: dict[str, QueryRates] = field(default_factory=dict)
 
     def readings(self) -> Iterator[Observation]:
-        """One observation a step, as soon as a query has reported something new."""
+        """One observation per step, as soon as a query reports progress."""
         begin = time.monotonic()
         now = time.time()
-        self._rates = {name: _begin(w, now) for name, w in self.queries.items()}
-        occupancy = self._look(now)
+        self._rates = {name: _start_rates(w, now) for name, w in self.queries.items()}
+        occupancy = self._read_executors(now)
         self._utilisation = {name: Utilisation(occupancy) for name in self.queries}
         due = self.step
         previous = 0.0
@@ -83,74 +83,73 @@ class SparkPlant:
             due = max(due + self.step, self.step * (now // self.step + 1))
 
     def apply(self, decision: Decision) -> Configuration | None:
-        """Ask for what was decided; the queries go on meanwhile."""
+        """Carry out a decision while the queries run on; returns what changed."""
         degrees = dict(decision.configuration.degrees)
         check_degrees(degrees, self.queries)
         check_nodes(decision.configuration.nodes, self.regions.known() if self.regions else ())
         tables = self._tables(decision.configuration)
-        paced = self._pace(decision.configuration.frequency)
+        new_frequency = self._set_frequency(decision.configuration.frequency)
         resized = not degrees.items() <= self.actuator.wanted.items()
-        if tables or paced or resized:
+        if tables or new_frequency or resized:
             for name, table in tables.items():
                 self.reroute[name](table)
             self.actuator.want(degrees)
         # after the executors: a node that has just been given one is not idle
         nodes = self.regions.want(decision.configuration.nodes) if self.regions else {}
-        if not (tables or paced or resized or nodes):
+        if not (tables or new_frequency or resized or nodes):
             return None
         return Configuration(
             degrees=dict(self.actuator.wanted),
             routing=tables,
-            frequency=self.clock.frequency if paced and self.clock else None,
+            frequency=self.frequency.frequency if new_frequency and self.frequency else None,
             nodes=nodes,
         )
 
-    def _pace(self, ghz: float | None) -> bool:
-        """Set the clock; False where nothing had to change."""
-        return ghz is not None and self.clock is not None and self.clock.set(ghz)
+    def _set_frequency(self, ghz: float | None) -> bool:
+        """Set the CPU frequency; False if nothing had to change."""
+        return ghz is not None and self.frequency is not None and self.frequency.set(ghz)
 
     def _tables(self, wanted: Configuration) -> dict[str, Routing]:
-        """Tables that change: those that were decided, and a fresh one for a new degree."""
-        grown = {
+        """Routing tables that change: those that were decided, and a new one for a new degree."""
+        resized = {
             name: Routing(replicas=degree)
             for name, degree in wanted.degrees.items()
             if name in self.reroute and degree != self.actuator.wanted.get(name)
         }
         given = {name: table for name, table in wanted.routing.items() if name in self.reroute}
         changed = {n: t for n, t in given.items() if t != self._routing.get(n)}
-        tables = {**grown, **changed}
+        tables = {**resized, **changed}
         self._routing.update(tables)
         return tables
 
     def drained(self, modules: Collection[str] | None = None) -> bool:
-        """Whether every row that has come by now has been through every query, or these."""
+        """Whether these queries, or all, have read every row that has arrived."""
         self._check_alive()
         waiting = self.waiting()
         return not any(rows for name, rows in waiting.items() if modules is None or name in modules)
 
     def through(self, module: str, rows: int) -> bool:
-        """Whether so many rows have been through the query of a module."""
+        """Whether the query of a module has read so many rows."""
         self._check_alive()
         return self.queries[module].read() >= rows
 
     def waiting(self) -> dict[str, int]:
-        """Rows that have come to each query and have not been through it."""
-        asked = {name: (watched, watched.arrived) for name, watched in self.queries.items()}
+        """By module, rows that have arrived and were not read yet."""
         return {
-            name: rows_behind(ask() or 0, watched.read())
-            for name, (watched, ask) in asked.items()
-            if ask is not None
+            name: rows_behind(query.arrived() or 0, query.read())
+            for name, query in self.queries.items()
+            if query.arrived is not None
         }
 
     def finished(self) -> dict[str, int]:
-        """Rows that have been through each query since the first step began, up to the last.
+        """By module, rows processed from the start of the first step to the end of the last.
 
-        Rates cannot tell: where a batch outlasts a step, its rows are spread over both.
+        They do not follow from rates: rows of a batch longer than a step are spread over both.
         """
-        return {name: rates.read - rates.begun for name, rates in self._rates.items()}
+        return {name: rates.read - rates.read_at_start for name, rates in self._rates.items()}
 
     def collect_progress(self) -> None:
-        """Hand on the progress events that came after the last step."""
+        """Pass on the progress events after the last step."""
         for watched in self.queries.values():
             self._collect(watched)
 
@@ -174,34 +173,34 @@ class SparkPlant:
                     raise FileError("the disk of the run folder is full; free space or use --out")
                 raise PlantError(f"the query of module {name} stopped: {failure}")
 
-    def _look(self, now: float) -> Occupancy:
-        self._executors, occupancy = look(self.actuator.backend, now)
+    def _read_executors(self, now: float) -> Occupancy:
+        self._executors, occupancy = read_executors(self.actuator.backend, now)
         return occupancy
 
     def _observe(self, *, at: float, step: float) -> Observation:
         batches = {name: self._collect(watched) for name, watched in self.queries.items()}
         now = time.time()
-        occupancy = self._look(now)
-        self.actuator.settle(self._executors)
+        occupancy = self._read_executors(now)
+        self.actuator.reconcile(self._executors)
         running = self.actuator.running(self._executors)
-        shared = running.get(EVERYONE)
+        shared = running.get(ALL_MODULES)
         modules = {
             name: self._read_all(name, batches[name], running.get(name, shared or []), occupancy)
             for name in self.queries
         }
-        replicas, clock = sum(len(own) for own in running.values()), self.clock
+        replicas, control = sum(len(own) for own in running.values()), self.frequency
         return Observation(
             at=at,
             step=step,
             modules=modules,
             latency=worst([modules[final].latency for final in self.finals]),
             pool=None if shared is None else len(shared),
-            frequency=clock.frequency if clock else None,
-            power=clock.power(at=at, replicas=replicas) if clock else None,
+            frequency=control.frequency if control else None,
+            power=control.power(at=at, replicas=replicas) if control else None,
             regions=self.regions.read(modules) if self.regions else {},
         )
 
-    def _collect(self, watched: Watched) -> list[Batch]:
+    def _collect(self, watched: WatchedQuery) -> list[Batch]:
         events = watched.collect()
         for batch, text in events:
             self.on_progress(text)
@@ -226,28 +225,27 @@ class SparkPlant:
             failed_tasks=self._new_failures(name),
             wanted=self.actuator.wanted.get(name),
             requested=self.actuator.requested.get(name),
-            running=None if isinstance(self.actuator, Pool) else len(running),
+            running=None if isinstance(self.actuator, ExecutorPool) else len(running),
         )
 
     def _arrived(self, name: str, events: list[Batch]) -> int | None:
-        ask = self.queries[name].arrived
-        if ask is not None:
-            return ask()
+        arrived = self.queries[name].arrived
+        if arrived is not None:
+            return arrived()
         return events[-1].arrived if events else None
 
     def _new_failures(self, name: str) -> int | None:
-        if isinstance(self.actuator, Pool):
-            return None  # an executor does not say whose tasks failed
+        if isinstance(self.actuator, ExecutorPool):
+            return None  # failed tasks of shared executors cannot be attributed
         profile = self.actuator.modules[name].profile
         total = sum(e.failed_tasks for e in self._executors if e.profile == profile)
         before, self._failed[name] = self._failed.get(name, 0), total
         return max(total - before, 0)
 
 
-def _begin(watched: Watched, now: float) -> QueryRates:
-    ask = watched.arrived
-    read = watched.read()
-    return QueryRates(read=read, begun=read, arrived=ask and ask(), arrived_at=now)
+def _start_rates(query: WatchedQuery, now: float) -> QueryRates:
+    arrived, read = query.arrived, query.read()
+    return QueryRates(read=read, read_at_start=read, arrived=arrived and arrived(), arrived_at=now)
 
 
 def _failure(query: StreamingQuery) -> str:

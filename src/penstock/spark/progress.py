@@ -204,7 +204,7 @@ def _number(value: Any) -> float | None:
 
 
 @dataclass(slots=True, kw_only=True)
-class Watched:
+class WatchedQuery:
     """A module's query, and how far its progress has been read."""
 
     module: str

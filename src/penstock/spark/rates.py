@@ -37,7 +37,7 @@ _AT_ONCE: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Rows a second, rows that wait, and ages of rows; None where a step did not tell."""
+    """Rows per second, backlog and latency in a step; None if unknown."""
 
     arrival: float | None = None
     processed: float | None = None
@@ -47,30 +47,30 @@ class Rates:
 
 @dataclass(slots=True, kw_only=True)
 class QueryRates:
-    """Running totals of one query, from which rates over a step follow."""
+    """Running totals of one query, from which the rates of a step follow."""
 
     read: int = 0
-    begun: int = 0
-    """What had been read when the first step began."""
+    read_at_start: int = 0
+    """Rows read before the first step."""
     read_at: float | None = None
     arrived: int | None = None
     arrived_at: float = 0.0
     trigger: float | None = None
-    """Seconds between two triggers, 0 where there is no pause; None where that is unknown."""
+    """Seconds between two triggers, 0 without a pause; None if unknown."""
     _last: Batch | None = None
-    """The newest event of the steps before."""
+    """The newest event of earlier steps."""
 
     def from_offsets(self, events: Sequence[Batch], arrived: int | None, now: float) -> Rates:
-        """Take in what a step brought: progress events, and rows that have come by now."""
+        """Rates of a step from its progress events and the rows that have arrived by now."""
         return Rates(
             processed=self._read_rate(events),
-            arrival=self._asked_rate(arrived, now),
+            arrival=self._arrival_rate(arrived, now),
             backlog=None if arrived is None else float(rows_behind(arrived, self.read)),
             latency=latency([batch for batch in events if not batch.idle]),
         )
 
     def from_events(self, events: Sequence[Batch]) -> Rates:
-        """Take in what a step brought, where there is nothing but its progress events."""
+        """Rates of a step from its progress events alone."""
         if not events:
             return Rates()
         before = self._before(events)
@@ -86,7 +86,7 @@ class QueryRates:
         )
 
     def _read_rate(self, events: Sequence[Batch]) -> float | None:
-        """Rows finished between the last event of this step and that of the step before."""
+        """Rows read between the last event of the previous step and that of this one."""
         if not events or events[-1].read is None:
             return None
         end, rows = events[-1].ended, events[-1].read - self.read
@@ -94,7 +94,7 @@ class QueryRates:
         self.read, self.read_at = events[-1].read, end
         return rows / (end - begin) if end > begin else None
 
-    def _asked_rate(self, arrived: int | None, now: float) -> float | None:
+    def _arrival_rate(self, arrived: int | None, now: float) -> float | None:
         if arrived is None:
             return None
         before, then = self.arrived, self.arrived_at
@@ -102,13 +102,13 @@ class QueryRates:
         return None if before is None or now <= then else (arrived - before) / (now - then)
 
     def _before(self, events: Sequence[Batch]) -> Batch | None:
-        """The event before these; None where Spark has forgotten some in between."""
+        """The event before these; None if Spark has dropped some in between."""
         last = self._last
         return last if last and events[0].number <= last.number + 1 else None
 
 
 def rows_behind(arrived: int, read: int) -> int:
-    """The backlog: rows that have come and were not read.
+    """The backlog: rows that have arrived and were not read.
 
     >>> rows_behind(900, 850), rows_behind(0, 7)
     (50, 0)
@@ -117,15 +117,15 @@ def rows_behind(arrived: int, read: int) -> int:
 
 
 def _input_rate(events: Sequence[Batch], before: Batch | None) -> float | None:
-    """Rows finished, over the time since the event before."""
+    """Rows processed, over the time since the previous event."""
     begin = events[0].started if before is None else before.ended
     span = events[-1].ended - begin
     return sum(batch.input_rows for batch in events) / span if span > 0 else None
 
 
 def _start_rate(events: Sequence[Batch], first: Batch) -> float | None:
-    """By what the sources had by the start of each batch, else by the rows that came between two
-    starts: those are what a batch found."""
+    """From the sources' newest offsets at the start of each batch, else from the input rows: those
+    arrived between two starts."""
     last = events[-1]
     span = last.started - first.started
     if span <= 0:
@@ -142,7 +142,7 @@ def reading_of(
     service_time: float | None,
     service_cv: float | None = None,
 ) -> ModuleReading:
-    """What a step measured of a query; figures that no event brought are None."""
+    """The reading of a query in a step; None for what no event reports."""
     batches = [batch for batch in events if not batch.idle]
     return ModuleReading(
         arrival_rate=rates.arrival,
@@ -197,15 +197,14 @@ def estimated_latency(
     trigger: float | None = None,
     waits: float = 0.0,
 ) -> Latency | None:
-    """Ages of rows that carry no date, at the end of each batch; None where no row came.
+    """Latency of rows without a creation time, at the end of each batch; None without rows.
 
-    Rows of a batch came after the query had last looked for some, which it does at the start of
-    every batch, and at every trigger while there are none. At the end of the batch they are as old
-    as it took, and up to the time since that look more. Where rows wait in the source, all are
-    older by the time that those take.
+    Rows of a batch arrived after the query last polled its sources, which it does at the start of
+    every batch, and at every trigger while idle. At the end of the batch their age is its duration
+    plus up to the time since that poll. Rows that wait in the source are older by that wait.
 
     `before` is the batch before the first, `trigger` the seconds between two triggers, 0 where a
-    query looks for rows all the time. `waits` are the seconds that rows spent in the source.
+    query polls all the time. `waits` are the seconds that rows spent in the source.
 
     >>> every = {"parts": {}, "idle": False, "service": None, "service_squared": None, "rows": None}
     >>> every |= {"created": None, "arrived": None, "read": None, "state_rows": None}
@@ -222,11 +221,11 @@ def estimated_latency(
 
 
 def _gap(last: Batch, own: Batch, trigger: float | None) -> float:
-    """Seconds since a query had looked for rows, when it began a batch."""
+    """Seconds between a query's last poll and the start of a batch."""
     since = max(own.started - last.started, 0.0)
     if trigger is None or own.started - last.ended <= trigger + _AT_ONCE:
         return since
-    return trigger  # it was idle, and looked at every trigger
+    return trigger  # it was idle, and polled at every trigger
 
 
 def _dated(batch: Batch, since: float, waits: float) -> Batch:
@@ -257,46 +256,45 @@ def _mean(values: list[float]) -> float | None:
 
 
 class ExecutorStatus(Protocol):
-    """Where executors and their tasks are asked for."""
+    """Reports executors and their running tasks."""
 
     def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
-        """Every executor the application has or had; the driver only where it is asked for."""
+        """Every executor the application has or had, and the driver on request."""
         ...
 
     def running_tasks(self) -> tuple[RunningTask, ...]:
-        """The tasks under way at this moment."""
+        """The tasks that run now."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occupancy:
-    """How long each executor has been busy up to a moment, tasks under way included."""
+    """By executor, seconds busy up to a moment, running tasks included."""
 
     at: float
     busy: Mapping[str, float]
     active: frozenset[str]
     slots: Mapping[str, int] = field(default_factory=dict)
-    """Tasks that each executor runs at a time; one where nothing is said."""
+    """Tasks that an executor runs at a time, where more than one."""
 
     @classmethod
     def of(
         cls, executors: Iterable[Executor], tasks: Iterable[RunningTask], now: float
     ) -> "Occupancy":
-        """What the executors and their tasks amount to."""
-        everyone = list(executors)
-        under_way = in_flight(tasks, now)
+        """From executors and their running tasks."""
+        known = list(executors)
+        running = in_flight(tasks, now)
         return cls(
             at=now,
-            busy={e.id: e.busy + under_way.get(e.id, 0.0) for e in everyone},
-            active=frozenset(e.id for e in everyone if e.active),
-            slots={e.id: e.cores for e in everyone if e.cores > 1},
+            busy={e.id: e.busy + running.get(e.id, 0.0) for e in known},
+            active=frozenset(e.id for e in known if e.active),
+            slots={e.id: e.cores for e in known if e.cores > 1},
         )
 
     def share_since(self, before: "Occupancy", members: Iterable[str]) -> float | None:
         """Busy share of these executors' slots since an earlier moment.
 
-        Only executors that were there throughout count: one that has just come has had no time
-        to be busy. Where there is none, the answer is unknown.
+        Only executors that were active at both moments count; None without any.
         """
         stayed = [m for m in members if m in self.active and m in before.active]
         elapsed = self.at - before.at
@@ -307,17 +305,17 @@ class Occupancy:
         return min(max(busy / (elapsed * slots), 0.0), 1.0)
 
 
-def look(
+def read_executors(
     status: ExecutorStatus, now: float, *, driver: bool = False
 ) -> tuple[tuple[Executor, ...], Occupancy]:
-    """The executors of an application, and how busy they have been up to now."""
+    """The executors of an application, and their occupancy."""
     executors = status.executors(driver=driver)
     tasks = status.running_tasks() if any(e.active_tasks for e in executors) else ()
     return executors, Occupancy.of(executors, tasks, now)
 
 
 def in_flight(tasks: Iterable[RunningTask], now: float) -> dict[str, float]:
-    """Seconds that tasks under way have taken up to now, by executor."""
+    """By executor, seconds that its running tasks have taken."""
     seconds: dict[str, float] = {}
     for task in tasks:
         seconds[task.executor] = seconds.get(task.executor, 0.0) + max(now - task.launched, 0.0)
@@ -325,43 +323,42 @@ def in_flight(tasks: Iterable[RunningTask], now: float) -> dict[str, float]:
 
 
 _FULL: Final = 0.95
-"""Busy share that says something even in the middle of a batch: there is no executor to spare."""
+"""Busy share that is meaningful even within a batch: all executors are in use."""
 
 
 @dataclass(slots=True)
 class Utilisation:
-    """Busy share of executors, from report to report of their queries.
+    """Busy share of executors, from one progress event to the next.
 
-    Over part of a batch it would say little: executors that are done with their share of it look
-    idle until the last one is.
+    Within a batch it would mislead: executors that have finished their tasks look idle until the
+    last one has.
     """
 
     reported: Occupancy
-    """When a query last reported, or at the beginning."""
-    _looked: Occupancy | None = None
-    """In the step before."""
+    """At the last progress event, or at the start."""
+    _previous: Occupancy | None = None
+    """In the previous step."""
     _share: float | None = None
-    """At the last report."""
+    """At the last progress event."""
     _members: frozenset[str] = frozenset()
-    """The executors of which that was the share."""
+    """The executors at that event."""
 
     def at_report(self, now: Occupancy, members: Sequence[str]) -> float | None:
-        """Busy share of these executors' slots since the last report."""
+        """Busy share of these executors' slots since the last progress event."""
         self._share = now.share_since(self.reported, members)
-        self.reported = self._looked = now
+        self.reported = self._previous = now
         self._members = frozenset(members)
         return self._share
 
     def between_reports(
         self, now: Occupancy, members: Sequence[str], *, settled: bool
     ) -> float | None:
-        """The share in the middle of a batch.
-
-        Only one new answer counts there: that all are busy. Else the last share stands, as long as
-        the same executors are there and `settled`: none is to come or to go.
+        """The share within a batch: the new one if all executors are busy, else the last one, as
+        long as the executors are the same and `settled`: none is starting or being released.
         """
-        share = now.share_since(self._looked or self.reported, members)
-        self._looked = now
+
+        share = now.share_since(self._previous or self.reported, members)
+        self._previous = now
         if share is not None and share >= _FULL:
             return share
         return self._share if settled and self._members == frozenset(members) else None

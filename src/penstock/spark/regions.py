@@ -1,29 +1,29 @@
-"""The infrastructure level of the Spark plant: regions that are read and resized by decisions."""
+"""The infrastructure level of the Spark plant: the nodes of each region, read and resized."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.core.regions import Region
 from penstock.core.signals import ModuleReading, RegionReading
-from penstock.spark.cluster.nodes import Nodes, Survey
+from penstock.spark.cluster.nodes import Nodes, RegionStatus
 
 
 @dataclass(slots=True, kw_only=True)
 class Regions:
-    """What the plant knows of its regions, and what was decided about them."""
+    """The regions of a run, and what was decided about them."""
 
     nodes: Nodes
-    homes: Mapping[str, str]
+    placement: Mapping[str, str]
     """By module, the region that hosts its executors."""
     wanted: dict[str, int] = field(default_factory=dict)
-    """By region, nodes that the last decision wanted; what it began with, before one did."""
+    """By region, nodes that the last decision wanted; before any, those it started with."""
     _refused: dict[str, str] = field(default_factory=dict)
     """By region, why a release was not carried out."""
-    _told: dict[str, set[str]] = field(default_factory=dict)
-    """By region, what was wrong with its nodes when it was last read."""
+    _reported: dict[str, set[str]] = field(default_factory=dict)
+    """By region, the troubles of its nodes when it was last read."""
 
     def __post_init__(self) -> None:
-        """Regions begin with what they were started with."""
+        """Want what the regions were started with."""
         for region in self.known():
             self.wanted.setdefault(region.name, region.initial_nodes)
 
@@ -32,14 +32,14 @@ class Regions:
         return self.nodes.infrastructure.regions
 
     def resources(self) -> dict[str, str]:
-        """By module, the resource that its executors ask for to be placed in their region."""
-        return {module: self.nodes.resource(region) for module, region in self.homes.items()}
+        """By module, the resource that its executors request to be placed in their region."""
+        return {module: self.nodes.resource(region) for module, region in self.placement.items()}
 
     def want(self, nodes: Mapping[str, int]) -> dict[str, int]:
-        """Acquire and release until as many nodes are asked for; returns what changed.
+        """Acquire and release nodes until so many are requested; returns what changed.
 
-        A node is released only where it hosts nothing. Where none does, fewer are released than
-        was decided, the next reading says so, and a later decision may ask again.
+        Only nodes without executors are released. If there are too few of those, fewer are released
+        than was decided, the next reading says so, and a later decision may try again.
         """
         before = {name: self.nodes.requested(name) for name in nodes}
         self.wanted.update(nodes)
@@ -49,14 +49,14 @@ class Regions:
         return {name: count for name, count in after.items() if count != before[name]}
 
     def check(self) -> None:
-        """Raise where the cluster, or every node of a region with modules, has ended for good."""
-        self.nodes.check(set(self.homes.values()))
+        """Raise if the cluster, or every node of a region with modules, has ended."""
+        self.nodes.check(set(self.placement.values()))
 
     def read(self, modules: Mapping[str, ModuleReading]) -> dict[str, RegionReading]:
-        """What this step measured of every region, given what it measured of the modules."""
-        found = self.nodes.survey()
+        """The reading of every region in this step, given those of the modules."""
+        status = self.nodes.poll()
         return {
-            region.name: self._read(region, found[region.name], self._at_home(region, modules))
+            region.name: self._read(region, status[region.name], self._hosted(region, modules))
             for region in self.known()
         }
 
@@ -68,50 +68,50 @@ class Regions:
                 self._refused[name] = "no node was released, because none is idle"
                 return
 
-    def _at_home(self, region: Region, modules: Mapping[str, ModuleReading]) -> list[ModuleReading]:
-        return [m for name, m in modules.items() if self.homes.get(name) == region.name]
+    def _hosted(self, region: Region, modules: Mapping[str, ModuleReading]) -> list[ModuleReading]:
+        return [m for name, m in modules.items() if self.placement.get(name) == region.name]
 
-    def _read(self, region: Region, seen: Survey, modules: list[ModuleReading]) -> RegionReading:
-        asked = RegionReading(
+    def _read(
+        self, region: Region, seen: RegionStatus, modules: list[ModuleReading]
+    ) -> RegionReading:
+        reading = RegionReading(
             wanted=self.wanted[region.name],
             requested=self.nodes.requested(region.name),
             trouble=self._trouble(region.name, seen),
         )
         if seen.is_silent:
-            return asked
+            return reading
         slots = sum(node.cores for node in seen.answering)
         hosted = sum(node.used for node in seen.answering)
-        return RegionReading(
+        return replace(
+            reading,
             nodes=len(seen.answering),
             idle=len(seen.idle),
             free=slots - hosted,
             replicas=hosted,
             utilisation=mean_utilisation(modules),
             unmet=unmet(modules, slots),
-            wanted=asked.wanted,
-            requested=asked.requested,
-            trouble=asked.trouble,
         )
 
-    def _trouble(self, name: str, seen: Survey) -> str | None:
-        """What is wrong: while nobody answers that, and else the news, each told once, so that a
-        region with one stuck node can still be decided about."""
+    def _trouble(self, name: str, seen: RegionStatus) -> str | None:
+        """That no node answers, or else new troubles, each reported once: decisions about a region
+        with one stuck node go on."""
         if seen.is_silent:
             return f"{', '.join(seen.silent)} {_verb(seen.silent)} not answer"
         wrong = {f"{node} ended for good" for node in seen.lost}
         wrong |= {f"{node} does not answer" for node in seen.silent}
-        wrong |= {f"{node} {_again(times)}" for node, times in seen.restarts.items()}
-        news = sorted(wrong - self._told.get(name, set()))
-        self._told[name] = wrong
+        wrong |= {f"{node} {_restarted(times)}" for node, times in seen.restarts.items()}
+        news = sorted(wrong - self._reported.get(name, set()))
+        self._reported[name] = wrong
         refused = self._refused.pop(name, None)
         return "; ".join([*news, *([refused] if refused else [])]) or None
 
 
 def unmet(modules: list[ModuleReading], slots: int) -> int:
-    """Executors that a region's modules want beyond the slots of the nodes that it has now.
+    """Executors that a region's modules want beyond the slots of its present nodes.
 
-    It counts in every step in which they are lacking, whether they were asked for in that step or
-    before it. Nodes that are still to come do not count as room.
+    They count in every step in which they are missing, whenever they were requested. Nodes that are
+    still starting do not count.
 
     >>> unmet([ModuleReading(wanted=3), ModuleReading(wanted=2)], slots=4)
     1
@@ -128,14 +128,12 @@ def mean_utilisation(modules: list[ModuleReading]) -> float | None:
     """
     known = [(m.utilisation, m.running) for m in modules if m.utilisation is not None]
     shares = [(share, running) for share, running in known if running]
-    running_in_all = sum(running for _, running in shares)
-    if not running_in_all:
-        return None
-    return sum(share * running for share, running in shares) / running_in_all
+    total = sum(running for _, running in shares)
+    return sum(share * running for share, running in shares) / total if total else None
 
 
-def _again(times: int) -> str:
-    return "ended and was started again" + (f", {times} times by now" if times > 1 else "")
+def _restarted(times: int) -> str:
+    return "ended and was restarted" + (f", {times} times in all" if times > 1 else "")
 
 
 def _verb(names: tuple[str, ...]) -> str:

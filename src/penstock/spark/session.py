@@ -1,6 +1,6 @@
 """Open a Spark session whose executors are ours to count: Spark's own allocation stands still.
 
-`compiled_home` is a SPARK_HOME whose Python files are already compiled. Spark puts its own
+`compiled_spark_home` is a SPARK_HOME whose Python files are already compiled. Spark puts its own
 `pyspark.zip` in front of every Python process it starts, and Python compiles what it finds in a zip
 file anew each time. On a cluster of our own the same files lie unpacked beside it, compiled once at
 installation. This home is Spark's in every respect but that one.
@@ -205,7 +205,7 @@ def _stderr_to(descriptor: int) -> Iterator[None]:
         os.close(saved)
 
 
-def compiled_home(scratch: Path) -> Path:
+def compiled_spark_home(scratch: Path) -> Path:
     """Make the home below `scratch`, out of links to the installed PySpark."""
     import py4j
     import pyspark

@@ -42,7 +42,7 @@ class RowMaker(Protocol):
         ...
 
 
-class Emitter(Protocol):
+class RowPartitioner(Protocol):
     """Shares out the rows of one batch among workers, in the order in which they came.
 
     There is one for every worker, which makes all rows of the batch and keeps its own: cheaper than
@@ -83,7 +83,7 @@ class Feed:
     """Most rows in one part of a batch."""
     hint: Path | None = None
     """A file that says in how many parts to read a batch; see `parallelism`."""
-    emitter: Callable[[], Emitter] | None = None
+    partitioner: Callable[[], RowPartitioner] | None = None
     """Makes what shares out a batch; without it, a part is rows that came one after the other."""
 
     def open(self, now: float) -> None:
@@ -172,11 +172,16 @@ class Rows(InputPartition):
     """A range of row numbers, when the workload began, and whose share of them it is."""
 
     def __init__(
-        self, begin: int, end: int, start: float, emitter: Emitter | None = None, worker: int = 0
+        self,
+        begin: int,
+        end: int,
+        start: float,
+        partitioner: RowPartitioner | None = None,
+        worker: int = 0,
     ) -> None:
         super().__init__((begin, end, worker))
         self.begin, self.end, self.start = begin, end, start
-        self.emitter, self.worker = emitter, worker
+        self.partitioner, self.worker = partitioner, worker
 
 
 class WorkloadReader(DataSourceStreamReader):
@@ -197,8 +202,8 @@ class WorkloadReader(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """Where the next batch ends."""
         feed = self._feed
-        most = at_most(feed.share, feed.hint)
-        return bounded(start["rows"], feed.arrived(time.time()), limit, most)
+        most = batch_limit(feed.share, feed.hint)
+        return end_offset(start["rows"], feed.arrived(time.time()), limit, most)
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Rows that have come, read or not."""
@@ -207,21 +212,21 @@ class WorkloadReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Rows]:
         """The batch in as many parts as the module has use for now."""
         began = self._feed.start() or time.time()
-        if self._feed.emitter is not None:
-            emitter = self._feed.emitter()
-            whole = (start["rows"], end["rows"], began, emitter)
-            return [Rows(*whole, worker) for worker in range(emitter.workers)]
+        if self._feed.partitioner is not None:
+            partitioner = self._feed.partitioner()
+            whole = (start["rows"], end["rows"], began, partitioner)
+            return [Rows(*whole, worker) for worker in range(partitioner.workers)]
         parts = parallelism(self._feed.hint)
         return [Rows(a, b, began) for a, b in slices(start["rows"], end["rows"], parts)]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
-        emitter = deepcopy(partition.emitter)  # a part may be read again, and by others
+        partitioner = deepcopy(partition.partitioner)  # a part may be read again, and by others
         for begin in range(partition.begin, partition.end, _CHUNK):
             end = min(begin + _CHUNK, partition.end)
             rows = self._feed.batch(begin, end, partition.start)
-            if emitter is not None:
-                rows = rows.filter(pa.array(emitter.assign(rows) == partition.worker))
+            if partitioner is not None:
+                rows = rows.filter(pa.array(partitioner.assign(rows) == partition.worker))
             yield rows
 
 
@@ -245,12 +250,14 @@ class WorkloadSource(DataSource):
         return decode(self.options["feed"])
 
 
-def at_most(share: int | None, hint: Path | None) -> int | None:
+def batch_limit(share: int | None, hint: Path | None) -> int | None:
     """Rows that a batch may have, if each of its parts may have so many."""
     return None if share is None else share * parallelism(hint)
 
 
-def bounded(start: int, newest: int, limit: ReadLimit, most: int | None = None) -> dict[str, int]:
+def end_offset(
+    start: int, newest: int, limit: ReadLimit, most: int | None = None
+) -> dict[str, int]:
     """The end of a batch that begins at `start`, within Spark's limit and ours."""
     if isinstance(limit, ReadMaxRows):
         newest = min(newest, start + limit.max_rows)

@@ -30,7 +30,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
-from penstock.spark.source import at_most, bounded, parallelism, slices
+from penstock.spark.source import batch_limit, end_offset, parallelism, slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +279,8 @@ class StreamReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """Where the next batch ends."""
-        most = at_most(self._share, self._hint)
-        return bounded(start["rows"], self._follow().length(), limit, most)
+        most = batch_limit(self._share, self._hint)
+        return end_offset(start["rows"], self._follow().length(), limit, most)
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Rows in the stream, read or not."""

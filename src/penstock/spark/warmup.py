@@ -14,7 +14,7 @@ from typing import Final
 
 from py4j.protocol import Py4JError
 
-from penstock.spark.actuator import Actuator, Pool
+from penstock.spark.actuator import Actuator, ExecutorPool
 
 _LOOK: Final = 0.1
 _PATIENCE: Final = 120.0
@@ -25,7 +25,7 @@ _PATIENCE: Final = 120.0
 class ExecutorWarmup:
     """Runs a small job on new executors while some are expected."""
 
-    actuator: Actuator | Pool
+    actuator: Actuator | ExecutorPool
     warm_up: Callable[[str, int], None]
     """Runs a job of so many tasks on the executors of a module; returns when it is done."""
     _jobs: dict[str, threading.Thread] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class ExecutorWarmup:
         members = self.actuator.members(executors)
         warm = {executor.id for there in members.values() for executor in there if executor.is_warm}
         if warm - self._warm:
-            self.actuator.settle(executors)  # the next batch has a part for each of them
+            self.actuator.reconcile(executors)  # the next batch has a part for each of them
         self._warm = warm
         for module, there in members.items():
             self._send(module, {e.id for e in there if not e.is_warm}, len(there))

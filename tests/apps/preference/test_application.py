@@ -64,7 +64,7 @@ def test_an_application_is_made_of_what_the_file_asks() -> None:
 
 def test_panes_go_to_workers_only_where_the_policy_splits_panes() -> None:
     plain, fuzzy, whole = (
-        preference(load("preference", [f"policy={policy}"])).emission
+        preference(load("preference", [f"policy={policy}"])).partitioning
         for policy in ("threshold", "{name: fuzzy, margin: 0.2}", "{name: fuzzy, split: false}")
     )
     assert plain is None

@@ -15,7 +15,7 @@ from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, NoWorkload
 from penstock.record.settings import HIDDEN, redact
 from penstock.spark import kafka
 from penstock.spark.kafka import Wanted, _name, jars_of
-from penstock.spark.progress import Watched, parse_progress, rows_at
+from penstock.spark.progress import WatchedQuery, parse_progress, rows_at
 from penstock.workload import Constant
 from tests.conftest import Write
 from tests.support.paths import DOCS
@@ -249,7 +249,7 @@ class TestOffsets:
     def test_rows_count_from_where_the_run_began(self, write: Write) -> None:
         fed = feed(write(TEXT))
         query: Any = Query(self.EVENT)
-        watched = Watched(module="splitter", query=query, base=fed.base, on_batch=fed.hear)
+        watched = WatchedQuery(module="splitter", query=query, base=fed.base, on_batch=fed.hear)
         assert watched.read() == 13
         [(batch, _)] = watched.collect()
         assert (batch.arrived, batch.read) == (23, 13)

@@ -23,14 +23,14 @@ def feed(folder: Path) -> tuple[Feed, Splitting]:
     """A second of 5,000 rows, more than a chunk of the source, read by one worker or several."""
     file = load("preference", ["policy=fuzzy", "modules.plq.max_replicas=5", "guards=[]"])
     application, splitting = preference(file), splitting_of(file, folder)
-    assert application.emission is not None
+    assert application.partitioning is not None
     made = Feed(
         workload=Constant(5000.0),
         rows=application.rows(),
         gate=folder / "start",
         total=5000,
         disorder=0.4,
-        emitter=application.emission.emitter(splitting),
+        partitioner=application.partitioning.partitioner(splitting),
     )
     made.open(1_000_000.0)
     return made, splitting

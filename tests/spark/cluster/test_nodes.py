@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from penstock.core.errors import PlantError, SettingError
 from penstock.core.regions import Infrastructure, Region, check_nodes
 from penstock.core.signals import ModuleReading, RegionReading
-from penstock.spark.actuator import least_useful
-from penstock.spark.cluster.embedded import Kept
+from penstock.spark.actuator import choose_to_release
+from penstock.spark.cluster.embedded import Daemon
 from penstock.spark.cluster.nodes import Nodes
-from penstock.spark.cluster.offer import Offer, resource_names
+from penstock.spark.cluster.workers import WorkerSpec, resource_names
 from penstock.spark.regions import Regions, mean_utilisation, unmet
 from tests.spark.test_progress import executor
 from tests.support.processes import wait_until
@@ -47,17 +47,17 @@ class Workers:
     """The address of a page that answers."""
     stuck: str
     """The address of one that takes the question and says nothing."""
-    offers: dict[str, Offer] = field(default_factory=dict)
+    offers: dict[str, WorkerSpec] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
     starting: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
     dead: set[str] = field(default_factory=set)
     released: list[str] = field(default_factory=list)
     lives: dict[str, int] = field(default_factory=dict)
-    """How often a worker was started again."""
+    """How often a worker was restarted."""
     master_answers: bool = True
 
-    def add(self, offer: Offer, /) -> None:
+    def add(self, offer: WorkerSpec, /) -> None:
         self.offers[offer.name] = offer
         self.starting.add(offer.name)
 
@@ -81,7 +81,7 @@ class Workers:
         """Everybody who was starting has registered."""
         self.starting.clear()
 
-    def _worker(self, number: int, offer: Offer) -> dict[str, Any]:
+    def _worker(self, number: int, offer: WorkerSpec) -> dict[str, Any]:
         slots = [f"{offer.name}/{slot}" for slot in range(1, offer.cores + 1)]
         page = self.stuck if offer.name in self.silent else self.well
         return {
@@ -131,7 +131,7 @@ def regions(cluster: Workers) -> Regions:
     nodes.open()
     cluster.settle()
     cluster.used |= {"dc1-1": 1, "dc2-1": 1}
-    return Regions(nodes=nodes, homes={"split": "dc1", "count": "dc2"})
+    return Regions(nodes=nodes, placement={"split": "dc1", "count": "dc2"})
 
 
 def test_a_region_tells_what_it_has(regions: Regions) -> None:
@@ -261,7 +261,7 @@ def test_a_region_with_modules_that_lost_everything_ends_the_run(
 
 
 def test_a_region_without_modules_may_lose_everything(regions: Regions, cluster: Workers) -> None:
-    regions.homes = {"split": "dc2", "count": "dc2"}
+    regions.placement = {"split": "dc2", "count": "dc2"}
     cluster.dead.add("dc1-1")
     regions.check()
     assert regions.read(QUIET)["dc1"].nodes == 0
@@ -328,17 +328,17 @@ def test_executors_leave_the_emptiest_node_first() -> None:
         "b": 2,
         "c": 3,
     }  # another module has one on b and one on c
-    assert least_useful(crew, 4, crowds) == ["2", "1", "0", "4"]
+    assert choose_to_release(crew, 4, crowds) == ["2", "1", "0", "4"]
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=9), st.integers(0, 9))
 def test_letting_go_one_by_one_or_at_once_is_the_same(nodes: list[str], count: int) -> None:
     crew = [replace(executor(str(n)), node=node) for n, node in enumerate(nodes)]
-    at_once = least_useful(crew, count, {node: nodes.count(node) for node in nodes})
+    at_once = choose_to_release(crew, count, {node: nodes.count(node) for node in nodes})
     left, one_by_one = list(crew), list[str]()
     while left and len(one_by_one) < count:
         here = [e.node for e in left]
-        one_by_one += least_useful(left, 1, {node: here.count(node) for node in here})
+        one_by_one += choose_to_release(left, 1, {node: here.count(node) for node in here})
         left = [e for e in left if e.id not in one_by_one]
     assert at_once == one_by_one
 
@@ -348,16 +348,16 @@ def test_a_daemon_that_is_asked_to_leave_does_so_in_its_own_way_and_for_good(
 ) -> None:
     note = tmp_path / "note"
     work = f"trap 'echo farewell >> {note}' PWR; echo here >> {note}; while :; do sleep 0.05; done"
-    kept = Kept.start(
-        ["sh", "-c", work], again=3, environment=os.environ, log=tmp_path / "daemon.log"
+    kept = Daemon.start(
+        ["sh", "-c", work], restarts=3, environment=os.environ, log=tmp_path / "daemon.log"
     )
     await_lines(note, 1)
-    kept.ask_to_leave()
+    kept.decommission()
     await_lines(note, 2)
-    kept.dismiss()
+    kept.stop()
     kept.wait()
     assert note.read_text().split() == ["here", "farewell"]
-    assert kept.code is not None
+    assert kept.exit_code is not None
 
 
 def await_lines(note: Path, count: int) -> None:
@@ -369,11 +369,11 @@ def test_a_node_that_ended_and_was_started_again_is_told_once() -> None:
         nodes = Nodes(cluster=cluster, infrastructure=PLACES, memory="1g")
         nodes.open()
         cluster.settle()
-        regions = Regions(nodes=nodes, homes={})
+        regions = Regions(nodes=nodes, placement={})
         assert regions.read({})["dc1"].trouble is None
         cluster.lives["dc1-1"] = 1
-        assert regions.read({})["dc1"].trouble == "dc1-1 ended and was started again"
+        assert regions.read({})["dc1"].trouble == "dc1-1 ended and was restarted"
         assert regions.read({})["dc1"].trouble is None
         cluster.lives["dc1-1"] = 2
         told = regions.read({})["dc1"].trouble
-        assert told == "dc1-1 ended and was started again, 2 times by now"
+        assert told == "dc1-1 ended and was restarted, 2 times in all"

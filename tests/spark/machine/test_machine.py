@@ -7,7 +7,7 @@ import pytest
 from penstock.core.errors import SettingError
 from penstock.core.signals import Power
 from penstock.model.power import VOLTAGES, VoltageTable, power
-from penstock.spark.machine import Machine, Modelled, Processors, Reading
+from penstock.spark.machine import Machine, ModelledMachine, Processors, Reading
 from tests.support.machine_tree import cpu, limits, package, put
 
 
@@ -76,7 +76,7 @@ def test_a_machine_without_cpufreq_offers_no_frequency_and_refuses_one(tmp_path:
 
 
 def test_a_modelled_machine_runs_at_what_it_is_told() -> None:
-    processors = Modelled()
+    processors = ModelledMachine()
     assert processors.frequency == 2.0
     assert watts(processors, replicas=12) == Power(watts=power(12, 2.0), modelled=True)
     processors.set(1.2)
@@ -85,7 +85,7 @@ def test_a_modelled_machine_runs_at_what_it_is_told() -> None:
 
 
 def test_power_is_that_of_what_ran_until_now() -> None:
-    processors = Modelled()
+    processors = ModelledMachine()
     before = processors.read(at=0.0, replicas=1)
     processors.set(1.2)
     told = processors.power(before, processors.read(at=1.0, replicas=6))
@@ -94,9 +94,9 @@ def test_power_is_that_of_what_ran_until_now() -> None:
 
 def test_a_modelled_machine_refuses_a_frequency_that_its_table_lacks() -> None:
     with pytest.raises(SettingError, match=r"has nothing for 2\.4 GHz"):
-        Modelled().set(2.4)
+        ModelledMachine().set(2.4)
     with pytest.raises(SettingError, match=r"has nothing for 2\.4 GHz"):
-        Modelled(frequency=2.4)
+        ModelledMachine(frequency=2.4)
 
 
 def test_this_machine_can_be_looked_at() -> None:

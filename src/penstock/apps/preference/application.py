@@ -21,7 +21,7 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType, Tim
 from penstock.apps.preference.tuples import Recorded, Tuples
 from penstock.core.panes import Panes
 from penstock.model.compiling import require_compiler
-from penstock.pipeline.application import Application, Emission, Operator
+from penstock.pipeline.application import Application, Operator, Partitioning
 from penstock.pipeline.compose import two_levels
 from penstock.pipeline.deploy.loads import QUERY, PaneMeter, WindowMeter
 from penstock.pipeline.deploy.publish import publish
@@ -31,7 +31,7 @@ from penstock.query.kernels import load as load_kernels
 from penstock.query.preference import panestage
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Criterion, Skyline, TopDelta
-from penstock.query.preference.splitting import PaneEmission
+from penstock.query.preference.splitting import PanePartitioning
 from penstock.query.preference.stages import Query, find_panes, find_windows
 
 PAGE: Final = "best-tuples.json"
@@ -47,7 +47,7 @@ def preference(file: PipelineFile) -> Application:
     query = query_of(asked, rows, slots=_slots(file))
     return Application(
         rows=lambda *_: rows,
-        emission=emission_of(file, query.work.panes),
+        partitioning=partitioning_of(file, query.work.panes),
         prepare=load_kernels,
         preload=("penstock.query.preference", "penstock.query.kernels:load"),
         operators={
@@ -69,14 +69,14 @@ def preference(file: PipelineFile) -> Application:
     )
 
 
-def emission_of(file: PipelineFile, panes: Panes) -> Emission | None:
+def partitioning_of(file: PipelineFile, panes: Panes) -> Partitioning | None:
     """How panes go to workers where the policy splits them or keeps them whole; under others an
     executor gets rows that came one after the other, and with them parts of panes."""
     policy = two_levels(file)
     if policy is None:
         return None
-    return Emission(
-        emitter=lambda splitting: PaneEmission(panes=panes, splitting=splitting),
+    return Partitioning(
+        partitioner=lambda splitting: PanePartitioning(panes=panes, splitting=splitting),
         control=policy.inner,
     )
 

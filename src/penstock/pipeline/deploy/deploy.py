@@ -27,12 +27,11 @@ from penstock.pipeline.deploy.query import warm_up
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import by_spark, pooled
 from penstock.spark import source, streams
-from penstock.spark.actuator import Actuator, Pool
+from penstock.spark.actuator import Actuator, ExecutorPool
 from penstock.spark.backend import Backend
-from penstock.spark.clock import Clock, find_processors
-from penstock.spark.machine import Processors
+from penstock.spark.machine import FrequencyControl, Processors, find_processors
 from penstock.spark.plant import SparkPlant
-from penstock.spark.progress import Watched
+from penstock.spark.progress import WatchedQuery
 from penstock.spark.regions import Regions
 from penstock.spark.warmup import ExecutorWarmup
 
@@ -42,7 +41,7 @@ _DRAIN_PATIENCE: Final = 60.0
 """Seconds for the last rows to get through after the workload has ended."""
 
 
-def await_executors(actuator: Actuator | Pool) -> None:
+def await_executors(actuator: Actuator | ExecutorPool) -> None:
     """Wait until every module has the executors that it begins with."""
     give_up = time.monotonic() + _ARRIVAL_PATIENCE
     while True:
@@ -154,7 +153,7 @@ def deploy(
             for pipeline in pipelines.values()
             for name, keyed in pipeline.by_key().items()
         },
-        clock=_clock(processors, pipelines),
+        frequency=_frequency_control(processors, pipelines),
     )
     with processors or nullcontext():  # which leave the clock as they found it
         try:
@@ -185,15 +184,17 @@ def _profiles(session: Session, file: PipelineFile, modules: Modules) -> Profile
     return assign_profiles(Backend(spark), modules, memory or file.cluster.executor_memory, places)
 
 
-def _actuator(spark: SparkSession, file: PipelineFile, modules: Modules) -> Actuator | Pool:
+def _actuator(spark: SparkSession, file: PipelineFile, modules: Modules) -> Actuator | ExecutorPool:
     if pooled(file):
-        return Pool(Backend(spark), modules, file.cores or len(modules), divided=not by_spark(file))
+        return ExecutorPool(
+            Backend(spark), modules, file.cores or len(modules), divided=not by_spark(file)
+        )
     return Actuator(Backend(spark), modules)
 
 
-def _request_first(actuator: Actuator | Pool, modules: Modules) -> None:
+def _request_first(actuator: Actuator | ExecutorPool, modules: Modules) -> None:
     """Ask for the executors that the run begins with."""
-    if isinstance(actuator, Pool):
+    if isinstance(actuator, ExecutorPool):
         actuator.open()
     actuator.want({name: each.module.initial_replicas for name, each in modules.items()})
 
@@ -205,12 +206,12 @@ def _warm_up(spark: SparkSession, modules: Modules, name: str, tasks: int) -> No
 
 def _start(
     spark: SparkSession, pipelines: Mapping[str, Deployment], *, by_module: bool
-) -> dict[str, Watched]:
+) -> dict[str, WatchedQuery]:
     """Start every query, each in the scheduler pool of its module or of its pipeline.
 
     A query keeps the pool of the thread that started it.
     """
-    queries: dict[str, Watched] = {}
+    queries: dict[str, WatchedQuery] = {}
     for name, deployment in pipelines.items():
         for module in deployment.file.graph.order():
             pool = module if by_module else name or _NO_POOL
@@ -241,7 +242,7 @@ def _close(pipelines: Mapping[str, Deployment]) -> None:
 
 @contextmanager
 def _inner_levels(
-    pipelines: Mapping[str, Deployment], queries: Mapping[str, Watched], workspace: Path
+    pipelines: Mapping[str, Deployment], queries: Mapping[str, WatchedQuery], workspace: Path
 ) -> Iterator[None]:
     with ExitStack() as stack:
         for each in pipelines.values():
@@ -261,7 +262,9 @@ def _results(pipelines: Mapping[str, Deployment], plant: SparkPlant) -> dict[str
     return {"pipelines": found, "rows_waiting": waiting, "rows_out": out}
 
 
-def _clock(processors: Processors | None, pipelines: Mapping[str, Deployment]) -> Clock | None:
+def _frequency_control(
+    processors: Processors | None, pipelines: Mapping[str, Deployment]
+) -> FrequencyControl | None:
     if processors is None:
         return None
 
@@ -269,7 +272,7 @@ def _clock(processors: Processors | None, pipelines: Mapping[str, Deployment]) -
         for deployment in pipelines.values():
             deployment.pace(share)
 
-    return Clock(processors=processors, on_pace=pace)
+    return FrequencyControl(processors=processors, on_slowdown=pace)
 
 
 def _processors(file: PipelineFile) -> Processors | None:

@@ -1,7 +1,7 @@
 """The inner level of the ppq paper on Spark: after every batch, how panes are split in the next.
 
 Executors are left alone. What a batch told of its panes moves the threshold; how many executors run
-says how many workers share the rows. Both go to a file that the emitter reads.
+says how many workers share the rows. Both go to a file that the partitioner reads.
 """
 
 import threading
@@ -23,9 +23,9 @@ from penstock.pipeline.deploy.module import hint_path
 from penstock.pipeline.settings import PipelineFile
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory
 from penstock.query.preference.splitting import Split, Splitting
-from penstock.spark.progress import Batch, Watched
+from penstock.spark.progress import Batch, WatchedQuery
 from penstock.spark.rates import rows_behind
-from penstock.spark.source import Emitter, parallelism
+from penstock.spark.source import RowPartitioner, parallelism
 
 _PERIOD: Final = 0.25
 """Seconds between two looks where nothing is regulated."""
@@ -37,27 +37,27 @@ def splitting_of(file: PipelineFile, workspace: Path) -> Splitting:
     return Splitting(path=workspace / "splitting", workers=most)
 
 
-def emitter_of(
+def partitioner_of(
     application: Application, file: PipelineFile, workspace: Path
-) -> Callable[[], Emitter] | None:
-    """What makes the emitter of each batch; None where rows are not shared out by their panes."""
-    if application.emission is None:
+) -> Callable[[], RowPartitioner] | None:
+    """Makes the partitioner of each batch; None where rows are not partitioned by pane."""
+    if application.partitioning is None:
         return None
     splitting = splitting_of(file, workspace)
     splitting.write(workers=file.graph[file.graph.source].initial_replicas)
-    return application.emission.emitter(splitting)
+    return application.partitioning.partitioner(splitting)
 
 
 def split_panes(
-    application: Application, watched: Watched, file: PipelineFile, workspace: Path
+    application: Application, watched: WatchedQuery, file: PipelineFile, workspace: Path
 ) -> AbstractContextManager[None]:
     """The inner level at work, where the application has one; `watched` is the pane stage."""
-    if application.emission is None:
+    if application.partitioning is None:
         return nullcontext()
     module, hint = file.graph[watched.module], hint_path(workspace, watched.module)
     ask = watched.arrived
     return InnerLoop(
-        control=application.emission.control,
+        control=application.partitioning.control,
         splitting=splitting_of(file, workspace),
         load=LoadMeter.of(module, pane_seconds),
         events=_News(replace(watched)),  # which reads on from a place of its own
@@ -70,7 +70,7 @@ def split_panes(
 class _News:
     """Progress events that were not seen yet; asked often, so it looks first whether there are."""
 
-    watched: Watched
+    watched: WatchedQuery
     _newest: str | None = None
 
     def __call__(self) -> list[Batch]:

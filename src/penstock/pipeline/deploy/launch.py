@@ -35,10 +35,16 @@ from penstock.spark.cluster.nodes import Cluster, Nodes
 from penstock.spark.daemon import PRELOAD
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.kafka import check_reachable, connector
-from penstock.spark.mark import controlled
+from penstock.spark.lock import held
 from penstock.spark.plant import SparkPlant
 from penstock.spark.regions import Regions
-from penstock.spark.session import ELASTIC, EMBEDDED, check_master, compiled_home, open_session
+from penstock.spark.session import (
+    ELASTIC,
+    EMBEDDED,
+    check_master,
+    compiled_spark_home,
+    open_session,
+)
 
 _OWNERS: Final = {
     "yarn": "the cluster's own autoscaler",
@@ -86,7 +92,7 @@ def open_regions(file: PipelineFile, cluster: Cluster) -> Regions | None:
         return None
     nodes = Nodes(cluster=cluster, infrastructure=places, memory=file.cluster.memory)
     nodes.open()
-    return Regions(nodes=nodes, homes=placed(file))
+    return Regions(nodes=nodes, placement=placed(file))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +121,7 @@ class Launch:
             _tidied(scratch),
             _workspace(self.file, scratch, folder.name) as workspace,
             self.session(scratch) as session,
-            controlled(session.spark, f"penstock run {self.file.name}"),
+            held(session.spark, f"penstock run {self.file.name}"),
             deploy(
                 session,
                 self.file,
@@ -290,7 +296,7 @@ def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedClu
     return EmbeddedCluster(
         folder=scratch,
         java_home=java_home,
-        spark_home=compiled_home(scratch),
+        spark_home=compiled_spark_home(scratch),
         workers=0 if in_regions else settings.workers,  # each region has its own
         packs=in_regions,
         cores=settings.cores,

@@ -14,7 +14,7 @@ from penstock.pipeline.application import Application, Meter, Operator
 from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.query.keyed import KeyedWork
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.spark.progress import Watched
+from penstock.spark.progress import WatchedQuery
 
 if TYPE_CHECKING:
     from penstock.pipeline.deploy.keyed import KeyedModule
@@ -39,7 +39,7 @@ class ModuleQuery:
     """Where the checkpoints, streams and hints of the run lie."""
     resources: ResourceProfile | None = field(default=None, init=False)
     """The profile of its executors; None is Spark's own."""
-    watched: Watched | None = field(default=None, init=False)
+    watched: WatchedQuery | None = field(default=None, init=False)
     """Its query, once that has been started."""
     by_key: "KeyedModule | None" = field(default=None, init=False)
     """Its operator, once its query has been started, where rows are routed by key."""

@@ -22,7 +22,7 @@ from penstock.core.graph import Module
 from penstock.core.plugins import is_ours, load
 from penstock.core.settings import choose
 from penstock.pipeline.application import Application, Meter
-from penstock.pipeline.deploy.inner import emitter_of
+from penstock.pipeline.deploy.inner import partitioner_of
 from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
 from penstock.pipeline.deploy.keyed import KeyedModule, appending, handing, make_keyed
 from penstock.pipeline.deploy.module import ModuleQuery, hint_path, lay_out
@@ -32,9 +32,9 @@ from penstock.pipeline.shape import APPLICATIONS, AppSpec
 from penstock.query.keyed import KeyedWork
 from penstock.query.keyed.operator import Sink
 from penstock.spark import source
-from penstock.spark.actuator import PARTS, Actuator, Pool
+from penstock.spark.actuator import PARTS, Actuator, ExecutorPool
 from penstock.spark.plant import SparkPlant
-from penstock.spark.progress import Watched
+from penstock.spark.progress import WatchedQuery
 from penstock.spark.streams import FORMAT, DurableStream, ways
 
 _FIRST_ROWS: Final = 32
@@ -89,7 +89,7 @@ class Deployment:
     application: Application
     modules: dict[str, ModuleQuery]
     spark: SparkSession = field(init=False)
-    actuator: Actuator | Pool = field(init=False)
+    actuator: Actuator | ExecutorPool = field(init=False)
     feed: source.Feed | KafkaFeed = field(init=False)
     consumer: Any = field(init=False)
     topic: TopicWriter | None = field(default=None, init=False)
@@ -107,7 +107,7 @@ class Deployment:
     def connect(
         self,
         spark: SparkSession,
-        actuator: Actuator | Pool,
+        actuator: Actuator | ExecutorPool,
         *,
         workspace: Path,
         results: Path,
@@ -115,7 +115,7 @@ class Deployment:
     ) -> None:
         """Make ready what feeds the modules and what takes their results, published in a folder."""
         self.spark, self.actuator = spark, actuator
-        self.parts = PARTS if isinstance(actuator, Pool) else 1
+        self.parts = PARTS if isinstance(actuator, ExecutorPool) else 1
         self.feed = make_feed(
             spark, self.file, self.application, workspace, duration, parts=self.parts
         )
@@ -172,7 +172,7 @@ class Deployment:
         for module in self.by_key().values():
             module.pace(share)
 
-    def start(self, name: str) -> Watched:
+    def start(self, name: str) -> WatchedQuery:
         """Start the query of a module, one after the other: Spark's look-up of sources knows no
         threads."""
         running = self.modules[name]
@@ -180,19 +180,19 @@ class Deployment:
         running.watched = self._start(running) if work is None else self._keyed(running, work)
         return running.watched
 
-    def _start(self, running: ModuleQuery) -> Watched:
+    def _start(self, running: ModuleQuery) -> WatchedQuery:
         query = self._write(running, process(running, self._read(running)))
         return self._watch(running, query, running.measure())
 
-    def _keyed(self, running: ModuleQuery, work: KeyedWork) -> Watched:
+    def _keyed(self, running: ModuleQuery, work: KeyedWork) -> WatchedQuery:
         keyed = running.by_key = make_keyed(running, work, self._keyed_sink(running))
         writer = self._writer(running, watch(self._read(running)), mode="append")
         query = writer.foreachBatch(keyed.operator.take).start()
         return self._watch(running, query, lambda *_: keyed.measured())
 
-    def _watch(self, running: ModuleQuery, query: StreamingQuery, measured: Meter) -> Watched:
+    def _watch(self, running: ModuleQuery, query: StreamingQuery, measured: Meter) -> WatchedQuery:
         """The query with what counts its rows; those of a topic are counted by the topic."""
-        watched = Watched(
+        watched = WatchedQuery(
             module=running.name, query=query, arrived=self._arrivals(running), measured=measured
         )
         if not running.sources and isinstance(self.feed, KafkaFeed):
@@ -302,7 +302,7 @@ def make_feed(
         max_rows=file.source.max_rows,
         share=_share(file.graph[file.graph.source], parts),
         hint=hint_path(workspace, file.graph.source),
-        emitter=emitter_of(application, file, workspace),
+        partitioner=partitioner_of(application, file, workspace),
     )
 
 

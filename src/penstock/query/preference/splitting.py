@@ -152,11 +152,12 @@ class Owners:
 
 
 @dataclass(slots=True)
-class PaneEmitter:
+class PanePartitioner:
     """Shares out rows among workers by their panes, for a source that every worker reads.
 
     >>> rows = pa.RecordBatch.from_pydict({"ts": pa.array([1, 2, 3], pa.timestamp("us", "UTC"))})
-    >>> PaneEmitter(Panes(window=10, slide=10), Owners(Split(workers=2, threshold=2))).assign(rows)
+    >>> owners = Owners(Split(workers=2, threshold=2))
+    >>> PanePartitioner(Panes(window=10, slide=10), owners).assign(rows)
     array([0, 0, 1], dtype=int32)
     """
 
@@ -175,15 +176,15 @@ class PaneEmitter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaneEmission:
+class PanePartitioning:
     """Makes the emitter of a batch, by what the file says when the batch begins."""
 
     panes: Panes
     splitting: Splitting
 
-    def __call__(self) -> PaneEmitter:
+    def __call__(self) -> PanePartitioner:
         """To be copied for every worker."""
-        return PaneEmitter(self.panes, Owners(self.splitting.read()))
+        return PanePartitioner(self.panes, Owners(self.splitting.read()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """A Spark standalone cluster of our own on loopback: a master, and workers as its nodes.
 
-Each is a process of its own. They end when the cluster is left, and also when the process that
-started them dies in any other way.
+Each daemon is a process of its own. They end with the cluster's block, and also when the process
+that started them dies in any other way.
 """
 
 import os
@@ -11,39 +11,35 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from penstock.core.errors import ClusterError, PlantError
-from penstock.spark.cluster import keeper
-from penstock.spark.cluster.offer import Offer, quoted
-from penstock.spark.pages import fetch, listed
-
-# A process that a keeper runs for us: started again where it dies, and ended however we end.
+from penstock.spark.cluster import supervisor
+from penstock.spark.cluster.workers import WorkerSpec, fetch, live_workers
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """The keeper of one process, and the pipe by which it is told what to do."""
+class Daemon:
+    """A process under a supervisor, which restarts it when it dies and stops it when we do."""
 
-    keeper: "subprocess.Popen[bytes]"
+    supervisor: "subprocess.Popen[bytes]"
 
     @classmethod
     def start(
-        cls, command: Sequence[str], *, again: int, environment: Mapping[str, str], log: Path
-    ) -> "Kept":
-        """Run a command, and again as often as that where it ends by itself."""
-        with log.open("wb") as told:
+        cls, command: Sequence[str], *, restarts: int, environment: Mapping[str, str], log: Path
+    ) -> "Daemon":
+        """Run a command, restarted up to so many times when it ends by itself."""
+        with log.open("wb") as output:
             return cls(
                 subprocess.Popen(
-                    [sys.executable, "-I", keeper.__file__, str(again), *command],
+                    [sys.executable, "-I", supervisor.__file__, str(restarts), *command],
                     env=environment,
                     stdin=subprocess.PIPE,
-                    stdout=told,
+                    stdout=output,
                     stderr=subprocess.STDOUT,
                     bufsize=0,
                     start_new_session=True,  # Ctrl-C is ours to handle, in order
@@ -51,36 +47,36 @@ class Kept:
             )
 
     @property
-    def code(self) -> int | None:
-        """With what it ended for good; None while it runs or is about to run again."""
-        return self.keeper.poll()
+    def exit_code(self) -> int | None:
+        """None while it runs or is being restarted."""
+        return self.supervisor.poll()
 
-    def ask_to_leave(self) -> None:
-        """Let it finish what it does; it is not started again. `dismiss` ends it."""
-        if self.keeper.stdin is not None:
-            with suppress(OSError, ValueError):  # it has ended, or was dismissed meanwhile
-                self.keeper.stdin.write(keeper.LEAVE)
+    def decommission(self) -> None:
+        """Let it finish its work, without a restart. `stop` ends it."""
+        if self.supervisor.stdin is not None:
+            with suppress(OSError, ValueError):  # it has ended, or was stopped meanwhile
+                self.supervisor.stdin.write(supervisor.DECOMMISSION)
 
-    def dismiss(self) -> None:
-        """End it, by force where it does not end in time; returns at once."""
-        if self.keeper.stdin is not None:
-            self.keeper.stdin.close()
+    def stop(self) -> None:
+        """End it, by force after a timeout; returns at once."""
+        if self.supervisor.stdin is not None:
+            self.supervisor.stdin.close()
 
     def wait(self) -> None:
-        """Wait for its end after a dismissal."""
-        self.keeper.wait(keeper.PATIENCE + 5)
+        """Wait for its end after `stop`."""
+        self.supervisor.wait(supervisor.STOP_TIMEOUT + 5)
 
 
 LOOPBACK: Final = "127.0.0.1"
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Starts sooner and stays smaller; a daemon never lives long enough to miss the second compiler."""
-_YIELDING: Final = ("nice", "-n", "5")
-"""Executors share this machine with the driver, which decides for them and must not wait."""
-_START_PATIENCE: Final = 90.0
+"""Starts sooner and stays smaller; daemons are too short-lived to need the second compiler."""
+_LOW_PRIORITY: Final = ("nice", "-n", "5")
+"""Executors share this machine with the driver, whose control loop must not be delayed."""
+_START_TIMEOUT: Final = 90.0
 _RESTARTS: Final = 3
-"""How often a worker that dies is started again; a master would come back without its memory."""
-_LEAVE_PATIENCE: Final = 60.0
-"""Seconds that executors of a leaving worker have for the tasks that they are at."""
+"""Restarts of a worker that dies; a restarted master would have lost its state."""
+_DECOMMISSION_TIMEOUT: Final = 60.0
+"""Seconds that executors of a decommissioned worker have to finish their tasks."""
 _PACKING: Final = (
     "-Dspark.deploy.spreadOutApps=false",
     "-Dspark.deploy.workerSelectionPolicy=CORES_FREE_ASC",
@@ -100,7 +96,7 @@ class EmbeddedCluster:
     """A master and its workers, alive between `with` and the end of its block."""
 
     folder: Path
-    """Where logs, configuration and the workers' scratch space go."""
+    """For logs, configuration and the workers' scratch space."""
     java_home: Path
     spark_home: Path
     workers: int = 2
@@ -113,11 +109,11 @@ class EmbeddedCluster:
     """Whether executors fill a worker before they take another, so that some stay idle."""
     url: str = ""
     _page: str = ""
-    _vital: dict[str, Kept] = field(default_factory=dict, repr=False)
-    """Daemons without which nothing goes on."""
-    _spare: dict[str, Kept] = field(default_factory=dict, repr=False)
-    """Workers that the cluster can lose."""
-    _leaving: list[threading.Thread] = field(default_factory=list, repr=False)
+    _required: dict[str, Daemon] = field(default_factory=dict, repr=False)
+    """The master, and workers whose end is an error."""
+    _optional: dict[str, Daemon] = field(default_factory=dict, repr=False)
+    """Workers that may end: nodes of regions."""
+    _releases: list[threading.Thread] = field(default_factory=list, repr=False)
 
     def __enter__(self) -> Self:
         """Start the master, then the workers; returns before the workers have registered."""
@@ -128,12 +124,7 @@ class EmbeddedCluster:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop every process that was started."""
         self._stop()
 
@@ -144,48 +135,52 @@ class EmbeddedCluster:
 
     def await_workers(self) -> None:
         """Wait until every worker has registered."""
-        count = len(self._vital) - 1 + len(self._spare)  # the master is no worker
+        count = len(self._required) - 1 + len(self._optional)  # without the master
         self._await(lambda: self.state().get("aliveworkers") == count, "workers")
 
     def check(self) -> None:
-        """Tell where a part that is needed has ended for good; a worker is first started again."""
-        self._check(self._vital)
+        """Raise if a required daemon has ended and is not restarted."""
+        self._check(self._required)
 
     def state(self, timeout: float = 5.0) -> dict[str, Any]:
-        """What the master says of itself: workers, cores, applications; nothing if it is silent."""
+        """The master's status: workers, cores, applications; empty if it does not answer."""
         return fetch(self._page, timeout)
 
-    def add(self, offer: Offer) -> None:
-        """Start one more worker, which the cluster can lose; returns before it has registered."""
-        self._spare[offer.name] = self._start_worker(offer)
+    def add(self, worker: WorkerSpec) -> None:
+        """Start one more worker, whose end is no error; returns before it has registered."""
+        self._optional[worker.name] = self._start_worker(worker)
 
     def ended(self, name: str) -> bool:
-        """Whether a worker that was added has ended for good."""
-        return self._spare[name].code is not None
+        """Whether a worker that was added has ended and is not restarted."""
+        return self._optional[name].exit_code is not None
 
     def release(self, name: str) -> None:
-        """Let a worker that was added leave: it gets no more executors, those that it has finish
-        their tasks, and it ends. Returns at once."""
-        thread = threading.Thread(target=self._see_off, args=(name, self._spare[name]), daemon=True)
-        self._leaving.append(thread)
+        """Decommission a worker that was added: its executors finish their tasks, it gets no new
+        ones, and it ends. Returns at once."""
+        worker = self._optional[name]
+        thread = threading.Thread(target=self._decommission, args=(name, worker), daemon=True)
+        self._releases.append(thread)
         thread.start()
 
-    def _see_off(self, name: str, worker: Kept) -> None:
-        page = entry.page if (entry := listed(self.state()).get(name)) is not None else None
-        worker.ask_to_leave()
-        give_up = time.monotonic() + _LEAVE_PATIENCE
-        while worker.code is None and time.monotonic() < give_up and not self._left(name, page):
+    def _decommission(self, name: str, worker: Daemon) -> None:
+        status = live_workers(self.state()).get(name)
+        page = None if status is None else status.page
+        worker.decommission()
+        deadline = time.monotonic() + _DECOMMISSION_TIMEOUT
+        while worker.exit_code is None and time.monotonic() < deadline:
+            if self._is_drained(name, page):
+                break
             time.sleep(0.1)
-        worker.dismiss()
+        worker.stop()
         worker.wait()
 
-    def _left(self, name: str, page: str | None) -> bool:
-        """Whether the master gives a worker nothing more, and it has nothing left to do.
+    def _is_drained(self, name: str, page: str | None) -> bool:
+        """Whether the master schedules nothing more on a worker, and it has no executors left.
 
-        The worker is asked itself: the master takes its executors for gone as soon as it leaves.
+        The worker itself is asked: the master drops its executors as soon as it is decommissioned.
         """
-        told = self.state()
-        if not told or name in listed(told):
+        state = self.state()
+        if not state or name in live_workers(state):
             return False
         return page is None or fetch(page).get("executors") == []
 
@@ -194,71 +189,73 @@ class EmbeddedCluster:
         port, page = self.port or free_port(), free_port()
         check_port_free(port)
         self._page, self.url = f"http://{LOOPBACK}:{page}/json/", f"spark://{LOOPBACK}:{port}"
-        place = ["--host", LOOPBACK, "--port", str(port), "--webui-port", str(page)]
-        master = ["org.apache.spark.deploy.master.Master", *place]
+        address = ["--host", LOOPBACK, "--port", str(port), "--webui-port", str(page)]
+        master = ["org.apache.spark.deploy.master.Master", *address]
         options = {"SPARK_MASTER_OPTS": _PACKING} if self.packs else {}
-        self._vital["master"] = self._daemon("master", master, options)
+        self._required["master"] = self._start_daemon("master", master, options)
         self._await(lambda: self.state().get("status") == "ALIVE", "master")
         for number in range(1, self.workers + 1):
-            offer = Offer(name=f"worker-{number}", cores=self.cores, memory=self.memory)
-            self._vital[offer.name] = self._start_worker(offer)
+            worker = WorkerSpec(name=f"worker-{number}", cores=self.cores, memory=self.memory)
+            self._required[worker.name] = self._start_worker(worker)
 
-    def _start_worker(self, offer: Offer) -> Kept:
-        scratch = str(self.folder / offer.name)
-        place = ["--host", LOOPBACK, "--webui-port", "0", "--work-dir", scratch]
+    def _start_worker(self, worker: WorkerSpec) -> Daemon:
+        scratch = str(self.folder / worker.name)
+        address = ["--host", LOOPBACK, "--webui-port", "0", "--work-dir", scratch]
         main = "org.apache.spark.deploy.worker.Worker"
-        options = {"SPARK_WORKER_OPTS": offer.options(self.conf_dir)} if offer.resource else {}
-        worker = [main, *place, *offer.arguments(), self.url]
-        return self._daemon(offer.name, worker, options, before=_YIELDING, again=_RESTARTS)
+        options = {"SPARK_WORKER_OPTS": worker.options(self.conf_dir)} if worker.resource else {}
+        command = [main, *address, *worker.arguments(), self.url]
+        return self._start_daemon(
+            worker.name, command, options, prefix=_LOW_PRIORITY, restarts=_RESTARTS
+        )
 
-    def _daemon(
+    def _start_daemon(
         self,
         name: str,
-        words: Sequence[str],
+        command: Sequence[str],
         options: Mapping[str, Sequence[str]],
         *,
-        before: Sequence[str] = (),
-        again: int = 0,
-    ) -> Kept:
+        prefix: Sequence[str] = (),
+        restarts: int = 0,
+    ) -> Daemon:
         given = {key: f"{os.environ.get(key, '')} {quoted(o)}" for key, o in options.items()}
-        return Kept.start(
-            [*before, str(self.spark_home / "bin" / "spark-class"), *words],
-            again=again,
+        return Daemon.start(
+            [*prefix, str(self.spark_home / "bin" / "spark-class"), *command],
+            restarts=restarts,
             environment={**self._environment(), **given},
             log=self.folder / f"{name}.log",
         )
 
     def _stop(self) -> None:
-        daemons = [*self._spare.values(), *self._vital.values()]
+        daemons = [*self._optional.values(), *self._required.values()]
         for daemon in daemons:
-            daemon.dismiss()
+            daemon.stop()
         for daemon in daemons:
             daemon.wait()
-        for thread in self._leaving:
+        for thread in self._releases:
             thread.join()
 
     def _await(self, ready: Callable[[], bool], what: str) -> None:
-        give_up = time.monotonic() + _START_PATIENCE
+        deadline = time.monotonic() + _START_TIMEOUT
         while not ready():
             self._check_start()
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 raise ClusterError(
                     f"the {what} of the embedded cluster did not come up in "
-                    f"{_START_PATIENCE:.0f} s; read the logs in {self.folder}"
+                    f"{_START_TIMEOUT:.0f} s; read the logs in {self.folder}"
                 )
             time.sleep(0.05)
 
     def _check_start(self) -> None:
         try:
-            self._check({**self._vital, **self._spare})
+            self._check({**self._required, **self._optional})
         except PlantError as error:
             raise ClusterError(str(error)) from None
 
-    def _check(self, daemons: Mapping[str, Kept]) -> None:
+    def _check(self, daemons: Mapping[str, Daemon]) -> None:
         for name, daemon in daemons.items():
-            if daemon.code is not None:
+            if daemon.exit_code is not None:
                 raise PlantError(
-                    f"the {name} of the embedded cluster ended with exit code {daemon.code}; "
+                    f"the {name} of the embedded cluster ended with exit code {daemon.exit_code}; "
                     f"read {self.folder / name}.log"
                 )
 
@@ -284,8 +281,18 @@ def write_configuration(conf_dir: Path) -> None:
     (conf_dir / "log4j2.properties").write_text(_LOGGING)
 
 
+def quoted(options: Iterable[str]) -> str:
+    r"""JVM options as Spark's launcher parses them, with any characters in paths.
+
+    >>> quoted(["-Da=1", "-Dfile=/my runs/x"])
+    '"-Da=1" "-Dfile=/my runs/x"'
+    """
+    escaped = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
+    return " ".join(f'"{option}"' for option in escaped)
+
+
 def free_port() -> int:
-    """A port of loopback that nobody listens on at this moment."""
+    """A port of loopback that is free at this moment."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
@@ -293,7 +300,7 @@ def free_port() -> int:
 
 
 def check_port_free(port: int, setting: str = "cluster.port") -> None:
-    """Refuse a port that somebody listens on, naming the setting that asked for it."""
+    """Refuse a port in use, naming the setting that asked for it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

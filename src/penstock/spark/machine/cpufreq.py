@@ -5,8 +5,8 @@ highest that their governors may choose to the same value, or with the governor 
 machine has no such limits. What was there before is put back when the block ends, also by an error
 or Ctrl-C; the command line turns the other signals that can be caught into the same.
 
-    with Cpufreq.find() as clock:
-        clock.set(1.6)
+    with Cpufreq.find() as cpufreq:
+        cpufreq.set(1.6)
 
 Only root may set it. Reading is free.
 """
@@ -14,7 +14,6 @@ Only root may set it. Reading is free.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from penstock.core.errors import PenstockError, PlantError, SettingError
@@ -25,12 +24,12 @@ _HIGH: Final = "scaling_max_freq"
 _GOVERNOR: Final = "scaling_governor"
 _SPEED: Final = "scaling_setspeed"
 _STEP: Final = 100_000
-"""Kilohertz between the frequencies of a driver that tells only the lowest and the highest."""
+"""Kilohertz between the frequencies of a driver that lists only the lowest and the highest."""
 
 
 @dataclass(slots=True)
 class Cpufreq:
-    """The clock of a machine. Frequencies are in GHz, the lowest first."""
+    """The CPU frequency of a machine. Frequencies are in GHz, the lowest first."""
 
     root: Path
     frequencies: tuple[float, ...]
@@ -39,7 +38,7 @@ class Cpufreq:
 
     @classmethod
     def find(cls, root: Path = SYSFS) -> Self | None:
-        """The clock of this machine, or None where it has none that can be set."""
+        """The cpufreq of this machine, or None if it has none."""
         speeds = [speeds for policy in _policies(root) if (speeds := _speeds(policy))]
         common = sorted(set[int].intersection(*speeds)) if speeds else []
         return cls(root, tuple(khz / 1e6 for khz in common)) if common else None
@@ -51,7 +50,7 @@ class Cpufreq:
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Between which frequencies the governors may choose, or None where nothing tells."""
+        """Between which frequencies the governors may choose, or None if unknown."""
         lows = [k for p in _policies(self.root) if (k := whole(p / _LOW)) is not None]
         highs = [k for p in _policies(self.root) if (k := whole(p / _HIGH)) is not None]
         return (min(lows) / 1e6, max(highs) / 1e6) if lows and highs else None
@@ -89,12 +88,7 @@ class Cpufreq:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             self.restore()
         except PlantError as failure:
@@ -132,7 +126,7 @@ def _policies(root: Path) -> tuple[Path, ...]:
 
 
 def _speeds(policy: Path) -> set[int]:
-    """In kilohertz, as the driver lists them or between the two that it tells."""
+    """In kilohertz, as the driver lists them or in steps between its lowest and highest."""
     low, high = whole(policy / "cpuinfo_min_freq"), whole(policy / "cpuinfo_max_freq")
     listed = {number(word) or 0 for word in words(policy / "scaling_available_frequencies")}
     sound = {khz for khz in listed if (low or 1) <= khz <= (high or khz)}

@@ -1,10 +1,12 @@
-"""What a plant asks of the machine that it runs on: at which frequency, at how many watts.
+"""The machine that a plant runs on: its CPU frequency, which decisions set, and its power.
 
-`Machine` is this machine, as far as it can be seen and set; `Modelled` is one that is only thought,
-with the same methods. Power that was not measured comes from the model of `penstock.model.power`
-and says so.
+`Machine` is this machine, as far as it can be read and set; `ModelledMachine` has the same methods
+and no hardware. Power that was not measured comes from the model of `penstock.model.power` and is
+marked as modelled. `FrequencyControl` is what the plant uses of either: it sets the decided
+frequency and reports the mean power of a step. On a modelled machine, rows that wait for their
+service time wait longer in proportion to the lower frequency.
 
->>> with Modelled() as processors:
+>>> with ModelledMachine() as processors:
 ...     processors.set(1.6)
 ...     before = processors.read(at=0.0, replicas=4)
 ...     power = processors.power(before, processors.read(at=1.0, replicas=4))
@@ -12,10 +14,10 @@ and says so.
 (20.9, True)
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 from penstock.core.errors import SettingError
@@ -31,7 +33,7 @@ class Reading:
     """The machine at one moment."""
 
     at: float
-    """Seconds since the run began."""
+    """Seconds since the start of the run."""
     replicas: int
     """That were running."""
     frequency: float | None
@@ -41,16 +43,16 @@ class Reading:
 
 
 class Processors(Protocol):
-    """Processors with a frequency and a power. As a context, they are left as they were found."""
+    """Processors with a frequency and a power; at the end of a block they are as before it."""
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """GHz that can be set, the lowest first; none where none can."""
+        """GHz that can be set, the lowest first; empty if none can."""
         ...
 
     @property
     def frequency(self) -> float | None:
-        """GHz in force, where that is known."""
+        """GHz now; None if unknown."""
         ...
 
     def set(self, ghz: float) -> None:
@@ -58,7 +60,7 @@ class Processors(Protocol):
         ...
 
     def read(self, *, at: float, replicas: int) -> Reading:
-        """The machine now, so that power can be told between two readings."""
+        """A reading of the machine; the power is that between two of them."""
         ...
 
     def power(self, previous: Reading, now: Reading) -> Power | None:
@@ -67,17 +69,12 @@ class Processors(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, kind: object, error: BaseException | None, trace: object, /) -> None: ...
 
 
 @dataclass(slots=True, kw_only=True)
-class Modelled:
-    """Processors that are only thought: they run at what they are told, and power is modelled."""
+class ModelledMachine:
+    """A machine without hardware: the frequency is what was set, and power is modelled."""
 
     voltages: VoltageTable = VOLTAGES
     capacitance: float = CAPACITANCE
@@ -120,55 +117,50 @@ class Modelled:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        """Nothing was touched."""
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """This machine, as far as it can be seen and set.
+    """This machine, as far as it can be read and set.
 
     >>> Machine.find(Path("/nowhere")).frequencies
     ()
     """
 
-    clock: Cpufreq | None = None
+    cpufreq: Cpufreq | None = None
     meter: Powercap | None = None
-    model: Modelled = field(default_factory=Modelled)
-    """Stands in for the meter where there is none or it cannot be read."""
+    model: ModelledMachine = field(default_factory=ModelledMachine)
+    """Used where the meter is missing or cannot be read."""
 
     @classmethod
     def find(cls, root: Path = SYSFS, *, voltages: VoltageTable = VOLTAGES) -> Self:
-        """What there is of it; nothing is changed by looking."""
+        """Its cpufreq and meter, where it has them."""
         return cls(
-            clock=Cpufreq.find(root),
+            cpufreq=Cpufreq.find(root),
             meter=Powercap.find(root),
-            model=Modelled(voltages=voltages),
+            model=ModelledMachine(voltages=voltages),
         )
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """GHz that can be set, the lowest first; none where the machine has no cpufreq."""
-        return self.clock.frequencies if self.clock else ()
+        """GHz that can be set, the lowest first; empty without cpufreq."""
+        return self.cpufreq.frequencies if self.cpufreq else ()
 
     @property
     def frequency(self) -> float | None:
-        """GHz in force, where that is known."""
-        return self.clock.frequency if self.clock else None
+        """GHz now; None if unknown."""
+        return self.cpufreq.frequency if self.cpufreq else None
 
     def set(self, ghz: float) -> None:
         """Run all processors at a frequency; needs root."""
-        if self.clock is None:
+        if self.cpufreq is None:
             raise SettingError(
                 f"this machine has no cpufreq, so it cannot be set to {ghz:g} GHz; "
                 "leave the frequency alone"
             )
-        self.clock.set(ghz)
+        self.cpufreq.set(ghz)
 
     def read(self, *, at: float, replicas: int) -> Reading:
         """What runs now, and the energy counters."""
@@ -185,16 +177,58 @@ class Machine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        if self.clock:
-            self.clock.__exit__(kind, error, at)
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self.cpufreq:
+            self.cpufreq.__exit__(kind, error, trace)
 
     def _measured(self, previous: Reading, now: Reading) -> float | None:
         if self.meter is None:
             return None
         return self.meter.total(previous.microjoules, now.microjoules, seconds=now.at - previous.at)
+
+
+def find_processors(*, decides: bool, voltages: VoltageTable = VOLTAGES) -> Processors | None:
+    """This machine, or a modelled one if a policy decides a frequency that cannot be set here; None
+    if there is nothing to set or to measure."""
+    machine = Machine.find(voltages=voltages)
+    may_set = bool(machine.frequencies) and os.geteuid() == 0
+    if may_set or (machine.meter is not None and not decides):
+        return machine
+    return ModelledMachine(voltages=voltages) if decides else None
+
+
+@dataclass(slots=True, kw_only=True)
+class FrequencyControl:
+    """Sets the decided CPU frequency, and measures power from step to step."""
+
+    processors: Processors
+    on_slowdown: Callable[[float], None] = lambda share: None  # noqa: ARG005
+    """Called with the share of its highest frequency that a modelled machine now runs at."""
+    _before: Reading | None = field(default=None, repr=False)
+
+    @property
+    def frequency(self) -> float | None:
+        """GHz now."""
+        return self.processors.frequency
+
+    def set(self, ghz: float) -> bool:
+        """Set the nearest available frequency; False if it is set already.
+
+        >>> control = FrequencyControl(processors=ModelledMachine())
+        >>> control.set(1.34), control.frequency, control.set(1.3)
+        (True, 1.3, False)
+        """
+        known = self.processors.frequencies
+        nearest = min(known, key=lambda f: abs(f - ghz)) if known else ghz
+        if nearest == self.processors.frequency:
+            return False
+        self.processors.set(nearest)
+        if isinstance(self.processors, ModelledMachine):
+            self.on_slowdown(nearest / known[-1])
+        return True
+
+    def power(self, *, at: float, replicas: int) -> Power | None:
+        """Mean watts since the last call."""
+        now = self.processors.read(at=at, replicas=replicas)
+        before, self._before = self._before, now
+        return None if before is None else self.processors.power(before, now)

@@ -1,7 +1,7 @@
 """The energy that this machine's processors took, from the counters that the kernel shows (RAPL).
 
-A counter counts microjoules and starts again at nought when it is full, so power is always told
-between two readings. Most systems let only root read them.
+A counter counts microjoules and wraps around, so power is always that between two readings. On
+most systems only root may read them.
 
     meter = Powercap.find()
     before = meter.read()
@@ -28,17 +28,17 @@ class Counter:
     """Such as `package-0`, or `package-0/core` for its cores alone."""
     folder: Path
     most: int | None
-    """Microjoules after which it starts again, where it tells."""
+    """Microjoules at which it wraps around, if known."""
 
     def read(self) -> int | None:
-        """Microjoules so far, or None where they cannot be read."""
+        """Microjoules counted, or None if unreadable."""
         return whole(self.folder / "energy_uj")
 
     def between(self, before: int, after: int) -> int | None:
         """Microjoules from one reading to the next.
 
-        None where they cannot be told: a step of more than half of what it can count is a counter
-        that was reset or a reading cut short, and not one that was full.
+        None if unknown: a difference of more than half of its range means that the counter was
+        reset or misread, not that it wrapped around.
 
         >>> counter = Counter(name="package-0", folder=Path("/nowhere"), most=1000)
         >>> counter.between(300, 450), counter.between(950, 50), counter.between(450, 300)
@@ -66,7 +66,7 @@ class Powercap:
     @property
     def processors(self) -> tuple[str, ...]:
         """The counters that add up to the processors: their cores, as in the mpc paper, or whole
-        packages where not every one tells its cores apart."""
+        packages where not every one has a counter for its cores."""
         names = {counter.name for counter in self.counters}
         packages = sorted(name for name in names if "/" not in name)
         cores = [f"{name}/core" for name in packages]
@@ -80,7 +80,7 @@ class Powercap:
     def watts(
         self, before: Mapping[str, int], after: Mapping[str, int], *, seconds: float
     ) -> dict[str, float]:
-        """Mean watts of each counter between two readings; those that cannot tell are left out."""
+        """Mean watts of each counter between two readings, as far as known."""
         if not seconds > 0.0:
             return {}
         both = [c for c in self.counters if c.name in before and c.name in after]
@@ -90,7 +90,7 @@ class Powercap:
     def total(
         self, before: Mapping[str, int], after: Mapping[str, int], *, seconds: float
     ) -> float | None:
-        """Mean watts of all processors; None where the counter of one cannot tell."""
+        """Mean watts of all processors; None if one of them is unknown."""
         watts = self.watts(before, after, seconds=seconds)
         if not watts.keys() >= set(self.processors):
             return None

@@ -1,7 +1,7 @@
-"""Files in which the kernel tells and takes settings: one short value each.
+"""Kernel files that hold one short value each, to read and to write.
 
-They come and go with processors, and most belong to root. Reading never fails: what cannot be read
-or makes no sense is None.
+They appear and vanish with processors, and most belong to root. Reading never fails: what cannot be
+read or parsed is None.
 
 >>> whole(Path("/nowhere/scaling_cur_freq")) is None
 True
@@ -22,7 +22,7 @@ _GONE: Final = (errno.ENOENT, errno.ENODEV, errno.EBUSY)
 
 
 def text(path: Path) -> str | None:
-    """What a file says, or None where it cannot be read or says nothing."""
+    """The content of a file, or None if it is unreadable or empty."""
     try:
         return path.read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
