@@ -21,6 +21,7 @@ from penstock.core.settings import near
 
 if TYPE_CHECKING:
     from penstock.experiment.results import Reproduction
+    from penstock.papers.framework import Paper
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
 EXAMPLES: Final = """\
@@ -108,11 +109,11 @@ def execute(args: Namespace) -> int:
     require("twin", "reproducing", "numba", "scipy", "rich")
     from penstock.record import run_path
 
-    settings, started = _settings(args), datetime.now().astimezone()
+    options, started = _options(args), datetime.now().astimezone()
     path = Path(args.out) if args.out else run_path(f"reproduce-{args.paper}", started)
     with Interrupts() as interrupts:
         try:
-            done, told = _carry_out(settings, args, path, started, interrupts)
+            done, told = _carry_out(options, args, path, started, interrupts)
         except (Interrupted, KeyboardInterrupt):
             interrupts.settle()
             say("stopped; nothing was written")
@@ -122,11 +123,11 @@ def execute(args: Namespace) -> int:
 
 
 def _carry_out(
-    settings: Any, args: Namespace, path: Path, started: datetime, interrupts: Interrupts
+    options: Any, args: Namespace, path: Path, started: datetime, interrupts: Interrupts
 ) -> "tuple[Reproduction, dict[str, Any]]":
     """What came of it, written down; with a signal all of it or nothing."""
     with results_folder(path, RESULTS, REPORT) as finish:
-        done = _reproduce(settings, args)
+        done = _reproduce(args, options)
         interrupts.hold()
         told = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
         _write(path, told, done, started)
@@ -134,41 +135,49 @@ def _carry_out(
     return done, told
 
 
-def _settings(args: Namespace) -> Any:
+def _reproduce(args: Namespace, options: Any) -> "Reproduction":
+    from penstock.cli.sheets import progress
+    from penstock.papers.framework import reproduce
+
+    with progress(PAPERS[args.paper], quiet=args.quiet) as report_progress:
+        if args.paper in _OLD:
+            timed = {"clock": perf_counter} if args.paper == "mpc" else {}
+            module = import_module(f"penstock.papers.{args.paper}.reproduce")
+            done: Reproduction = module.reproduce(options, report_progress, **timed)
+            return done
+        return reproduce(_paper(args.paper), options, report_progress)
+
+
+_OLD = ("game", "mpc", "ppq", "e2df")
+
+
+def _options(args: Namespace) -> Any:
     from penstock.cli.doctor import usable_cores
 
     given = {name: getattr(args, name) for name in ("seeds", "steps", "jobs", "data")}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if args.workload:
         chosen["workloads"] = tuple(dict.fromkeys(args.workload))
-    return _make(args.paper, {"jobs": usable_cores(), **chosen})
+    chosen = {"jobs": usable_cores(), **chosen}
+    if args.paper in _OLD:
+        return _make(args.paper, chosen)
+    return _paper(args.paper).options(clock=perf_counter, **chosen)
 
 
 def _make(paper: str, chosen: dict[str, Any]) -> Any:
-    kind = _module(paper).Settings
+    kind = import_module(f"penstock.papers.{paper}.reproduce").Settings
     for name in sorted(chosen.keys() - {field.name for field in fields(kind)}):
-        option, given = _as_typed(name, chosen[name])
+        option, given = (
+            ("workload", chosen[name][0]) if name == "workloads" else (name, chosen[name])
+        )
         raise SettingError(f"paper {paper} takes no --{option}, got {given!r}; leave it out")
     return kind(**chosen)
 
 
-def _as_typed(name: str, value: Any) -> tuple[str, Any]:
-    """A setting as its option has it."""
-    return ("workload", value[0]) if name == "workloads" else (name, value)
-
-
-def _reproduce(settings: Any, args: Namespace) -> "Reproduction":
-    from penstock.cli.sheets import progress
-
-    timed = {"clock": perf_counter} if args.paper == "mpc" else {}  # which tells search times
-    with progress(PAPERS[args.paper], quiet=args.quiet) as tell:
-        done: Reproduction = _module(args.paper).reproduce(settings, tell, **timed)
-        return done
-
-
-def _module(paper: str) -> Any:
-    """The experiment of a paper: its `Settings`, and `reproduce`."""
-    return import_module(f"penstock.papers.{paper}.reproduce")
+def _paper(name: str) -> "Paper[Any, Any, Any]":
+    """Only the paper asked for is imported."""
+    paper: Paper[Any, Any, Any] = import_module(f"penstock.papers.{name}.results").PAPER
+    return paper
 
 
 def _write(path: Path, told: dict[str, Any], done: "Reproduction", started: datetime) -> None:

@@ -133,10 +133,13 @@ class Claim:
     text: str
     found: str
     holds: bool
+    kind: str = "order"
+    """`agrees` (a tolerance on both sides), `at least`, `at most`, or `order`."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {"claim": self.text, "found": self.found, "holds": self.holds}
+        named = {"claim": self.text, "kind": self.kind}
+        return {**named, "found": self.found, "holds": self.holds}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

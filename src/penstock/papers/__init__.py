@@ -1,8 +1,7 @@
-"""The experiments of the papers, a folder each, beside the figures that they printed.
+"""The experiments of the papers, a folder each, compared with the values that they printed.
 
-Every folder has the same files. `setup` is the system and the workloads of the paper, `runs` plays
-them and keeps what counts, `published` has the figures that the paper printed, `entries` sets ours
-beside them, `tables`, `figures` and `claims` are what is shown, and `reproduce` is what `penstock
-reproduce` calls. The alloc paper has `graphs` and `adaptation` in place of `setup`, the e2df paper
-a compiled `closed_loop`.
+`framework` has what all of them share: tables, figures and claims as data, and the runner. A folder
+has `published` (the values that the paper printed), `experiment` (the system, its workloads, and
+what is run), and `results` (tables, figures and claims over what was measured, and the `PAPER` that
+`penstock reproduce` loads).
 """

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from penstock.papers.alloc.experiment import ONCE, Graph
 
 from penstock.papers.alloc.graphs import GRAPHS, ORDER, REDUCED, draw_graph
-from penstock.papers.alloc.runs import ONCE, Graph
 from penstock.policy.allocation.network import Network
 
 Pairs = set[tuple[str, str]]

@@ -156,7 +156,7 @@ def test_the_json_has_the_shape_that_others_script_against(done: Reproduction) -
         "differs": False,
     }
     assert list(first["ours"]) == ["mean", "low", "high", "runs"]
-    assert set(told["claims"][0]) == {"claim", "found", "holds"}
+    assert set(told["claims"][0]) == {"claim", "kind", "found", "holds"}
 
 
 def test_a_seed_is_the_same_whatever_the_number_of_jobs() -> None:

@@ -1,0 +1,106 @@
+"""When each claim holds, and which reason stands under a table, from values that were made up."""
+
+from typing import Any
+
+import pytest
+
+from penstock.papers.alloc import published as alloc
+from penstock.papers.alloc.adaptation import READINGS, SHARED
+from penstock.papers.alloc.experiment import KINDS, PLANNERS
+from penstock.papers.alloc.graphs import EXACTLY, GRAPHS, ORDER, REDUCED, WITHIN
+from tests.support.papers import answers, made_up, tables
+
+Changes = dict[tuple[Any, str], float]
+
+
+# alloc: the paper's own values, and what agents should reach beyond it.
+
+
+def as_alloc_printed() -> Changes:
+    values: Changes = {}
+    for nodes in alloc.SIZES:
+        first, second = alloc.TABLE_1[nodes], alloc.TABLE_2[nodes]
+        for kind in GRAPHS:
+            for planner in PLANNERS:
+                row = second if planner == "heuristic-b" else first
+                made = {**row._asdict(), "once": first.share, "messages": 9.0, "worst": 0.995}
+                made |= {"iterations": second.iterations, "passes": 12.0, "edges": first.edges}
+                made["share"] = 0.9995 if planner == "cutting-plane" else row.share
+                values |= {((planner, kind, nodes), q): float(v) for q, v in made.items()}
+    for nodes in alloc.TREE_SIZES:
+        made = {"hops": alloc.TABLE_3[nodes], "share": alloc.TABLE_4[nodes], "never": 0.0}
+        made |= dict.fromkeys(("at once", "in the end", "later"), 0.995)
+        for kind in KINDS:
+            for reading in READINGS:
+                values |= {((kind, reading.name, nodes), q): v for q, v in made.items()}
+    return values
+
+
+def of_tree(kind: str, nodes: int) -> tuple[str, str, int]:
+    return kind, SHARED.name, nodes
+
+
+PRINTED = {"alloc": (as_alloc_printed, 16)}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_papers_own_figures_confirm_its_findings(name: str) -> None:
+    printed, claims = PRINTED[name]
+    found = answers(name, made_up(printed()))
+    assert [claim.text for claim in found if not claim.holds] == []
+    assert len(found) == claims
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("alloc", {(("heuristic-a", REDUCED, 50), "share"): 0.57}, "Heuristic A is as good"),
+        ("alloc", {(("heuristic-b", REDUCED, 20), "share"): 0.82}, "Heuristic B is as good"),
+        ("alloc", {(("heuristic-a", REDUCED, 100), "once"): 0.6}, "consistently better"),
+        ("alloc", {(("heuristic-a", REDUCED, 100), "share"): 0.58}, "the worse is Heuristic A"),
+        ("alloc", {(("heuristic-b", REDUCED, 50), "iterations"): 10.2}, "iterations are few"),
+        ("alloc", {(("heuristic-a", REDUCED, 100), "edges"): 326.0}, "as many edges"),
+        ("alloc", {(("heuristic-a", REDUCED, 100), "edges"): 2300.0}, "as many edges"),
+        ("alloc", {(("cutting-plane", REDUCED, 100), "share"): 0.99}, "99.9 % of the optimum"),
+        ("alloc", {(("cutting-plane", REDUCED, 100), "worst"): 0.98}, "99.9 % of the optimum"),
+        ("alloc", {(("cutting-plane", REDUCED, 100), "passes"): 16.0}, "15 passes"),
+        ("alloc", {(of_tree(WITHIN, 1000), "hops"): 7.2}, "hops, where rates change by up to"),
+        ("alloc", {(of_tree(EXACTLY, 1000), "hops"): 7.2}, "hops, where rates change by exactly"),
+        ("alloc", {(of_tree(WITHIN, 50), "in the end"): 0.98}, "twice the depth"),
+        ("alloc", {(of_tree(WITHIN, 500), "share"): 0.89}, "Tab. 4: 90 % of the optimum under a"),
+        ("alloc", {(of_tree(WITHIN, 500), "share"): 0.91}, "as close to the optimum"),
+        ("alloc", {(of_tree(WITHIN, 500), "share"): 0.9184}, "as close to the optimum"),
+        (
+            "alloc",
+            {((WITHIN, READINGS[2].name, 50), "hops"): 4.2},
+            "up to 20 %, as the text is read most plainly",
+        ),
+    ],
+)
+def test_a_finding_that_is_not_there_is_not_confirmed(
+    name: str, change: Changes, words: str
+) -> None:
+    values = PRINTED[name][0]()
+    before = {claim.text: claim.holds for claim in answers(name, made_up(values))}
+    after = {claim.text: claim.holds for claim in answers(name, made_up({**values, **change}))}
+    lost = [text for text in before if before[text] and not after[text]]
+    assert any(words in text for text in lost)
+
+
+def test_alloc_links_to_all_successors_confirm_nothing() -> None:
+    worse = {
+        ((planner, ORDER, nodes), "share"): 0.1
+        for planner in ("heuristic-a", "cutting-plane")
+        for nodes in alloc.SIZES
+    }
+    printed = as_alloc_printed()
+    assert answers("alloc", made_up({**printed, **worse})) == answers("alloc", made_up(printed))
+
+
+def test_alloc_cells_have_the_papers_figure_and_a_mark_where_they_differ() -> None:
+    change = {(("heuristic-a", REDUCED, 20), "share"): 0.9}
+    first, second = tables("alloc", made_up({**as_alloc_printed(), **change}))[:2]
+    assert first.rows[0][5] == "90.0 (74.4)*"
+    assert second.rows[1][5] == "68.9 (68.9)"
+    assert first.rows[3][:2] == ("20", ORDER)
+    assert "(" not in first.rows[3][5]

@@ -1,0 +1,197 @@
+"""What every paper has in common: one runner, one shape of results, one command."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from penstock.cli import reproduce as command
+from penstock.core.errors import SettingError
+from penstock.experiment.results import Reproduction
+from penstock.papers.framework import simulate
+from tests.support.papers import paper, run
+from tests.support.reproduce_cli import (
+    LONG,
+    WATCHED,
+    arguments,
+    check_interruption,
+    check_mistake,
+    check_page,
+    start,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What a quick run of a paper gives."""
+
+    quick: dict[str, Any]
+    words: list[str]
+    """The same for the command."""
+    tables: set[str]
+    """Of the entries."""
+    figures: tuple[str, ...]
+    plots: int
+    claims: int
+    compared: int
+    """Entries with a printed value beside them."""
+    tasks: int
+    printed: tuple[str, ...]
+    """Words that stand in the terminal."""
+    interrupted: tuple[list[str], int]
+    """A long run, and how many tasks it has."""
+    refused: tuple[tuple[list[str], str], ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+PAPERS = {
+    "alloc": Expected(
+        quick={"seeds": 1},
+        words=["--seeds", "1"],
+        tables={"1", "2", "beyond", "3", "4"},
+        figures=("7", "8"),
+        plots=4,
+        claims=16,
+        compared=3 * 6 + 3 * 7 + 4 + 4,
+        tasks=14,
+        printed=("Tab. 1", "Tab. 2", "cutting-plane", "Tab. 3", "Tab. 4", "leaves open"),
+        interrupted=(["--seeds", "1000"], 8 * 40 + 3 * (10 + 40)),
+        refused=(
+            (["--steps", "5"], "paper alloc takes no --steps, got 5; leave it out"),
+            (["--workload", "day"], "paper alloc takes no --workload, got 'day'; leave it out"),
+            (["--data", "here"], "paper alloc takes no --data, got 'here'; leave it out"),
+        ),
+        settings={"seeds": 1, "seeds_of_all_successors": 1, "depth": 7, "hops": 40},
+    ),
+}
+each_paper = pytest.mark.parametrize("name", PAPERS)
+
+
+@pytest.fixture(scope="module")
+def quick() -> dict[str, Reproduction]:
+    return {name: run(name, **expected.quick) for name, expected in PAPERS.items()}
+
+
+@each_paper
+def test_the_json_has_the_shape_that_others_script_against(
+    quick: dict[str, Reproduction], name: str
+) -> None:
+    told, expected = json.loads(json.dumps(quick[name].to_json(), allow_nan=False)), PAPERS[name]
+    assert list(told) == [
+        *("paper", "title", "settings", "remarks"),
+        *("claims", "tables", "notes", "figures"),
+    ]
+    assert expected.settings.items() <= told["settings"].items()
+    assert tuple(told["figures"]) == expected.figures
+    assert {entry["table"] for entry in told["tables"]} == expected.tables
+    places = [
+        {k: v for k, v in e.items() if k not in ("ours", "paper", "differs")}
+        for e in told["tables"]
+    ]
+    assert len({json.dumps(place, sort_keys=True) for place in places}) == len(places)
+    assert all(list(e["ours"]) == ["mean", "low", "high", "runs"] for e in told["tables"])
+    assert all(isinstance(e["tolerance"], float) for e in told["tables"])
+    assert set(told["claims"][0]) == {"claim", "kind", "found", "holds"}
+    assert {c["kind"] for c in told["claims"]} <= {"agrees", "at least", "at most", "order"}
+
+
+@each_paper
+def test_every_claim_and_every_printed_figure_is_answered(
+    quick: dict[str, Reproduction], name: str
+) -> None:
+    done, expected = quick[name], PAPERS[name]
+    assert len(done.claims) == expected.claims
+    assert sum(entry.paper is not None for entry in done.entries) == expected.compared
+    assert all(claim.found for claim in done.claims)
+    assert "±" not in str(done.tables), "one seed says nothing about chance"
+
+
+@each_paper
+def test_tables_have_as_many_cells_in_each_row_as_names_above(
+    quick: dict[str, Reproduction], name: str
+) -> None:
+    for table in quick[name].tables:
+        assert {len(row) for row in table.rows} == {len(table.header)}
+        assert "nan" not in " ".join(cell for row in table.rows for cell in row)
+
+
+@each_paper
+def test_lines_of_figures_have_a_value_for_every_place(
+    quick: dict[str, Reproduction], name: str
+) -> None:
+    for figure in quick[name].figures:
+        for chart in figure.charts:
+            assert all(len(line.x) == len(line.y) > 0 for line in chart.lines), chart.title
+            assert any(np.isfinite(line.y).any() for line in chart.lines), chart.title
+
+
+@each_paper
+def test_results_are_the_same_whatever_the_number_of_jobs(
+    quick: dict[str, Reproduction], name: str
+) -> None:
+    assert run(name, **PAPERS[name].quick, jobs=2).to_json() == quick[name].to_json()
+
+
+@each_paper
+def test_progress_is_reported_from_none_to_all(name: str) -> None:
+    told: list[tuple[int, int]] = []
+    one = paper(name)
+    simulate(one, one.options(**PAPERS[name].quick), lambda *of: told.append(of))
+    assert told == [(done, PAPERS[name].tasks) for done in range(PAPERS[name].tasks + 1)]
+
+
+@each_paper
+@pytest.mark.parametrize("wrong", [{"seeds": 0}, {"jobs": -1}, {"steps": 0}, {"workloads": ("x",)}])
+def test_options_that_cannot_be_are_refused(name: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=r"must be 1 or more, got|no workload 'x'|takes no --"):
+        paper(name).options(**wrong)
+
+
+@each_paper
+def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, expected = tmp_path / "here", PAPERS[name]
+    words = [name, *expected.words, "--jobs", "1", "--quiet", "--out", str(out)]
+    assert command.execute(arguments(*words)) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    for text in (*expected.printed, "Found again?", str(out / "report.html")):
+        assert text in told.out
+    assert not any(line != line.rstrip() or len(line) > 160 for line in told.out.splitlines())
+    check_page(out, figures=expected.figures, plots=expected.plots)
+
+
+@each_paper
+def test_json_is_one_object_and_needs_no_spark(name: str, tmp_path: Path) -> None:
+    words = [name, *PAPERS[name].words, "--jobs", "1", "--quiet", "--json", "--out", "out"]
+    process = start("-c", WATCHED, "reproduce", *words, cwd=tmp_path)
+    out, err = process.communicate(timeout=LONG)
+    assert (process.returncode, err) == (0, "")
+    assert json.loads(out) == json.loads((tmp_path / "out" / "results.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["aloc"], "there is no paper 'aloc' to reproduce; did you mean 'alloc'?"),
+        *(
+            ([name, *words], sentence)
+            for name, expected in PAPERS.items()
+            for words, sentence in expected.refused
+        ),
+    ],
+)
+def test_mistakes_are_reported_in_a_sentence_before_anything_is_written(
+    words: list[str], sentence: str, tmp_path: Path
+) -> None:
+    check_mistake(words, sentence, tmp_path)
+
+
+@each_paper
+def test_a_signal_ends_the_workers_and_leaves_nothing_behind(name: str, tmp_path: Path) -> None:
+    words, tasks = PAPERS[name].interrupted
+    check_interruption([name, *words, "--jobs", "2"], tasks, tmp_path)
