@@ -8,7 +8,9 @@ from penstock.papers.alloc import published as alloc
 from penstock.papers.alloc.adaptation import READINGS, SHARED
 from penstock.papers.alloc.experiment import KINDS, PLANNERS
 from penstock.papers.alloc.graphs import EXACTLY, GRAPHS, ORDER, REDUCED, WITHIN
-from tests.support.papers import answers, made_up, tables
+from penstock.papers.game.experiment import BOTH, Details
+from penstock.papers.game.results import least_cost
+from tests.support.papers import answer, answers, made_up, notes, paper, tables
 
 Changes = dict[tuple[Any, str], float]
 
@@ -104,3 +106,44 @@ def test_alloc_cells_have_the_papers_figure_and_a_mark_where_they_differ() -> No
     assert second.rows[1][5] == "68.9 (68.9)"
     assert first.rows[3][:2] == ("20", ORDER)
     assert "(" not in first.rows[3][5]
+
+
+# game: which reasons stand under its tables.
+
+
+@pytest.mark.parametrize(
+    ("subject", "quantity", "told"),
+    [
+        (("trend", "nash"), "cost", "Cost, trend, selfish: by Expr. 5"),
+        (("trend", "incentive"), "cost", "the paper's cost is 10 % more, ours 50"),
+        (("trend", "incentive/nash"), "stability", "1,812 / 2,123 = 0.854"),
+        (("trend", "nash"), "images", "Images: the workloads are generated"),
+        (("trend", "nash"), "throughput", "Images: the workloads are generated"),
+        (("trend", "nash", "denoiser-2"), "reconfigurations", "at 0.61 to 0.915 s"),
+        (("trend", "nash", "recognizer"), "reconfigurations", "the newest step in the EWMA"),
+        (("trend", "nash", "denoiser-1"), "efficiency", "Efficiencies"),
+    ],
+)
+def test_game_figures_that_differ_have_a_reason_and_others_have_none(
+    subject: tuple[str, ...], quantity: str, told: str
+) -> None:
+    options = {"steps": 600, "workloads": ("trend",)}
+    off = made_up({(subject, quantity): 1.5 * least_cost("trend", "incentive")}, **options)
+    assert told in notes("game", off)
+    fine = made_up({(("trend", "nash"), "throughput"): 414.0}, **options)
+    assert not any(e.differs for t in paper("game").tables(fine) for e in t.entries(fine))
+    assert notes("game", fine) == "" or notes("game", fine).startswith("Ours with its 95 %")
+
+
+@pytest.mark.parametrize(("ratio", "holds"), [(0.9, True), (0.96, False), (0.79, False)])
+def test_game_cooperation_has_to_cost_5_to_20_percent_less(ratio: float, holds: bool) -> None:
+    nothing = Details(steps={}, optimum=())
+    results = made_up({(("trend", BOTH), "cost"): ratio}, nothing, workloads=("trend",))
+    assert answer("game", results, "Cooperation costs").holds == holds
+
+
+@pytest.mark.parametrize(("ratio", "holds"), [(1.2, True), (1.14, False), (1.31, False)])
+def test_game_cooperation_has_to_complete_more(ratio: float, holds: bool) -> None:
+    nothing = Details(steps={}, optimum=())
+    results = made_up({(("trend", BOTH), "images"): ratio}, nothing, workloads=("trend",))
+    assert answer("game", results, "more images").holds == holds

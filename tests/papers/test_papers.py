@@ -48,6 +48,32 @@ class Expected:
 
 
 PAPERS = {
+    "game": Expected(
+        quick={"seeds": 1, "steps": 2},
+        words=["--seeds", "1", "--steps", "2"],
+        tables={"IV", "V"},
+        figures=("12", "13", "14", "15", "16", "17a", "17b"),
+        plots=3 + 6 + 4 + 3 + 2 + 1,
+        claims=7,
+        compared=3 * (4 * 2 + 2 + 3),
+        tasks=3,
+        printed=("Tab. IV, trend", "Tab. V", "denoiser-2", "price of stability"),
+        interrupted=(["--seeds", "40", "--workload", "cyclic", "--steps", "60"], 40),
+        refused=(
+            (["--jobs", "-1"], "jobs must be 1 or more, got -1"),
+            (["--workload", "cycle"], "no workload 'cycle' in the paper; did you mean"),
+            (["--data", "x"], "paper game takes no --data, got 'x'; leave it out"),
+        ),
+        settings={
+            "seeds": 1,
+            "seeds_of_social": 1,
+            "steps": 2,
+            "seconds_per_step": 300.0,
+            "workloads": ["cyclic", "trend", "rwalk"],
+            "rounding": "up",
+            "smoothing": 0.3,
+        },
+    ),
     "alloc": Expected(
         quick={"seeds": 1},
         words=["--seeds", "1"],
@@ -194,4 +220,4 @@ def test_mistakes_are_reported_in_a_sentence_before_anything_is_written(
 @each_paper
 def test_a_signal_ends_the_workers_and_leaves_nothing_behind(name: str, tmp_path: Path) -> None:
     words, tasks = PAPERS[name].interrupted
-    check_interruption([name, *words, "--jobs", "2"], tasks, tmp_path)
+    check_interruption([name, *words, "--jobs", "2"], f"{tasks} {command.PAPERS[name]}", tmp_path)

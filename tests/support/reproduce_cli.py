@@ -57,11 +57,12 @@ def check_mistake(words: list[str], sentence: str, folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def check_interruption(words: list[str], runs: int, folder: Path) -> None:
+def check_interruption(words: list[str], runs: int | str, folder: Path) -> None:
     """Ctrl-C as a terminal sends it, after the workers have begun, leaves nothing behind."""
     process = start("-m", "penstock", "reproduce", *words, "--out", "out/a", cwd=folder)
     assert process.stderr is not None
-    assert process.stderr.readline() == f"penstock: 0 of {runs} runs done\n"
+    what = runs if isinstance(runs, str) else f"{runs} runs"
+    assert process.stderr.readline() == f"penstock: 0 of {what} done\n"
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out) == (130, "")

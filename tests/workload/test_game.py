@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.papers.game.setup import EQUILIBRIUM, SCENARIOS, images, inter_arrivals
+from penstock.papers.game.experiment import EQUILIBRIUM, SCENARIOS, images, inter_arrivals
 from penstock.twin import Twin
 
 SLOW = {"cyclic": [(200, 400)], "trend": [(0, 300)], "rwalk": [(0, 100), (400, 550)]}

@@ -148,7 +148,7 @@ def _reproduce(args: Namespace, options: Any) -> "Reproduction":
         return reproduce(_paper(args.paper), options, report_progress)
 
 
-_OLD = ("game", "mpc", "ppq", "e2df")
+_OLD = ("mpc", "ppq", "e2df")
 
 
 def _options(args: Namespace) -> Any:

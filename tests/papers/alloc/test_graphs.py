@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from penstock.papers.alloc.experiment import ONCE, Graph
 
+from penstock.papers.alloc.experiment import ONCE, Graph
 from penstock.papers.alloc.graphs import GRAPHS, ORDER, REDUCED, draw_graph
 from penstock.policy.allocation.network import Network
 

@@ -10,17 +10,21 @@ from penstock.cli import main
 from penstock.core.loop import control
 from penstock.core.signals import Configuration, Decision
 from penstock.model import FlowModel
-from penstock.papers.game.published import WORKLOADS
-from penstock.papers.game.runs import Case, Course, gossip_errors, incentives, play_case
-from penstock.papers.game.setup import (
+from penstock.papers.game.experiment import (
     EQUILIBRIUM,
     STEP,
+    Case,
+    Course,
+    gossip_errors,
     images,
+    incentives,
     inter_arrivals,
     open_service,
+    play_case,
     player,
     service,
 )
+from penstock.papers.game.published import WORKLOADS
 from penstock.twin import Twin
 
 SLOW = {"cyclic": [(200, 400)], "trend": [(0, 300)], "rwalk": [(0, 100), (400, 550)]}

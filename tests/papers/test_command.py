@@ -13,60 +13,9 @@ from penstock.cli import reproduce
 from penstock.core.errors import FileError, PenstockError
 from penstock.experiment.interval import interval, student
 from penstock.experiment.workers import spread
-from tests.support.reproduce_cli import LONG, WATCHED, arguments, check_mistake, start
+from tests.support.reproduce_cli import LONG, arguments, start
 
 QUICK = ["game", "--seeds", "2", "--steps", "3", "--workload", "trend", "--jobs", "1", "--quiet"]
-
-
-def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "here"
-    assert reproduce.execute(arguments(*QUICK, "--out", str(out))) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    for words in ("Tab. IV, trend", "Tab. V", "denoiser-2", "price of stability", "Found again?"):
-        assert words in told.out
-    assert not any(line != line.rstrip() or len(line) > 160 for line in told.out.splitlines())
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", "results.json"]
-    assert json.loads((out / "results.json").read_text())["folder"] == str(out)
-
-
-def test_the_page_loads_nothing_and_shows_every_figure(tmp_path: Path) -> None:
-    out = tmp_path / "page"
-    words = [word for word in QUICK if word not in ("--workload", "trend")]
-    reproduce.execute(arguments(*words, "--out", str(out)))
-    page = (out / "report.html").read_text()
-    assert all(name not in page for name in ("http://", "https://", "src=", "href=", "@import"))
-    for number in ("12", "13", "14", "15", "16", "17a", "17b"):
-        assert f"<h2>Fig. {number}: " in page
-    data = page.partition('id="data">')[2].partition("</script>")[0]
-    assert len(json.loads(data)) == page.count('<figure class="plot') == 3 + 6 + 4 + 3 + 2 + 1
-
-
-def test_json_is_one_object_with_everything_and_needs_no_spark(tmp_path: Path) -> None:
-    words = ["reproduce", *QUICK, "--json", "--out", "out"]
-    process = start("-c", WATCHED, *words, cwd=tmp_path)
-    out, err = process.communicate(timeout=LONG)
-    assert (process.returncode, err) == (0, "")
-    told = json.loads(out)
-    assert told["report"] == "out/report.html"
-    assert told == json.loads((tmp_path / "out" / "results.json").read_text())
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["gmae"], "there is no paper 'gmae' to reproduce; did you mean 'game'?"),
-        (["game", "--seeds", "0"], "seeds must be 1 or more, got 0"),
-        (["game", "--jobs", "-1"], "jobs must be 1 or more, got -1"),
-        (["game", "--workload", "cycle"], "no workload 'cycle' in the paper; did you mean"),
-    ],
-)
-def test_mistakes_are_told_in_a_sentence_before_anything_is_written(
-    words: list[str], sentence: str, tmp_path: Path
-) -> None:
-    check_mistake(words, sentence, tmp_path)
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:

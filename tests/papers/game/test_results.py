@@ -1,18 +1,14 @@
 """The reproduction of the game paper: what its authors found is found again."""
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from penstock.core.errors import SettingError
-from penstock.experiment.interval import Interval
 from penstock.experiment.results import Entry, Reproduction, find
 from penstock.papers.game import published
-from penstock.papers.game.reproduce import Settings, reproduce, run
-from penstock.papers.game.tables import least_cost, reasons_iv, reasons_v
+from penstock.papers.game.results import least_cost
+from tests.support.papers import run
 
 SEEDS = 3
 STEPS = 150
@@ -21,7 +17,7 @@ STEPS = 150
 
 @pytest.fixture(scope="module")
 def done() -> Reproduction:
-    return reproduce(Settings(seeds=SEEDS, steps=STEPS, jobs=2))
+    return run("game", seeds=SEEDS, steps=STEPS, jobs=2)
 
 
 def of(done: Reproduction, **where: str) -> Entry:
@@ -121,76 +117,10 @@ def test_messages_are_fewest_for_the_optimum_and_most_for_gossip(done: Reproduct
         assert optimum < selfish < tree < gossip
 
 
-def test_the_json_has_the_shape_that_others_script_against(done: Reproduction) -> None:
-    told = json.loads(json.dumps(done.to_json(), allow_nan=False))
-    assert list(told) == [
-        "paper",
-        "title",
-        "settings",
-        "remarks",
-        "claims",
-        "tables",
-        "notes",
-        "figures",
-    ]
-    assert told["settings"] == {
-        "seeds": SEEDS,
-        "seeds_of_social": SEEDS,
-        "steps": STEPS,
-        "seconds_per_step": 300.0,
-        "workloads": ["cyclic", "trend", "rwalk"],
-        "rounding": "up",
-        "smoothing": 0.3,
-    }
-    assert list(told["figures"]) == ["12", "13", "14", "15", "16", "17a", "17b"]
-    assert {len(f["charts"]) for f in told["figures"].values()} == {1, 2, 3, 4, 6}
-    first = told["tables"][0]
-    assert {k: v for k, v in first.items() if k != "ours"} == {
-        "table": "IV",
-        "workload": "cyclic",
-        "module": "denoiser-1",
-        "strategy": "nash",
-        "quantity": "reconfigurations",
-        "paper": None,  # printed for 600 steps
-        "tolerance": 0.25,
-        "differs": False,
-    }
-    assert list(first["ours"]) == ["mean", "low", "high", "runs"]
-    assert set(told["claims"][0]) == {"claim", "kind", "found", "holds"}
-
-
-def test_a_seed_is_the_same_whatever_the_number_of_jobs() -> None:
-    settings = Settings(seeds=3, steps=12, workloads=("trend", "rwalk"), jobs=1)
-    alone, together = (
-        reproduce(replace(settings, jobs=jobs)).to_json() for jobs in (settings.jobs, 3)
-    )
-    assert alone == together
-
-
-def test_progress_is_told_from_none_to_all() -> None:
-    told: list[tuple[int, int]] = []
-    run(Settings(seeds=2, steps=2, workloads=("cyclic",)), lambda *of: told.append(of))
-    assert told == [(0, 2), (1, 2), (2, 2)]
-
-
 def test_without_the_walk_its_figures_are_left_out() -> None:
-    done = reproduce(Settings(seeds=1, steps=4, workloads=("trend",)))
+    done = run("game", seeds=1, steps=4, workloads=("trend",))
     assert [figure.number for figure in done.figures] == ["12", "13", "15", "17a", "17b"]
     assert "±" not in str(done.tables), "one seed says nothing about chance"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"seeds": 0}, "seeds must be 1 or more, got 0"),
-        ({"steps": -3}, "steps must be 1 or more, got -3"),
-        ({"jobs": 0}, "jobs must be 1 or more, got 0"),
-        ({"workloads": ("rwlk",)}, "no workload 'rwlk' in the paper; did you mean 'rwalk'"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(SettingError, match=sentence):
-        Settings(**wrong)
 
 
 def test_the_papers_costs_are_not_of_one_function() -> None:
@@ -208,34 +138,6 @@ def test_the_papers_tables_agree_with_themselves_but_for_one_figure() -> None:
         selfish, cooperative = published.COST[workload]
         by_costs = pytest.approx(cooperative / selfish, abs=5e-3)
         assert (published.STABILITY[workload] == by_costs) == (workload != "trend")
-
-
-@pytest.mark.parametrize(
-    ("place", "told"),
-    [
-        ({"quantity": "cost", "strategy": "nash"}, "Cost, trend, selfish: by Expr. 5"),
-        ({"quantity": "cost", "strategy": "incentive"}, "the paper's cost is 10 % more, ours 50"),
-        ({"quantity": "stability", "strategy": "incentive/nash"}, "1,812 / 2,123 = 0.854"),
-        ({"quantity": "images", "strategy": "nash"}, "Images: the workloads are generated"),
-        ({"quantity": "throughput", "strategy": "nash"}, "Images: the workloads are generated"),
-        ({"quantity": "reconfigurations", "module": "denoiser-2"}, "at 0.61 to 0.915 s"),
-        ({"quantity": "reconfigurations", "module": "recognizer"}, "the newest step in the EWMA"),
-        ({"quantity": "efficiency", "module": "denoiser-1"}, "Efficiencies"),
-    ],
-)
-def test_a_figure_that_is_off_has_a_reason_and_one_that_is_not_has_none(
-    place: dict[str, str], told: str
-) -> None:
-    least = least_cost("trend", "incentive")
-    entry = Entry(
-        where={"workload": "trend", "strategy": "nash", **place},
-        ours=Interval(1.5 * least, None, 1),
-        paper={"nash": 2123.0, "incentive": 1812.0}.get(place.get("strategy", ""), 0.5),
-        tolerance=0.05,
-    )
-    assert told in " ".join([*reasons_iv([entry]), *reasons_v([entry])])
-    fine = replace(entry, tolerance=1e9)
-    assert [*reasons_iv([fine]), *reasons_v([fine])] == []
 
 
 def figure(done: Reproduction, number: str) -> dict[str, Any]:
