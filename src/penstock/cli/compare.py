@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.settings import PipelineFile
 
 
-HELP: Final = "play policies against each other on the same load, and say which to choose"
+HELP: Final = "run policies on the same load and recommend one"
 EXAMPLES: Final = """\
 examples:
   penstock compare wordcount
@@ -50,20 +50,24 @@ _SEEDS: Final = {"twin": 5, "spark": 1}
 def add_arguments(parser: ArgumentParser) -> None:
     """What `compare` takes."""
     parser.add_argument(
-        "pipeline", metavar="PIPELINE", nargs="?", type=something, help="a built-in one or a file"
+        "pipeline",
+        metavar="PIPELINE",
+        nargs="?",
+        type=something,
+        help="a built-in pipeline or a file",
     )
     parser.add_argument(
         "--from",
         metavar="RUN",
         dest="recorded",
         type=something,
-        help="a recorded run in place of the pipeline: a twin is fitted to it, its load is played",
+        help="a recorded run in place of PIPELINE: a twin is fitted to it and runs its load",
     )
     parser.add_argument(
         "--policies",
         metavar="A,B",
         type=something,
-        help="names, with settings as in threshold:max_utilisation=0.8; by default the file's own "
+        help="names, with settings as in threshold:max_utilisation=0.8; default: the file's own "
         "and all that need only the graph",
     )
     parser.add_argument(
@@ -71,26 +75,34 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="W",
         type=something,
         action="append",
-        help="constant:300/s, daily:60/s..420/s, trace:FILE, ...; as often as you like",
+        help="constant:300/s, daily:60/s..420/s, trace:FILE, ...; repeatable",
     )
     parser.add_argument("--on", metavar="PLANT", type=something, help="twin (default) or spark")
-    parser.add_argument("--seeds", metavar="N", type=int, help="how many (twin 5, spark 1)")
-    parser.add_argument("--duration", metavar="D", type=something, help="of a run, such as 10m")
+    parser.add_argument("--seeds", metavar="N", type=int, help="number of seeds (twin 5, spark 1)")
+    parser.add_argument(
+        "--duration", metavar="D", type=something, help="duration of each run, such as 10m"
+    )
     parser.add_argument("--step", metavar="D", type=something, help="time between two decisions")
     parser.add_argument("--seed", metavar="N", type=int, help="the first seed")
-    parser.add_argument("--price", metavar="X", type=float, help="of an executor-hour (0.05)")
+    parser.add_argument("--price", metavar="X", type=float, help="price of an executor-hour (0.05)")
     parser.add_argument(
-        "--billing", metavar="D", type=something, help="time that is billed in full once begun (1s)"
+        "--billing",
+        metavar="D",
+        type=something,
+        help="billing period; each one begun is paid in full (1s)",
     )
     parser.add_argument(
         "--guards",
-        metavar="WHOM",
+        metavar="SCOPE",
         default="own",
         type=something,
-        help="whom the file's guards hold: own (all but peers, which have hold alone), all or none",
+        help="which policies run inside the file's guards: own (all except peers, which have "
+        "only hold), all or none",
     )
     add_set(parser)
-    parser.add_argument("--jobs", metavar="N", type=int, help="processes (as many as cores)")
+    parser.add_argument(
+        "--jobs", metavar="N", type=int, help="number of processes (number of cores)"
+    )
     parser.add_argument(
         "--out", metavar="DIR", type=something, help="folder (runs/compare-PIPELINE-DATE-TIME)"
     )

@@ -18,7 +18,7 @@ from penstock.core.errors import PenstockError
 from penstock.core.extras import BASE, EXTRAS, Extra
 from penstock.core.extras import remedy as remedy_of
 
-HELP: Final = "check this machine for what runs need, with the remedy for what is missing"
+HELP: Final = "check this machine for missing requirements and name the remedy"
 EXAMPLES: Final = """\
 examples:
   penstock doctor

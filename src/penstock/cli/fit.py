@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.record import Run
 
 
-HELP: Final = "build a twin from a recorded run, and tell how well it predicts"
+HELP: Final = "build a twin from a recorded run and report how well it predicts"
 EXAMPLES: Final = """\
 examples:
   penstock fit runs/demo
@@ -31,7 +31,7 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `fit` takes."""
-    parser.add_argument("run", metavar="RUN", type=something, help="the folder that a run left")
+    parser.add_argument("run", metavar="RUN", type=something, help="the folder of a run")
     parser.add_argument(
         "--out",
         metavar="FILE",

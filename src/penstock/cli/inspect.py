@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from penstock.policy.rl.saved import Inspected
 
 
-HELP: Final = "show what a policy has learned: what it would do in each state"
+HELP: Final = "show what a policy has learned: its action in each state"
 EXAMPLES: Final = """\
 examples:
   penstock inspect runs/demo              the tables that a run left
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "what",
         metavar="FILE|RUN",
         type=something,
-        help="a file with learned tables, or the folder of a run that left one",
+        help="a file with learned tables, or the folder of a run that has one",
     )
 
 

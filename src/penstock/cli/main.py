@@ -35,22 +35,22 @@ _COMMANDS: Final = (
 )
 _BROKEN_PIPE: Final = 128 + 13
 _DESCRIPTION: Final = """\
-Keep streaming pipelines on Apache Spark inside their quality of service at the least cost.
+Keep streaming pipelines on Apache Spark within their SLO at the lowest cost.
 """
 _EPILOG: Final = """\
 examples:
-  penstock run wordcount                  an elastic run on a Spark cluster of your own
-  penstock simulate wordcount             the same pipeline on the twin, in no time
-  penstock compare wordcount              which policy would do best, and what it saves
+  penstock run wordcount                  an elastic run on an embedded Spark cluster
+  penstock simulate wordcount             the same pipeline on the twin, in seconds
+  penstock compare wordcount              which policy to choose, and what it saves
   penstock plan graph.yaml                how many replicas each module should have
-  penstock fit runs/demo                  a twin from your own recording, and how well it predicts
-  penstock reproduce game                 a paper's tables, ours beside the published
-  penstock validate my.yaml               every mistake of a pipeline file, with its line
-  penstock doctor                         what this machine lacks, and the remedy
+  penstock fit runs/demo                  a twin fitted to a recording, and its accuracy
+  penstock reproduce game                 a paper's tables, ours beside the published ones
+  penstock validate my.yaml               every mistake in a pipeline file, with its line
+  penstock doctor                         what is missing on this machine, and the remedy
   penstock serve runs/demo                a run as a live web page, with metrics for Prometheus
   penstock inspect runs/demo              what a policy learned in a run
 
-exit codes: 0 done, 1 failure, 2 a mistake of yours, 130 stopped by Ctrl-C, 143 by SIGTERM.
+exit codes: 0 done, 1 failure, 2 usage or configuration error, 130 Ctrl-C, 143 SIGTERM.
 PENSTOCK_DEBUG=1 in the environment shows tracebacks.
 """
 
@@ -132,7 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         command.add_arguments(added)
-        added.add_argument("--json", action="store_true", help="print JSON for machines")
+        added.add_argument("--json", action="store_true", help="print JSON")
         added.set_defaults(execute=command.execute, parser=added)
     return parser
 

@@ -13,14 +13,14 @@ _SHORTCUTS: Final = {
     "policy": ("NAME", f"{', '.join(sorted(POLICIES.built_in))}, or package.module:name"),
     "infrastructure": (
         "NAME",
-        "what decides about the nodes of regions: "
+        "policy for the nodes of regions: "
         f"{', '.join(sorted(NODE_POLICIES.built_in))}; with wordcount, "
-        "wordcount-regions is run",
+        "wordcount-regions runs",
     ),
     "workload": ("W", "constant:300/s, daily:60/s..420/s, trace:FILE, package.module:name, ..."),
-    "duration": ("D", "how long, such as 5m"),
-    "step": ("D", "time between two decisions, such as 2s"),
-    "seed": ("N", "the same seed brings the same rows"),
+    "duration": ("D", "duration of the run, such as 5m"),
+    "step": ("D", "control step: time between two decisions, such as 2s"),
+    "seed": ("N", "seed of the random numbers; the same seed gives the same rows"),
 }
 """Options that stand for `--set` of the section of that name, with their value and meaning."""
 
@@ -56,12 +56,12 @@ def add_run_options(parser: ArgumentParser) -> None:
     for name, (value, meaning) in _SHORTCUTS.items():
         parser.add_argument(f"--{name}", metavar=value, type=something, help=meaning)
     add_set(parser)
-    parser.add_argument("--dry-run", action="store_true", help="tell decisions, do not act")
+    parser.add_argument("--dry-run", action="store_true", help="show decisions, change nothing")
     parser.add_argument(
         "--out",
         metavar="DIR",
         type=something,
-        help="folder of the run (runs/PIPELINE-DATE-TIME); a run that finished there is replaced",
+        help="folder of the run (runs/PIPELINE-DATE-TIME); a finished run there is replaced",
     )
     parser.add_argument(
         "--dashboard",
@@ -69,7 +69,7 @@ def add_run_options(parser: ArgumentParser) -> None:
         nargs="?",
         type=port,
         const=0,
-        help="a live web page of the run while it lasts, on this port of 127.0.0.1 or any free one",
+        help="serve a live web page during the run, on this port of 127.0.0.1 or any free one",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -81,7 +81,7 @@ def add_set(parser: ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        help="change a setting of the file, such as modules.splitter.max_replicas=8",
+        help="override a setting of the file, such as modules.splitter.max_replicas=8; repeatable",
     )
 
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from penstock.policy.game import Plan
 
 
-HELP: Final = "tell what each module of a graph should have: replicas, or a share of a budget"
+HELP: Final = "compute the replicas of each module of a graph, or the division of a budget"
 EXAMPLES: Final = """\
 examples:
   penstock plan graph.yaml --policy nash          each module for itself
-  penstock plan graph.yaml --policy incentive     with incentives to do what is best for all
+  penstock plan graph.yaml --policy incentive     with incentives that lower the total cost
   penstock plan graph.yaml --policy social --json | jq .rounded
   penstock plan recognition --policy incentive --rate 12/s --set policy.aggregation=gossip
-  penstock plan alloc.yaml                        what a budget is worth most for
+  penstock plan alloc.yaml                        the division of a budget with the highest value
   penstock plan alloc.yaml --policy heuristic-b --set budget=2 --json | jq .resource
 """
 _BEST: Final = "social"
@@ -38,14 +38,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--policy",
         metavar="NAME",
         type=something,
-        help="nash, incentive or social (the file's own, where it is one of them; else social); "
-        f"for a budget {', '.join(plan_allocation.POLICIES)} (the file's own, else the first)",
+        help="nash, incentive or social (default: the file's policy if it is one of them, "
+        f"else social); for a budget {', '.join(plan_allocation.POLICIES)} (default: the file's, "
+        "else the first)",
     )
     parser.add_argument(
         "--rate",
         metavar="R",
         type=something,
-        help="rows that come, such as 2/s (the file's source; else the mean of its workload)",
+        help="arrival rate, such as 2/s (default: the source's, else the workload's mean)",
     )
     add_set(parser)
 

@@ -8,7 +8,7 @@ from penstock.cli.options import something
 from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import FileError
 
-HELP: Final = "turn the folder of a run into one self-contained HTML page"
+HELP: Final = "write a self-contained HTML page from the folder of a run"
 EXAMPLES: Final = """\
 examples:
   penstock report runs/demo
@@ -18,11 +18,11 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What `report` takes."""
-    parser.add_argument("run", metavar="RUN", type=something, help="the folder that a run left")
+    parser.add_argument("run", metavar="RUN", type=something, help="the folder of a run")
     parser.add_argument(
-        "--out", metavar="FILE", type=something, help="where the page goes (RUN/report.html)"
+        "--out", metavar="FILE", type=something, help="path of the page (RUN/report.html)"
     )
-    parser.add_argument("--open", action="store_true", help="show it in the browser")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
 def execute(args: Namespace) -> int:

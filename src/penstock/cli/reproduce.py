@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.experiment.results import Reproduction
     from penstock.papers.framework import Paper
 
-HELP: Final = "repeat the experiments of a paper and show our figures beside its own"
+HELP: Final = "repeat the experiments of a paper and show our figures beside the published ones"
 EXAMPLES: Final = """\
 examples:
   penstock reproduce game                          all of it: 100 seeds, a few minutes
@@ -81,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="W",
         type=something,
         action="append",
-        help="only this one, as often as you like (game: cyclic, trend, rwalk; mpc: rwalk, day; "
+        help="only this workload; repeatable (game: cyclic, trend, rwalk; mpc: rwalk, day; "
         "ppq: steps, rw, map-1k to map-4k, ss-0.6 to ss-0.8, game1, game2)",
     )
     parser.add_argument(
@@ -90,7 +90,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=something,
         help="folder of the published workloads (mpc: in place of a generated one; ppq: beside)",
     )
-    parser.add_argument("--jobs", metavar="N", type=int, help="processes (as many as cores)")
+    parser.add_argument(
+        "--jobs", metavar="N", type=int, help="number of processes (number of cores)"
+    )
     parser.add_argument(
         "--out",
         metavar="DIR",

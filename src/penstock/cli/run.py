@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from penstock.record import RunFolder
 
 
-HELP: Final = "run a pipeline on Spark, on a cluster of its own or on yours"
+HELP: Final = "run a pipeline on Spark, on an embedded cluster or on an existing one"
 EXAMPLES: Final = """\
 examples:
   penstock run wordcount
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        help="a setting for Spark, such as spark.executor.memory=2g",
+        help="a Spark setting, such as spark.executor.memory=2g; repeatable",
     )
 
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from penstock.record import RunFolder
 
 
-HELP: Final = "show a run as a web page, live while it goes on, with metrics for Prometheus"
+HELP: Final = "serve a run as a live web page, with metrics for Prometheus"
 EXAMPLES: Final = """\
 examples:
   penstock serve runs/demo
   penstock serve runs/demo --port 0 --open
-  penstock serve runs/demo --host 0.0.0.0       from elsewhere, with the token that it prints
+  penstock serve runs/demo --host 0.0.0.0       for other machines, with the token that it prints
   curl http://127.0.0.1:8321/metrics            what Prometheus scrapes
   penstock serve --grafana > penstock.json      a dashboard for Grafana, to import there
 
-On 127.0.0.1, where only this machine can look, no token is needed.
+No token is needed on 127.0.0.1, which only this machine can reach.
 """
 PORT: Final = 8321
 
@@ -39,20 +39,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--host", metavar="H", type=something, default="127.0.0.1", help="address (127.0.0.1)"
     )
     parser.add_argument(
-        "--port", metavar="P", type=port, default=PORT, help=f"port ({PORT}); 0 is any free one"
+        "--port", metavar="P", type=port, default=PORT, help=f"port ({PORT}); 0 for any free port"
     )
     parser.add_argument(
         "--token",
         metavar="T",
         type=something,
         default=os.environ.get("PENSTOCK_TOKEN") or None,
-        help="what visitors must know; made up for other hosts than this one, "
+        help="token that requests must carry; random if --host is not loopback, "
         "or taken from PENSTOCK_TOKEN",
     )
-    parser.add_argument("--open", action="store_true", help="show it in the browser")
-    parser.add_argument(
-        "--grafana", action="store_true", help="print a dashboard for Grafana, and do no more"
-    )
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.add_argument("--grafana", action="store_true", help="print a Grafana dashboard and exit")
 
 
 def execute(args: Namespace) -> int:
