@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import build, choose, near, option_names, rate, seconds
+from penstock.core.schema import Rate, Seconds
+from penstock.core.settings import build, choose, near, option_names
 
 
 @dataclass
@@ -18,9 +19,9 @@ class Part:
     share: float = 0.5
     name: str = "part"
     on: bool = False
-    for_: float = seconds(5.0)
-    pause: float | None = seconds(None)
-    speed: float = rate(100.0)
+    for_: Seconds = 5.0
+    pause: Seconds | None = None
+    speed: Rate = 100.0
     limit: int | None = None
     degrees: int | Mapping[str, int] = 1
     needs: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ def test_dashes_and_underscores_are_the_same() -> None:
         ("size", 2.5, "size of the part must be a whole number, got 2.5"),
         ("size", "many", "size of the part must be a whole number, got 'many'"),
         ("size", True, "size of the part must be a whole number, got True"),
-        ("size", None, "size of the part must be a whole number, got None"),
+        ("size", None, "size of the part must be a whole number, got nothing"),
         ("size", float("inf"), "size of the part must be a whole number, got inf"),
         ("share", "half", "share of the part must be a number, got 'half'"),
         ("share", True, "share of the part must be a number, got True"),
@@ -89,10 +90,10 @@ def test_dashes_and_underscores_are_the_same() -> None:
         ("name", True, "name of the part must be a text, got True"),
         ("on", "perhaps", "on of the part must be true or false, got 'perhaps'"),
         ("on", 1, "on of the part must be true or false, got 1"),
-        ("pause", 5, "pause of the part: a duration needs a unit, got 5; write 5s"),
-        ("speed", 5, "speed of the part: a rate needs a unit, got 5; write 5/s"),
+        ("pause", 5, "pause of the part needs a unit, got 5; write 5s"),
+        ("speed", 5, "speed of the part needs a unit, got 5; write 5/s"),
         ("limit", "x", "limit of the part must be a whole number, got 'x'"),
-        ("degrees", {"a": "x"}, "must be a whole number or a whole number for each name"),
+        ("degrees", {"a": "x"}, "degrees of the part must be a whole number for a, got 'x'"),
         ("needs", "a", "needs of the part must be a list, got 'a'"),
         ("siz", 3, "the part has no setting 'siz'; did you mean 'size'"),
         ("colour", 3, "the part has no setting 'colour'; there are degrees, for, limit"),
@@ -114,7 +115,7 @@ def test_a_number_in_a_names_place_is_no_setting() -> None:
 def test_what_is_missing_is_listed() -> None:
     @dataclass
     class Needy:
-        rate_: float = rate()
+        rate_: Rate
         other: int = 1
         third: int = field(kw_only=True)
 

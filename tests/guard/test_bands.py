@@ -180,11 +180,11 @@ def test_pause_never_moves_the_way_that_is_paused(
     [
         ("dead-band", {"low": "-0.1"}, r"low of guard dead-band must be in \[0, 1\], got -0.1"),
         ("dead-band", {"low": "0.9"}, "low of guard dead-band is above its high, got 0.9 and 0.85"),
-        ("dead-band", {"backlog": "3"}, "backlog of guard dead-band: a duration needs a unit"),
+        ("dead-band", {"backlog": "3"}, "backlog of guard dead-band needs a unit"),
         ("step-factor", {"out": 0}, "out of guard step-factor must be above 0, got 0"),
         ("step-factor", {"in": 1.5}, r"in of guard step-factor must be in \(0, 1\], got 1.5"),
         ("step-factor", {"in": "nan"}, r"in of guard step-factor must be in \(0, 1\], got nan"),
-        ("scale-down", {"interval": "10"}, "interval of guard scale-down: a duration needs a unit"),
+        ("scale-down", {"interval": "10"}, "interval of guard scale-down needs a unit"),
         ("pause", {"out": "perhaps"}, "out of guard pause must be true or false, got 'perhaps'"),
     ],
 )

@@ -154,7 +154,7 @@ def test_blocked_growth_leaves_room_below() -> None:
     [
         ({"threshold": 2}, r"threshold of guard effectiveness must be in \[0, 1\], got 2"),
         ({"window": "0s"}, "window of guard effectiveness must be above 0 s, got 0"),
-        ({"block": "10"}, "block of guard effectiveness: a duration needs a unit, got 10"),
+        ({"block": "10"}, "block of guard effectiveness needs a unit, got 10"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(written: Mapping[str, object], told: str) -> None:

@@ -91,7 +91,7 @@ def test_clamp_brings_back_what_is_out_of_bounds() -> None:
     ("bounds", "told"),
     [
         ({"low": 0}, "low of guard clamp must be 1 or more, got 0"),
-        ({"high": {"counter": 0}}, "high of guard clamp must be 1 or more, got 0"),
+        ({"high": {"counter": 0}}, "high of guard clamp must be 1 or more for counter, got 0"),
         ({"low": 5, "high": 4}, "low of guard clamp is above its high, got 5 and 4"),
         ({"low": 5, "high": {"counter": 4}}, "got 5 and 4"),
         ({"low": {"counter": 5}, "high": 4}, "got 5 and 4"),
@@ -365,7 +365,7 @@ def test_guards_are_built_from_settings(
 @pytest.mark.parametrize(
     ("kind", "settings", "told"),
     [
-        ("cooldown", {"in": 60}, "in of guard cooldown: a duration needs a unit, got 60"),
+        ("cooldown", {"in": 60}, "in of guard cooldown needs a unit, got 60"),
         ("cooldown", {"In": "60s"}, "guard cooldown has no setting 'In'"),
         ("cooldown", {"policy": "x"}, "guard cooldown has no setting 'policy'"),
         ("step-limit", {"out": -1}, "out of guard step-limit must be 0 or more, got -1"),

@@ -86,11 +86,11 @@ def test_quota_is_written_as_spark_writes_memory() -> None:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ({"memory": "64"}, "memory of guard quota: a size needs a unit, got 64; write 64m or 64g"),
-        ({"memory": "much"}, "a size needs a unit, such as 512m or 8g, got 'much'"),
+        ({"memory": "64"}, "memory of guard quota needs a unit, got 64; write 64m or 64g"),
+        ({"memory": "much"}, "memory of guard quota needs a unit, such as 512m or 8g, got 'much'"),
         ({"cores": 0.5}, "cores of guard quota must be at least the 1 of one executor, got 0.5"),
         ({"cores": 3, "executor_cores": 4}, "must be at least the 4 of one executor, got 3"),
-        ({"executor_cores": 0}, "executor_cores of guard quota must be above 0, got 0"),
+        ({"executor_cores": 0}, "executor_cores of guard quota must be 1 or more, got 0"),
         (
             {"memory": "512m"},
             "memory of guard quota must be at least that of one executor, 1 GiB, got 512 MiB",

@@ -69,8 +69,7 @@ class TestWhatAFileSays:
     def test_mistakes_of_an_allocation_graph_are_told_with_their_lines(self, write: Write) -> None:
         wrong = ALLOC.replace("to: b,", "to: bb,").replace("budget: 1.0", "budget: -1")
         assert mistakes(write(wrong)) == [
-            "job.yaml, line 1: budget of the allocation graph must be a number above 0 and finite, "
-            "got -1",
+            "job.yaml, line 1: budget of the allocation graph must be above 0, got -1",
             "job.yaml, line 6: there is no module 'bb'; did you mean 'b'?",
         ]
 

@@ -284,7 +284,7 @@ def test_the_policy_of_the_handbook_runs_and_conforms(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
-    policy, spec, checks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    policy, declared_settings, spec, checks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     [command] = re.findall(r"```bash\npenstock (.*?)\n```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
@@ -295,6 +295,9 @@ def test_the_policy_of_the_handbook_runs_and_conforms(
     exec(checks, {})  # noqa: S102  # what the page shows
     assert capsys.readouterr().out == "{}\n"
     declared: dict[str, object] = {}
+    exec(declared_settings, declared)  # noqa: S102
+    with pytest.raises(SettingError, match="target of policy calm must be in"):
+        declared["Calm"](target=1.3)  # type: ignore[operator]
     exec(spec, declared)  # noqa: S102
     assert declared["CLICKS"] == APPLICATIONS["clicks"]
 

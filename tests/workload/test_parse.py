@@ -47,7 +47,7 @@ def test_a_path_may_hold_dots_commas_and_equals_signs(tmp_path: Path) -> None:
         ("steady:300/s", "there is no workload 'steady'"),
         ("dayly:1/s..2/s", "did you mean 'daily'"),
         ("constant", "workload constant needs a value for rate"),
-        ("constant:300", "a rate needs a unit, got 300; write 300/s"),
+        ("constant:300", "rate of workload constant needs a unit, got 300; write 300/s"),
         ("constant:-3/s", "cannot read the rate '-3/s'"),
         ("constant:inf/s", "rate of workload constant must be 0 or more, got inf"),
         ("constant:3/s,speed=2", "workload constant has no setting 'speed'"),

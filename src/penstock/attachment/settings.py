@@ -27,7 +27,8 @@ from typing import Any, Final
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.located import read
-from penstock.core.settings import MISFITS, convert, near
+from penstock.core.schema import read as read_value
+from penstock.core.settings import near
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import parse_duration, parse_size
 from penstock.guard import DeadBand
@@ -122,8 +123,8 @@ def factor(given: object) -> float:
 def switch(given: object) -> bool:
     """On or off."""
     try:
-        return bool(convert(bool, given))
-    except MISFITS:
+        return bool(read_value(bool, given))
+    except SettingError:
         raise SettingError(f"must be true or false, got {given!r}") from None
 
 
@@ -165,8 +166,8 @@ def path(given: object) -> Path:
 def port(given: object) -> bool | int:
     """Whether there is a page, or the port of it."""
     try:
-        return bool(convert(bool, given))
-    except MISFITS:
+        return bool(read_value(bool, given))
+    except SettingError:
         pass
     number = _number(given, int)
     if not 0 <= number < 2**16:
@@ -176,10 +177,8 @@ def port(given: object) -> bool | int:
 
 def _number(given: object, kind: type) -> float:
     try:
-        if isinstance(given, bool):
-            raise TypeError
-        return float(convert(kind, given))  # type: ignore[arg-type]
-    except MISFITS:
+        return float(read_value(kind, given))
+    except SettingError:
         what = "a whole number" if kind is int else "a number"
         raise SettingError(f"must be {what}, got {given!r}") from None
 

@@ -1,5 +1,7 @@
 """What can go wrong, told in one sentence with the offending value and the remedy."""
 
+from collections.abc import Iterable
+
 
 class PenstockError(Exception):
     """Something failed that the user did not cause. The command line exits with 1."""
@@ -14,7 +16,25 @@ class UserError(PenstockError):
 
 
 class SettingError(UserError):
-    """A setting that cannot be: wrong name, wrong unit, out of range."""
+    """A setting that cannot be: wrong name, wrong unit, out of range.
+
+    >>> SettingError("low is above high", fields=("low", "high")).within({"high": 3})
+    ('high',)
+    """
+
+    def __init__(
+        self, *args: object, path: tuple[str | int, ...] = (), fields: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(*args)
+        self.path = path
+        """Of the value that is wrong, within the part; empty where it is the part itself."""
+        self.fields = fields
+        """Settings that contradict one another."""
+
+    def within(self, given: Iterable[str]) -> tuple[str | int, ...]:
+        """The path of the value that is wrong, among settings that were given."""
+        names = {name.replace("-", "_"): name for name in given}
+        return self.path or next(((names[f],) for f in self.fields if f in names), ())
 
 
 class FileError(UserError):

@@ -10,7 +10,7 @@ from math import inf
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.units import format_duration
 
 MOST_PROCESSES: Final = 256
@@ -29,9 +29,9 @@ class Interference:
 
     processes: int
     """0 switches interference off."""
-    from_: float = seconds(0.0)
+    from_: Seconds = 0.0
     """Seconds of the run after which they begin."""
-    until: float | None = seconds(None)
+    until: Seconds | None = None
     """Seconds of the run after which they end; None is the end of the run."""
     slowdown: float | None = None
     """How many times as long rows take meanwhile on the twin; on Spark they take what they take.

@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from penstock.core.errors import SettingError, describe
 from penstock.core.extras import is_module
-from penstock.core.settings import WrongPartError, near, option_names, with_article
+from penstock.core.schema import with_article
+from penstock.core.settings import WrongPartError, near, option_names
 
 if TYPE_CHECKING:
     from penstock.core.signals import Decision, Observation

@@ -1,166 +1,66 @@
 """Build a part from its name and parameters as people write them in files and flags.
 
-A part is a dataclass; a field that holds seconds or a rate says so in its metadata, and is then
-read with its unit. Of another class, or of a function that makes the part, the parameters are the
-settings.
+A part is a dataclass whose fields are its settings, with types of `core/schema.py`. Of another
+class, or of a function that makes the part, the parameters are the settings.
 
+>>> from penstock.core.schema import Seconds
 >>> @dataclass
 ... class Pause:
-...     for_: float = seconds(5.0)
+...     for_: Seconds = 5.0
 >>> build(Pause, {"for": "2m"}, of="guard pause")
 Pause(for_=120.0)
-
-Turn what a file or a flag holds into what a field's type asks for.
-
->>> convert(int | None, "3"), convert(tuple[str, ...], ["a", "b"]), convert(bool, "yes")
-(3, ('a', 'b'), True)
->>> kind_of(int | Mapping[str, int])
-'a whole number or a whole number for each name'
->>> kind_of(str | Mapping[str, object])
-'a text or an object for each name'
 """
 
-import types
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, signature
-from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from penstock.core.errors import SettingError, UserError, describe
-from penstock.core.units import parse_duration, parse_rate
-
-MISFITS: Final = (TypeError, ValueError, OverflowError)
-"""What `convert` raises for a value that does not fit."""
-
-
-def convert(hint: Any, value: object) -> object:
-    """The value as the type has it; of several types, the first that it fits."""
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (types.UnionType, Union):
-        return _either(inner, value)
-    if origin is Mapping:
-        return _mapping(inner[1], value)
-    if origin is tuple:
-        return _series(inner[0], value)
-    return _PLAIN[hint](value) if hint in _PLAIN else value
-
-
-def kind_of(hint: Any) -> str:
-    """What a type asks for, in words."""
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (types.UnionType, Union):
-        return " or ".join(kind_of(kind) for kind in inner if kind is not type(None))
-    if origin is Mapping:
-        return f"{kind_of(inner[1])} for each name"
-    if origin is tuple:
-        return "a list"
-    return _WORDS.get(hint) or with_article(str(getattr(hint, "__name__", hint)))
-
-
-def with_article(name: str) -> str:
-    """The name of a type in a sentence."""
-    return f"{'an' if name[:1].lower() in set('aeiou') else 'a'} {name}"
-
-
-def _either(kinds: Iterable[Any], value: object) -> object:
-    for kind in kinds:
-        with suppress(*MISFITS):
-            return convert(kind, value)
-    raise TypeError
-
-
-def _mapping(kind: Any, value: object) -> dict[str, object]:
-    if not isinstance(value, Mapping):
-        raise TypeError
-    return {str(key): convert(kind, item) for key, item in value.items()}
-
-
-def _series(kind: Any, value: object) -> tuple[object, ...]:
-    if not isinstance(value, list | tuple):
-        raise TypeError
-    return tuple(convert(kind, item) for item in value)
-
-
-def _boolean(value: object) -> bool:
-    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in words:
-        return words[value.lower()]
-    raise TypeError
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
-        raise TypeError
-    return int(value)  # type: ignore[call-overload,no-any-return]  # a TypeError is what we want
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool):
-        raise TypeError
-    return float(value)  # type: ignore[arg-type]  # as above
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError
-    return str(value)
-
-
-def _nothing(value: object) -> None:
-    if value is not None:
-        raise TypeError
-
-
-_PLAIN: Final[dict[Any, Callable[[object], object]]] = {
-    bool: _boolean,
-    int: _whole,
-    float: _number,
-    str: _text,
-    type(None): _nothing,
-}
-_WORDS: Final = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-
+from penstock.core.schema import Path, Problem, problems_of, sentence, validator_of_fields
 
 T = TypeVar("T")
-
-__all__ = [
-    "build",
-    "choose",
-    "dataclass",
-    "missing_settings",
-    "near",
-    "option_names",
-    "rate",
-    "read_setting",
-    "seconds",
-]
-
-
-def seconds(default: Any = MISSING) -> Any:
-    """A field in seconds, written with its unit."""
-    return field(default=default, metadata={"read": parse_duration})
-
-
-def rate(default: Any = MISSING) -> Any:
-    """A field in rows a second, written with its unit."""
-    return field(default=default, metadata={"read": parse_rate})
 
 
 def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: object) -> T:
     """Make a part from settings; `of` names it in messages, `fixed` are values of our own."""
-    read = [read_setting(part, key, value, of=of, fixed=fixed) for key, value in given.items()]
-    values = dict(read) | fixed
-    if len(values) < len(read) + len(fixed):
-        raise SettingError(f"{of} is given a setting twice; leave one of {', '.join(given)} out")
-    missing = missing_settings(part, values)
-    if missing:
-        raise SettingError(f"{of} needs a value for {', '.join(missing)}")
+    values, mistakes = decode(part, given, of=of, fixed=fixed)
+    for path, why in mistakes:
+        raise SettingError(why, path=path)
     return construct(part, values, of=of)
+
+
+def decode(
+    part: Any, given: Mapping[str, object], *, of: str, fixed: Mapping[str, object]
+) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
+    """The fields of a part from its settings, and every mistake in these with its path."""
+    known = {_outer(s.name): s.name for s in _settings(part) if s.name not in fixed}
+    spelt = {key: known.get(str(key).replace("-", "_")) for key in given}
+    mistakes: list[tuple[Path, str]] = [
+        ((key,), f"{of} has no setting {key!r}{near(str(key).replace('-', '_'), known)}")
+        for key, name in spelt.items()
+        if name is None
+    ]
+    keys = {name: key for key, name in spelt.items() if name is not None}
+    if len(keys) + len(mistakes) < len(given):
+        twice = f"{of} is given a setting twice; leave one of {', '.join(given)} out"
+        mistakes.append(((), twice))
+    values, problems = problems_of(_reader(part), {name: given[keys[name]] for name in keys})
+    mistakes += [_named(problem, keys, of) for problem in problems]
+    absent = missing_settings(part, {*keys, *fixed})
+    if absent:
+        mistakes.append(((), f"{of} needs a value for {', '.join(absent)}"))
+    order: list[Any] = [*given]
+    mistakes.sort(key=lambda one: order.index(one[0][0]) if one[0] else len(order))
+    return {**(values or {}), **fixed}, mistakes
+
+
+def _named(problem: Problem, keys: Mapping[Any, str], of: str) -> tuple[Path, str]:
+    key, *inside = problem.path
+    what = f"{keys[key]} of {of}"
+    return (keys[key], *inside), sentence(what, Problem(tuple(inside), problem.why))
 
 
 class WrongPartError(TypeError):
@@ -186,25 +86,6 @@ string argument
         if str(part.__module__).partition(".")[0] == __name__.partition(".")[0]:
             raise
         raise SettingError(f"{of} cannot be made: {describe(error)}") from error
-
-
-def read_setting(
-    part: type, key: str, value: object, *, of: str, fixed: Iterable[str] = ()
-) -> tuple[str, object]:
-    """One setting of a part: the field that it goes to, and its value as the field holds it.
-
-    >>> @dataclass
-    ... class Pause:
-    ...     for_: float = seconds(5.0)
-    >>> read_setting(Pause, "for", "2m", of="guard pause")
-    ('for_', 120.0)
-    """
-    known = {_outer(s.name): s for s in _settings(part) if s.name not in fixed}
-    name = str(key).replace("-", "_")  # a file may hold a number in a name's place
-    if name not in known:
-        raise SettingError(f"{of} has no setting {key!r}{near(name, known)}")
-    chosen = known[name]
-    return chosen.name, _read(chosen, value, f"{key} of {of}")
 
 
 def missing_settings(part: type, values: Iterable[str]) -> tuple[str, ...]:
@@ -248,21 +129,32 @@ class _Setting:
     name: str
     hint: Any
     required: bool
-    read: Callable[[object], object] | None = None
-    """What reads its value, where its type does not say how."""
 
 
 def _settings(part: Any) -> tuple[_Setting, ...]:
     return _settings_of_class(part) if isinstance(part, type) else _parameters(part)
 
 
+def _reader(part: Any) -> Any:
+    return _reader_of_class(part) if isinstance(part, type) else _reader_of(part)
+
+
 @cache  # a file may have ten thousand modules
+def _reader_of_class(part: type) -> Any:
+    return _reader_of(part)
+
+
+def _reader_of(part: Any) -> Any:
+    return validator_of_fields({s.name: s.hint for s in _settings(part)})
+
+
+@cache
 def _settings_of_class(part: type) -> tuple[_Setting, ...]:
     if not hasattr(part, "__dataclass_fields__"):
         return _parameters(part)
-    hints = get_type_hints(part)
+    hints = get_type_hints(part, include_extras=True)
     return tuple(
-        _Setting(f.name, hints[f.name], _required(f), f.metadata.get("read"))
+        _Setting(f.name, hints[f.name], _required(f))
         for f in fields(part)
         if f.init and not f.name.startswith("_")
     )
@@ -292,21 +184,6 @@ def _outer(name: str) -> str:
 
 def _required(f: Field[Any]) -> bool:
     return f.default is MISSING and f.default_factory is MISSING
-
-
-def _read(setting: _Setting, value: object, what: str) -> object:
-    try:
-        if setting.read is not None:
-            return None if value is None and _optional(setting.hint) else setting.read(value)
-        return convert(setting.hint, value)
-    except SettingError as error:
-        raise SettingError(f"{what}: {error}") from None
-    except MISFITS:
-        raise SettingError(f"{what} must be {kind_of(setting.hint)}, got {value!r}") from None
-
-
-def _optional(hint: Any) -> bool:
-    return type(None) in get_args(hint)
 
 
 def taken(part: type, given: Mapping[str, object]) -> dict[str, object]:

@@ -18,9 +18,8 @@ Memory as Spark writes it: `512m`, `8g`.
 """
 
 import re
-from dataclasses import MISSING, field
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
 from penstock.core.errors import SettingError
 
@@ -42,6 +41,14 @@ _RATE: Final = re.compile(
 _PREFIX: Final = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
+class UnitError(SettingError):
+    """A number without its unit; `predicate` is what the sentence says about it."""
+
+    def __init__(self, kind: str, predicate: str) -> None:
+        super().__init__(f"{kind} {predicate}")
+        self.kind, self.predicate = kind, predicate
+
+
 def parse_duration(text: object) -> float:
     """Seconds in a duration with its unit.
 
@@ -50,14 +57,13 @@ def parse_duration(text: object) -> float:
     >>> parse_duration(5)
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: a duration needs a unit, got 5; write 5s, 5ms or 5m
+    penstock.core.units.UnitError: a duration needs a unit, got 5; write 5s, 5ms or 5m
     """
     if _is_number(text):
-        raise SettingError(
-            f"a duration needs a unit, got {text}; write {text}s, {text}ms or {text}m"
-        )
+        remedy = f"write {text}s, {text}ms or {text}m"
+        raise UnitError("a duration", f"needs a unit, got {text}; {remedy}")
     if not isinstance(text, str):
-        raise SettingError(f"a duration is a text such as 30s, got {text!r}")
+        raise UnitError("a duration", f"is a text such as 30s, got {text!r}")
     total, end = 0.0, 0
     while match := _PART.match(text, end):
         total += float(match[1]) * _SECONDS[match[2].lower()]
@@ -75,10 +81,10 @@ def parse_rate(text: object) -> float:
     >>> parse_rate(600)
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: a rate needs a unit, got 600; write 600/s
+    penstock.core.units.UnitError: a rate needs a unit, got 600; write 600/s
     """
     if _is_number(text):
-        raise SettingError(f"a rate needs a unit, got {text}; write {text}/s")
+        raise UnitError("a rate", f"needs a unit, got {text}; write {text}/s")
     match = _RATE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise SettingError(f"cannot read the rate {text!r}; write it as 600/s, 2k/s or 30/min")
@@ -117,11 +123,6 @@ _SIZE: Final = re.compile(r"(\d{1,9})([kmgt])b?", re.IGNORECASE)
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
-def size(default: Any = MISSING) -> Any:
-    """A field in bytes, written with its unit."""
-    return field(default=default, metadata={"read": _read})
-
-
 def parse_size(text: str, what: str) -> int:
     """Bytes in a size; `what` names it in the message about one that cannot be read.
 
@@ -146,10 +147,15 @@ def format_size(size: float) -> str:
     return f"{size / 2**10:.4g} KiB"
 
 
-def _read(given: object) -> float:
+def parse_bytes(given: object) -> float:
+    """Bytes in a setting that is a size.
+
+    >>> parse_bytes("8g") / 2**30
+    8.0
+    """
     text = str(given).strip()
     if text.isdigit():
-        raise SettingError(f"a size needs a unit, got {text}; write {text}m or {text}g")
+        raise UnitError("a size", f"needs a unit, got {text}; write {text}m or {text}g")
     if not _SIZE.fullmatch(text):
-        raise SettingError(f"a size needs a unit, such as 512m or 8g, got {text!r}")
+        raise UnitError("a size", f"needs a unit, such as 512m or 8g, got {text!r}")
     return float(parse_size(text, "a size"))

@@ -5,7 +5,7 @@ from math import ceil
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of, percent
@@ -34,13 +34,13 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
 
     policy: Policy
     _: KW_ONLY
-    duration: float = seconds(600.0)
+    duration: Seconds = 600.0
     """Seconds in which to work it off, from when the executors are there."""
     utilisation: float = 0.9
     """Busy share that rows which come in the meantime may take."""
-    backlog: float = seconds(10.0)
+    backlog: Seconds = 10.0
     """Seconds of arrivals that wait at any time and are no backlog, as in micro-batches."""
-    rescale_time: float = seconds(10.0)
+    rescale_time: Seconds = 10.0
     """Seconds that executors are taken to need until some were seen to come."""
     _times: RescaleTimes = field(default_factory=RescaleTimes, init=False, repr=False)
 
@@ -146,7 +146,7 @@ class DeadBand:
     """Busy share below which a module may change."""
     high: float = 0.85
     """Busy share above which a module may change."""
-    backlog: float = seconds(30.0)
+    backlog: Seconds = 30.0
     """Seconds of work for the running executors that may wait before a module grows all the same;
     in micro-batches a few seconds of it always do."""
 

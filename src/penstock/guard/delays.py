@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_duration
 from penstock.guard.common import Ruling, revise
@@ -30,9 +30,9 @@ class Cooldown:
 
     policy: Policy
     _: KW_ONLY
-    out: float = seconds(0.0)
+    out: Seconds = 0.0
     """Seconds after a change before a module may grow."""
-    in_: float = seconds(300.0)
+    in_: Seconds = 300.0
     """Seconds after a change before a module may shrink."""
     _degrees: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _changed: dict[str, float] = field(default_factory=dict, init=False, repr=False)
@@ -90,7 +90,7 @@ most of 5 min'
 
     policy: Policy
     _: KW_ONLY
-    interval: float = seconds(600.0)
+    interval: Seconds = 600.0
     """Seconds of recommendations of which the largest counts. Less than the hour that is usual
     where a change restarts the job: executors of Spark come and go while it runs."""
     _wishes: dict[str, dict[int, float]] = field(default_factory=dict, init=False, repr=False)

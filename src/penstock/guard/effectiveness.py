@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -131,9 +131,9 @@ back to 4, no growth beyond for 10 min'
     _: KW_ONLY
     threshold: float = 0.1
     """Share of the gain that was to be expected below which a growth is ineffective."""
-    window: float = seconds(60.0)
+    window: Seconds = 60.0
     """Seconds for which a degree is measured before it is judged."""
-    block: float = seconds(600.0)
+    block: Seconds = 600.0
     """Seconds for which a module does not grow to that again."""
     _levels: dict[str, Levels] = field(default_factory=dict, init=False, repr=False)
     _blocks: dict[str, _Block] = field(default_factory=dict, init=False, repr=False)

@@ -10,11 +10,12 @@ True
 import re
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Annotated, Final
 from zoneinfo import ZoneInfo
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
+from penstock.core.schema import Written
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.guard.common import Ruling, revise
 from penstock.policy.common.degrees import in_force
@@ -114,6 +115,9 @@ def _moment(given: object) -> datetime:
         raise SettingError(f"cannot read {str(given)!r}; write it as 2026-11-17T08:00") from None
 
 
+_MOMENT: Final = Written("a moment such as 2026-11-17T08:00", _moment)
+
+
 @dataclass
 class ExcludedPeriods:
     """Changes nothing during some hours of the week: no degree, no routing, no clock, no node.
@@ -135,7 +139,7 @@ class ExcludedPeriods:
     _: KW_ONLY
     periods: tuple[str, ...] = ()
     """Days, times or both. A time that passes midnight belongs to the day on which it begins."""
-    began: datetime | None = field(default=None, metadata={"read": _moment})
+    began: Annotated[datetime, _MOMENT] | None = None
     """When the run began: the moment at which `at` of an observation is 0."""
     zone: str | None = None
     """Time zone of the periods, such as Europe/Rome; that of `began` unless given."""

@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from math import ceil, floor, inf, isinf
+from typing import Annotated
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
+from penstock.core.schema import Bounds, Bytes, Count, Natural, Share, checked
 from penstock.core.signals import Decision, Observation
-from penstock.core.units import format_size, size
+from penstock.core.units import format_size
 from penstock.core.words import percent
 from penstock.guard.common import Ruling, revise
-from penstock.policy.common.degrees import check_degrees, in_force, of_module
+from penstock.policy.common.degrees import in_force, of_module
 
 
 @dataclass
+@checked("guard clamp")
 class Clamp:
     """Keeps each module's degree between `low` and `high`.
 
@@ -25,18 +28,17 @@ class Clamp:
 
     policy: Policy
     _: KW_ONLY
-    low: int | Mapping[str, int] = 1
+    low: Count | Mapping[str, Count] = 1
     """Fewest executors of every module, or by module."""
-    high: int | Mapping[str, int] | None = None
+    high: Count | Mapping[str, Count] | None = None
     """Most executors of every module, or by module; no limit if not given."""
 
     def __post_init__(self) -> None:
-        check_degrees(self.low, "low of guard clamp")
-        check_degrees(self.high, "high of guard clamp")
         for name in _names(self.low) | _names(self.high):
             low, high = of_module(self.low, name), of_module(self.high, name)
             if low is not None and high is not None and low > high:
-                raise SettingError(f"low of guard clamp is above its high, got {low} and {high}")
+                why = f"low of guard clamp is above its high, got {low} and {high}"
+                raise SettingError(why, fields=("low", "high"))
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, within bounds."""
@@ -59,6 +61,7 @@ def _names(setting: int | Mapping[str, int] | None) -> set[str]:
 
 
 @dataclass
+@checked("guard step-limit")
 class StepLimit:
     """Adds and removes only so many executors of a module in one control step.
 
@@ -70,15 +73,10 @@ class StepLimit:
 
     policy: Policy
     _: KW_ONLY
-    out: int = 1
+    out: Natural = 1
     """Most executors added; 0 for none ever."""
-    in_: int = 1
+    in_: Natural = 1
     """Most executors removed; 0 for none ever."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("out", self.out), ("in", self.in_)):
-            if not value >= 0:
-                raise SettingError(f"{name} of guard step-limit must be 0 or more, got {value}")
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, as far as one step goes."""
@@ -104,6 +102,7 @@ def _goes(now: int, then: int) -> str:
 
 
 @dataclass
+@checked("guard step-factor")
 class StepFactor:
     """Adds and removes only such a share of a module's executors in one control step.
 
@@ -118,16 +117,10 @@ class StepFactor:
 
     policy: Policy
     _: KW_ONLY
-    out: float = inf
+    out: Annotated[float, Bounds(above=0, endless=True)] = inf
     """Largest share by which a module grows: 1 doubles it at most."""
-    in_: float = 0.6
+    in_: Share = 0.6
     """Largest share by which it shrinks: 0.6 leaves at least 40 % of it."""
-
-    def __post_init__(self) -> None:
-        if not self.out > 0:
-            raise SettingError(f"out of guard step-factor must be above 0, got {self.out:g}")
-        if not 0 < self.in_ <= 1:
-            raise SettingError(f"in of guard step-factor must be in (0, 1], got {self.in_:g}")
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, as far as one step goes."""
@@ -157,6 +150,7 @@ class StepFactor:
 
 
 @dataclass
+@checked("guard quota")
 class Quota:
     """Keeps the executors of all modules together within so many cores and so much memory.
 
@@ -174,27 +168,25 @@ class Quota:
     _: KW_ONLY
     cores: float | None = None
     """Cores of all executors together; no limit if not given."""
-    memory: float | None = size(None)
+    memory: Bytes | None = None
     """Bytes of memory of all executors together; no limit if not given."""
-    executor_cores: int = 1
+    executor_cores: Count = 1
     """Cores of one executor."""
-    executor_memory: float = size(float(2**30))
+    executor_memory: Annotated[Bytes, Bounds(above=0)] = float(2**30)
     """Bytes that one executor takes, with its overhead; 1g unless given, as in Spark."""
 
     def __post_init__(self) -> None:
-        for name in ("executor_cores", "executor_memory"):
-            if not getattr(self, name) > 0:
-                value = f"{getattr(self, name):g}"
-                raise SettingError(f"{name} of guard quota must be above 0, got {value}")
         if self.cores is not None and not self.cores >= self.executor_cores:
             raise SettingError(
                 f"cores of guard quota must be at least the {self.executor_cores} of one executor, "
-                f"got {self.cores:g}"
+                f"got {self.cores:g}",
+                path=("cores",),
             )
         if self.memory is not None and not self.memory >= self.executor_memory:
             raise SettingError(
                 "memory of guard quota must be at least that of one executor, "
-                f"{format_size(self.executor_memory)}, got {format_size(self.memory)}"
+                f"{format_size(self.executor_memory)}, got {format_size(self.memory)}",
+                path=("memory",),
             )
 
     def __call__(self, seen: Observation, /) -> Decision:

@@ -19,7 +19,7 @@ from typing import Final, Self
 import numpy as np
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import MISFITS, convert
+from penstock.core.schema import read
 from penstock.model.arrays import Numbers, Outcome, check, plain
 
 
@@ -121,8 +121,8 @@ def _number(value: object, what: str, frequency: object) -> float:
     if value is None:
         return nan  # a hole, as the table's own check will say
     try:
-        return float(str(convert(float, value)))
-    except MISFITS:
+        return float(read(float, value))
+    except SettingError:
         raise SettingError(
             f"{what} of a voltage table must be a number, got {value!r} for {frequency} GHz"
         ) from None

@@ -9,7 +9,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.units import parse_size
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import KafkaSink
@@ -49,7 +49,7 @@ class Slo:
     {'latency_p95': 5.0}
     """
 
-    latency_p95: float | None = seconds(None)
+    latency_p95: Seconds | None = None
 
     def __post_init__(self) -> None:
         """Refuse a promise that nothing can keep."""

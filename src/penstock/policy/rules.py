@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -37,7 +37,7 @@ class Rules:
     """Busy share above which a module grows."""
     min_utilisation: float = 0.8
     """Busy share below which it shrinks."""
-    threshold: float | None = seconds(None)
+    threshold: Seconds | None = None
     """Seconds that a response may take; it takes the place of the utilisation."""
     high: float = 1.1
     """Share of the threshold above which a module grows."""

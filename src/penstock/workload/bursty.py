@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import rate, seconds
+from penstock.core.schema import Rate, Seconds
 from penstock.workload.curve import (
     Curve,
     Curved,
@@ -44,13 +44,13 @@ class Markovian(Curved):
 
     dispersion: float
     """Variance over mean of the rows that come in a long time."""
-    rate_: float = rate(1000.0)
+    rate_: Rate = 1000.0
     """Mean rows a second."""
     fast: float = 2.0
     """The rate of the fast state, as a multiple of the mean."""
     slow: float = 0.5
     """The rate of the slow state, as a multiple of the mean."""
-    slot: float = seconds(0.02)
+    slot: Seconds = 0.02
     """Seconds between draws within a state."""
     seed: int = 1
 
@@ -159,9 +159,9 @@ class SelfSimilar(Curved):
 
     hurst: float
     """From 0.5 (no memory) up to, but not including, 1."""
-    rate_: float = rate(1000.0)
+    rate_: Rate = 1000.0
     """Mean rows a second."""
-    slot: float = seconds(0.02)
+    slot: Seconds = 0.02
     """Seconds between draws."""
     seed: int = 1
 

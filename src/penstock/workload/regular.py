@@ -1,14 +1,15 @@
 """The same rate for ever."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import rate, seconds
+from penstock.core.schema import Rate, Seconds, Written
 from penstock.core.units import parse_duration, parse_rate
 from penstock.workload.curve import Curve, Curved, grow, not_negative, positive
 
@@ -22,7 +23,7 @@ class Constant(Curved):
     [0.25, 0.5, 0.75]
     """
 
-    rate_: float = rate()
+    rate_: Rate
     """Rows a second."""
 
     def __post_init__(self) -> None:
@@ -67,7 +68,7 @@ class Step(Curved):
     [100.0, 100.0, 400.0]
     """
 
-    levels: tuple[Level, ...] = field(metadata={"read": read_levels})
+    levels: Annotated[tuple[Level, ...], Written("levels such as 100/s, 400/s@30s", read_levels)]
 
     def __post_init__(self) -> None:
         for level, at in self.levels:
@@ -112,14 +113,14 @@ class Daily(Curved):
     [60.0, 240.0, 420.0, 60.0]
     """
 
-    low: float = rate()
+    low: Rate
     """Rows a second at the start of each period."""
-    high: float = rate()
+    high: Rate
     """Rows a second in the middle of each period."""
-    period: float = seconds(86400.0)
+    period: Seconds = 86400.0
     noise: float = 0.0
     """Standard deviation of the noise, as a share of the rate."""
-    slot: float | None = seconds(None)
+    slot: Seconds | None = None
     """Seconds between draws; a 96th of the period (a quarter of an hour of a day) if not given."""
     seed: int = 1
 

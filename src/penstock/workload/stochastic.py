@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Workload
-from penstock.core.settings import rate, seconds
+from penstock.core.schema import Rate, Seconds
 from penstock.workload.curve import Curve, Curved, Floats, drawable, grow, not_negative, positive
 
 
@@ -72,9 +72,9 @@ class Poisson(Curved):
 
     drawn: ClassVar[bool] = True
 
-    rate_: float = rate()
+    rate_: Rate
     """Mean rows a second."""
-    slot: float = seconds(0.02)
+    slot: Seconds = 0.02
     """Seconds between draws."""
     seed: int = 1
 
@@ -108,13 +108,13 @@ class RandomWalk(Curved):
     True
     """
 
-    start: float = rate()
+    start: Rate
     """Rows a second in the first slot."""
-    step: float | None = rate(None)
+    step: Rate | None = None
     """Standard deviation of one move, rows a second; a twentieth of `start` if not given."""
-    low: float = rate(0.0)
-    high: float = rate(inf)
-    slot: float = seconds(1.0)
+    low: Rate = 0.0
+    high: Rate = inf
+    slot: Seconds = 1.0
     """Seconds between moves."""
     seed: int = 1
 
@@ -186,17 +186,17 @@ class LognormalWalk(Curved):
 
     drawn: ClassVar[bool] = True
 
-    start: float = rate()
+    start: Rate
     """Mean rows a second in the first period."""
     sigma: float = 0.4
     """Standard deviation of the logarithm of one factor."""
-    period: float = seconds(5.0)
+    period: Seconds = 5.0
     """Seconds between moves."""
-    low: float | None = rate(None)
+    low: Rate | None = None
     """The lowest rate; a tenth of `start` if not given."""
-    high: float | None = rate(None)
+    high: Rate | None = None
     """The highest rate; ten times `start` if not given."""
-    slot: float = seconds(0.02)
+    slot: Seconds = 0.02
     """Seconds between draws of rows."""
     seed: int = 1
 

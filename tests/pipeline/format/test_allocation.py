@@ -102,7 +102,7 @@ class TestWhatAFileSays:
 def test_an_amount_is_above_zero(write: Write, old: str, key: str, line: int, value: str) -> None:
     [told] = mistakes(write(changed((old, f"{key}: {value}"))))
     assert told.startswith(f"line {line}: {key} of ")
-    assert " must be a number above 0" in told
+    assert " must be a number, got " in told or " must be above 0" in told
     assert ", got " in told
 
 
@@ -115,7 +115,7 @@ def test_an_amount_is_not_left_open(write: Write, key: str) -> None:
 @pytest.mark.parametrize("key", ["budget", "sinks.o1.weight", "sinks.o1.produces"])
 def test_only_rates_may_be_without_end(write: Write, key: str) -> None:
     [told] = mistakes(write(GRAPH), f"{key}=inf")
-    assert "must be a number above 0 and finite, got the text 'inf'" in told
+    assert "must be above 0 and finite, got inf" in told
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,7 @@ def test_every_cycle_is_told(write: Write) -> None:
 def test_a_mistake_of_a_setting_is_told_as_the_setting(write: Write) -> None:
     path = write(GRAPH)
     [told] = mistakes(path, "budget=0")
-    assert told == f"{path} with budget=0: budget of the allocation graph must be a number " + (
-        "above 0 and finite, got 0"
-    )
+    assert told == f"{path} with budget=0: budget of the allocation graph must be above 0, got 0"
 
 
 def test_thousands_of_mistakes_are_found_before_long(write: Write) -> None:

@@ -245,7 +245,7 @@ def test_keeps_every_promise_of_a_policy(strategy: str) -> None:
         ({"forecaster": ["holt"]}, "must be a text or an object for each name"),
         ({"catch_up": "0s"}, "catch_up of policy mpc must be above 0s"),
         ({"arrival_cv": -1}, "arrival_cv of policy mpc must be 0 or more"),
-        ({"threshold": "7"}, "a duration needs a unit"),
+        ({"threshold": "7"}, "threshold of policy mpc needs a unit"),
     ],
 )
 def test_wrong_settings_are_explained(settings: dict[str, object], told: str) -> None:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from penstock.apps.trading.operator import CANDLE, SIDES
 from penstock.apps.trading.series import Floats, Longs
 from penstock.core.errors import SettingError
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 
 _AHEAD: Final = 1_000_000
 """Microseconds from a result to the moment that it forecasts."""
@@ -71,7 +71,7 @@ class Chart:
 class Candles:
     """Charts of the results of one run; a batch that comes twice counts twice."""
 
-    length: float = seconds(1.0)
+    length: Seconds = 1.0
     """Seconds of one bar."""
     symbols: int = 8
     """How many symbols are published: those with most results."""

@@ -23,9 +23,8 @@ Parts of an allocation graph as they are written, with their amounts checked.
 'b'
 >>> for mistake in draft.mistakes:
 ...     print(mistake)
-job.yaml, line 1: produces of stream a -> b must be a number above 0 and finite, got -1
-job.yaml, line 1: consumes of stream a -> b must be a number above 0 and finite, \
-got the text 'lots'
+job.yaml, line 1: produces of stream a -> b must be above 0, got -1
+job.yaml, line 1: consumes of stream a -> b must be a number, got 'lots'
 
 The policy that divides the budget of an allocation graph, and what can be set about it.
 
@@ -42,17 +41,19 @@ modules says both. Every module is fed by something, else its output would come 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from inspect import signature
 from itertools import islice, pairwise
-from math import inf, isfinite, nan
-from typing import Any, Final, TypeVar
+from math import inf, nan
+from typing import Annotated, Any, Final, TypeVar
 
 from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
-from penstock.core.settings import MISFITS, convert, kind_of, near
+from penstock.core.schema import Bounds, Positive, Written
+from penstock.core.schema import read as read_value
+from penstock.core.settings import missing_settings, near
 from penstock.core.units import parse_rate
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sequence
 from penstock.pipeline.settings import Part
@@ -64,39 +65,21 @@ from penstock.policy.allocation.single_output import only_sink
 T = TypeVar("T")
 
 
-def flow(value: object) -> float:
-    """A number, also as a rate with its unit; nan for what is none.
-
-    >>> flow(3), flow("inf"), flow("120/min"), flow("lots")
-    (3.0, inf, 2.0, nan)
-    """
-    try:
-        return parse_rate(value) if isinstance(value, str) and "/" in value else _number(value)
-    except (SettingError, *MISFITS):
-        return nan
+def _flow(value: object) -> object:
+    """A number, also as a rate with its unit."""
+    is_rate = isinstance(value, str) and "/" in value
+    return parse_rate(value) if is_rate else read_value(float, value)
 
 
-def _number(value: object) -> float:
-    return float(convert(float, value))  # type: ignore[arg-type]  # a float, or it raises
-
-
-def amount(value: object) -> float:
-    """A number; nan for what is none.
-
-    >>> amount("1e-6"), amount([1]), amount(True)
-    (1e-06, nan, nan)
-    """
-    try:
-        return _number(value)
-    except MISFITS:
-        return nan
+Flow = Annotated[float, Written("a number", _flow), Bounds(above=0, endless=True)]
+"""Flow a second, which may be endless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """Resource to divide."""
 
-    budget: float = field(default=1.0, metadata={"read": amount})
+    budget: Positive = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +87,7 @@ class Source:
     """Where flow comes from."""
 
     to: str
-    rate: float = field(default=inf, metadata={"read": flow})
+    rate: Flow = inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +96,8 @@ class Stream:
 
     from_: str
     to: str
-    produces: float | None = field(default=None, metadata={"read": amount})
-    consumes: float | None = field(default=None, metadata={"read": amount})
+    produces: Positive | None = None
+    consumes: Positive | None = None
 
     def __str__(self) -> str:
         return f"stream {self.from_} -> {self.to}"
@@ -134,8 +117,8 @@ class Sink:
     """Where flow leaves, and what a unit of it is worth."""
 
     from_: str
-    produces: float = field(metadata={"read": amount})
-    weight: float = field(default=1.0, metadata={"read": amount})
+    produces: Positive
+    weight: Positive = 1.0
 
     def as_outflow(self, name: str) -> Outflow:
         """What a module gives the sink."""
@@ -151,23 +134,23 @@ def read_part(
     draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str
 ) -> T | None:
     """A part, with its mistakes noted; None where it cannot be told what it joins."""
-    for f in fields(part):  # type: ignore[arg-type]  # a part is a dataclass
-        open_ = f.default is None and given.get(f.name) is None  # which is told as missing
-        if f.metadata and f.name in given and not open_:
-            _check_amount(draft, (*path, f.name), given[f.name], f, of=of)
-    return assemble(draft, path, given, part, of=of)
+    return assemble(draft, path, given, part, of=of) or _stand_in(given, part)
+
+
+def _stand_in(given: Mapping[str, Any], part: type[T]) -> T | None:
+    """A part in place of one whose amounts are wrong, so that this is not followed by others."""
+    known = {name.rstrip("_"): name for name in (f.name for f in fields(part))}  # type: ignore[arg-type]  # a part is a dataclass
+    ends = {known[key]: given.get(key) for key in ("from", "to") if key in known}
+    if not ends or not all(isinstance(end, str) for end in ends.values()):
+        return None
+    if not given.keys() <= known.keys() or missing_settings(part, map(known.__getitem__, given)):
+        return None
+    amounts = {known[key]: nan for key in given if known[key] not in ends}
+    return part(**ends, **amounts)
 
 
 def _given(value: float | None) -> float:
     return nan if value is None else value  # which no network takes
-
-
-def _check_amount(draft: Draft, path: Path, given: Any, f: Field[Any], *, of: str) -> None:
-    value = f.metadata["read"](given)
-    endless = f.default == inf
-    if not (value > 0 and (endless or isfinite(value))):
-        limit = "above 0, or inf" if endless else "above 0 and finite"
-        draft.note(path, f"{f.name} of {of} must be a number {limit}, got {kind(given)}")
 
 
 _ANY: Final = Network(
@@ -244,10 +227,9 @@ def _read_settings(
             draft.note(("policy", key), f"policy {policy} has no setting {key!r}{near(key, known)}")
             continue
         try:
-            read[key] = convert(known[key], value)
-        except MISFITS:
-            wanted = f"{key} of policy {policy} must be {kind_of(known[key])}"
-            draft.note(("policy", key), f"{wanted}, got {kind(value)}")
+            read[key] = read_value(known[key], value, what=f"{key} of policy {policy}")
+        except SettingError as error:
+            draft.note(("policy", key, *error.path), str(error))
     return read
 
 

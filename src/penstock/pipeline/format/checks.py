@@ -18,7 +18,8 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.located import Draft, Path
-from penstock.core.settings import near, option_names, seconds
+from penstock.core.schema import Seconds
+from penstock.core.settings import near, option_names
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.model.keyed import too_many_keys
@@ -62,8 +63,8 @@ _BY_MODULE: Final = frozenset({"degrees", "low", "high", "bound"})
 class Timing:
     """How long, how often, and from which seed."""
 
-    step: float = seconds(2.0)
-    duration: float | None = seconds(None)
+    step: Seconds = 2.0
+    duration: Seconds | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Final
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, GraphError, Module, Stream
 from penstock.core.located import Draft, Path
-from penstock.core.settings import near, rate, seconds
+from penstock.core.schema import Rate, Seconds
+from penstock.core.settings import near
 from penstock.pipeline.format.kafka import KafkaSource, read_kafka_source
 from penstock.pipeline.format.sections import assemble, kind, mapping, sentence, sequence
 
@@ -24,10 +25,10 @@ class Source:
     """Where rows enter the graph, and how fast where there is no workload."""
 
     module: str
-    rate: float | None = rate(None)
-    inter_arrival: float | None = seconds(None)
+    rate: Rate | None = None
+    inter_arrival: Seconds | None = None
     """Seconds between two rows."""
-    disorder: float = seconds(0.0)
+    disorder: Seconds = 0.0
     """Rows are created up to this many seconds before they arrive, at random."""
     max_rows: int | None = None
     """Most rows in one micro-batch on Spark; all that wait, unless given."""

@@ -7,7 +7,8 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.panes import Panes
-from penstock.core.settings import near, seconds
+from penstock.core.schema import Seconds
+from penstock.core.settings import near
 from penstock.core.units import format_duration
 
 KINDS: Final = ("skyline", "top-delta")
@@ -27,8 +28,8 @@ class Asked:
 
     kind: str = "skyline"
     """`skyline`: the tuples that no other dominates; `top-delta`: those least dominated."""
-    window: float = seconds(1.0)
-    slide: float = seconds(0.2)
+    window: Seconds = 1.0
+    slide: Seconds = 0.2
     """Seconds between two windows."""
     delta: int = 100
     """Tuples in an answer of top-delta."""
@@ -39,14 +40,14 @@ class Asked:
     `anti-correlated`."""
     tuples: str | None = None
     """A file of recorded tuples, CSV or Parquet; its columns of numbers are the coordinates."""
-    slack: float = seconds(0.0)
+    slack: Seconds = 0.0
     """How late tuples may come before anything is known of the stream."""
-    max_slack: float = seconds(60.0)
+    max_slack: Seconds = 60.0
     """The longest that late tuples are waited for."""
     drop_rate: float | None = None
     """Share of the tuples that may be dropped as late in order to wait less."""
 
-    comparison: float = seconds(0.0)
+    comparison: Seconds = 0.0
     """Seconds that the twin takes to compare two tuples; on Spark they take what they take."""
 
     def panes(self) -> Panes:

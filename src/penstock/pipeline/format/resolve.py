@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, get_type_hints
 
 from penstock.core.graph import Module, Stream
-from penstock.core.units import parse_duration
+from penstock.core.schema import is_duration
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 
 
@@ -143,7 +143,8 @@ def _settings(part: Any) -> dict[str, Any]:
 @cache
 def _timed(kind: type) -> dict[str, bool]:
     """Which fields there are, and whether they hold seconds."""
-    return {f.name: f.metadata.get("read") is parse_duration for f in fields(kind)}
+    hints = get_type_hints(kind, include_extras=True)
+    return {f.name: is_duration(hints[f.name]) for f in fields(kind)}
 
 
 def _seconds(value: float) -> str:

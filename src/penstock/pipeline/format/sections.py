@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from penstock.core.errors import SettingError, UserError
 from penstock.core.located import Draft, Path
-from penstock.core.settings import choose, construct, missing_settings, near, read_setting
+from penstock.core.settings import choose, construct, decode, near
 
 T = TypeVar("T")
 
@@ -26,23 +26,17 @@ def assemble(
     draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str, **fixed: object
 ) -> T | None:
     """A part from its settings at a path; None where something is wrong with them."""
-    before = len(draft.mistakes)
-    values: dict[str, object] = dict(fixed)
-    for key, value in given.items():
-        try:
-            values.update([read_setting(part, key, value, of=of, fixed=fixed)])
-        except UserError as error:
-            draft.note((*path, key), sentence(error))
-    tried = [_inner(key) for key in given]
-    absent = [name for name in missing_settings(part, values) if name not in tried]
-    if absent:
-        draft.note(path, f"{of} needs a value for {', '.join(absent)}")
-    if len(draft.mistakes) > before:
+    values, mistakes = decode(part, given, of=of, fixed=fixed)
+    for at, why in mistakes:
+        draft.note((*path, *at), why)
+    if mistakes:
         return None
     try:
         return construct(part, values, of=of)
     except UserError as error:
-        draft.note(_blamed(path, given, str(error)), sentence(error))
+        own = error.within(given) if isinstance(error, SettingError) else ()
+        at = own or _blamed(given, str(error))
+        draft.note((*path, *at), sentence(error))
         return None
 
 
@@ -113,11 +107,11 @@ def sentence(error: UserError) -> str:
     return re.sub(r": a (duration|rate|size) (needs|is) ", r" \2 ", str(error))
 
 
-def _blamed(path: Path, given: Iterable[str], message: str) -> Path:
+def _blamed(given: Iterable[str], message: str) -> Path:
     """The setting that a message speaks of first, where it names one."""
     found = {key: re.search(rf"\b{re.escape(_inner(key))}\b", message) for key in given}
     named = {key: match.start() for key, match in found.items() if match}
-    return (*path, min(named, key=named.__getitem__)) if named else path
+    return (min(named, key=named.__getitem__),) if named else ()
 
 
 def _inner(key: str) -> str:

@@ -54,7 +54,8 @@ from typing import ClassVar, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import near, seconds
+from penstock.core.schema import Seconds
+from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active, value
@@ -453,7 +454,7 @@ needs; about 23 % more weighted output than an even division'
     method: str = "cutting-plane"
     """Which planner finds the real-valued division from which the best whole one is sought, where
     there are too many of these to try them all."""
-    catch_up: float | None = seconds(30.0)
+    catch_up: Seconds | None = 30.0
     """Seconds over which rows that wait are offered again; 0 or None leaves them aside."""
     smoothing: float = 0.3
     """Weight of the newest reading in the averages of arrivals, service times and selectivities."""

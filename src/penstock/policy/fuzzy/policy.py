@@ -8,7 +8,7 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
@@ -243,7 +243,7 @@ plq 4 -> 6, wlq 12 -> 15'
     """By how much lower the load is that `inner` aims at. Without it `inner` would undo splits
     until the pane stage has just the load that the rules want to see, however many executors are
     idle, and the rules would never let one go."""
-    sampling: float = seconds(0.25)
+    sampling: Seconds = 0.25
     """Seconds between two steps of `inner`."""
     split: bool = True
     """Whether panes are split between two decisions."""

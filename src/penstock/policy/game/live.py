@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import near, seconds
+from penstock.core.schema import Seconds
+from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import listed
@@ -176,7 +177,7 @@ class Game:
     """Weight of the newest reading in the averages of arrivals and running times."""
     routing: str = "declared"
     """Whether rows are taken to go as the graph declares, or as they were measured to."""
-    catch_up: float | None = seconds(None)
+    catch_up: Seconds | None = None
     """Seconds in which rows that wait are to be worked off; None leaves them to themselves."""
     rounding: str = "nearest"
     """Of real-valued degrees: to the nearest whole number, or up."""

@@ -6,7 +6,7 @@ from math import inf, isnan
 from typing import Protocol, runtime_checkable
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of
@@ -192,7 +192,7 @@ class TokenBucket:
     'no token is left, the next comes in 45 s'
     """
 
-    every: float = seconds(60.0)
+    every: Seconds = 60.0
     """Seconds in which a token comes."""
     burst: int = 1
     """Tokens that are kept, at most; there are as many at the start."""

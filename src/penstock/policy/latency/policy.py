@@ -13,7 +13,7 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.core.units import format_duration
 from penstock.forecast import build_forecaster
@@ -190,9 +190,9 @@ class LatencyPolicy:
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
     margin: bool = False
     """Whether rates are raised by as much as forecasts were off lately, a tenth at the most."""
-    catch_up: float | None = seconds(None)
+    catch_up: Seconds | None = None
     """Time in which late rows are to be worked off; twice the start of an executor unless given."""
-    keep: float | None = seconds(None)
+    keep: Seconds | None = None
     """Time for which executors are kept after they were needed; learned unless given."""
     smoothing: float = 0.3
     """Weight of the newest measurement of what is learned."""

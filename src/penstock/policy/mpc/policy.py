@@ -8,7 +8,8 @@ from typing import Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.settings import near, seconds
+from penstock.core.schema import Seconds
+from penstock.core.settings import near
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -227,9 +228,9 @@ class Mpc:
     """Price of a replica, or of a volt squared times GHz times core."""
     gamma: float = 0.4
     """Price of a change, by the square of its size."""
-    threshold: float | None = seconds(None)
+    threshold: Seconds | None = None
     """Mean time from a row's arrival at a module to its result, for latency strategies."""
-    scale: float | None = seconds(None)
+    scale: Seconds | None = None
     """Time that alpha is the price of, for throughput strategies; the inter-arrival time foreseen
     unless given."""
     headroom: float = HEADROOM
@@ -244,7 +245,7 @@ class Mpc:
     """Volts by GHz."""
     module: str | None = None
     """The one module to steer; every module unless given."""
-    catch_up: float | None = seconds(None)
+    catch_up: Seconds | None = None
     """Time in which rows that wait are to be worked off; None leaves them to themselves."""
     warm_up: int = 2
     """Steps in which nothing is decided."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
 from penstock.policy.common.estimates import EXACT
@@ -59,7 +59,7 @@ class Amadeus:
     """Ratio below which a module shrinks."""
     high: float = 1.0
     """Ratio above which it grows."""
-    interval: float | None = seconds(None)
+    interval: Seconds | None = None
     """Seconds between batches, in place of every module's trigger."""
     _means: dict[str, _Occupation] = field(default_factory=dict, init=False, repr=False)
 

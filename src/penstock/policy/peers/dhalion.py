@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import floor
 
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
@@ -60,11 +60,11 @@ class Dhalion:
     """Share of its rows that a module may miss."""
     near_zero: float = 0.1
     """Share by which more rows may wait than must, of a module that is idle."""
-    period: float = seconds(15.0)
+    period: Seconds = 15.0
     """Seconds between two decisions."""
-    window: float = seconds(60.0)
+    window: Seconds = 60.0
     """Seconds over which growth and arrivals are taken."""
-    cooldown: float = seconds(120.0)
+    cooldown: Seconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
     _beat: Beat = field(init=False, repr=False)
     _rest: Rest = field(default_factory=Rest, init=False, repr=False)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, executor_time
@@ -32,11 +32,11 @@ class Ds2:
     """How modules feed each other; a module that is not in it is a source of its own."""
     overprovisioning: float = 1.0
     """What the need is multiplied by, 1 + f: 1.0 or 1.2 in the ESPA study."""
-    period: float = seconds(15.0)
+    period: Seconds = 15.0
     """Seconds between two decisions."""
-    window: float = seconds(60.0)
+    window: Seconds = 60.0
     """Seconds that are averaged over."""
-    cooldown: float = seconds(120.0)
+    cooldown: Seconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
     _flow: Flow = field(init=False, repr=False)
     _beat: Beat = field(init=False, repr=False)

@@ -5,7 +5,7 @@ from math import floor
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -50,9 +50,9 @@ class DStream:
     """Ratio from which executors are added."""
     scaling_down_ratio: float = 0.3
     """Ratio down from which one is taken."""
-    scaling_interval: float = seconds(60.0)
+    scaling_interval: Seconds = 60.0
     """Seconds between two looks."""
-    interval: float | None = seconds(None)
+    interval: Seconds | None = None
     """Seconds between batches, in place of every module's trigger."""
     _beat: Beat = field(init=False, repr=False)
     _ratios: dict[str, list[Ratio]] = field(default_factory=dict, init=False, repr=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite
 
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -288,21 +288,21 @@ class Flink:
     """Busy share up to which a module need not grow."""
     utilisation_min: float | None = None
     """Busy share down to which it need not shrink."""
-    catch_up_duration: float = seconds(1800.0)
+    catch_up_duration: Seconds = 1800.0
     """Seconds in which a backlog is to be worked off; 0 leaves it to itself."""
-    restart_time: float = seconds(300.0)
+    restart_time: Seconds = 300.0
     """Seconds that a change costs."""
-    metrics_window: float = seconds(900.0)
+    metrics_window: Seconds = 900.0
     """Seconds that are averaged over."""
-    stabilization_interval: float = seconds(300.0)
+    stabilization_interval: Seconds = 300.0
     """Seconds after a change in which nothing is measured."""
-    scale_down_interval: float = seconds(3600.0)
+    scale_down_interval: Seconds = 3600.0
     """Seconds that a scale-down waits, and whose highest recommendation it goes to."""
     scale_down_max_factor: float = 0.6
     """Most that a module shrinks at once, as a share."""
     scale_up_max_factor: float = 1e5
     """Most that it grows at once, as a share."""
-    backlog_lag_threshold: float = seconds(300.0)
+    backlog_lag_threshold: Seconds = 300.0
     """Seconds of rows waiting at a source while which nothing shrinks."""
     observed_scalability: bool = True
     """Whether degrees are corrected by what earlier changes brought."""

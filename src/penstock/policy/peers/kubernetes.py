@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import seconds
+from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of, percent
@@ -116,15 +116,15 @@ class Hpa:
     """Busy share that every module is to have."""
     tolerance: float = 0.1
     """Share of the target by which utilisation may be off."""
-    sync_period: float = seconds(15.0)
+    sync_period: Seconds = 15.0
     """Seconds between two looks."""
-    scale_down_window: float = seconds(300.0)
+    scale_down_window: Seconds = 300.0
     """Seconds whose highest recommendation a module goes down to."""
     scale_up_percent: float = 100.0
     """Growth in a period, in percent."""
     scale_up_pods: int = 4
     """Growth in a period, in executors."""
-    scale_up_period: float = seconds(15.0)
+    scale_up_period: Seconds = 15.0
     """Seconds in which growth is limited."""
     _beat: Beat = field(init=False, repr=False)
     _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
@@ -217,19 +217,19 @@ class KedaLag:
 
     lag_threshold: float = 10.0
     """Rows that may wait for each executor."""
-    polling_interval: float = seconds(30.0)
+    polling_interval: Seconds = 30.0
     """Seconds between two looks."""
     partitions: int | None = None
     """Most executors that can read at once; unless given, only the file's `max_replicas` holds."""
     tolerance: float = 0.1
     """Share of the threshold by which the rows for each executor may be off."""
-    scale_down_window: float = seconds(300.0)
+    scale_down_window: Seconds = 300.0
     """Seconds whose highest recommendation a module goes down to."""
     scale_up_percent: float = 100.0
     """Growth in a period, in percent."""
     scale_up_pods: int = 4
     """Growth in a period, in executors."""
-    scale_up_period: float = seconds(15.0)
+    scale_up_period: Seconds = 15.0
     """Seconds in which growth is limited."""
     _beat: Beat = field(init=False, repr=False)
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)

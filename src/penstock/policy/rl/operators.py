@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.settings import rate, seconds
+from penstock.core.schema import Rate, Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.core.units import format_duration, parse_duration
+from penstock.core.units import format_duration
 from penstock.model import queueing
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import known
@@ -42,12 +42,6 @@ from penstock.policy.rl.agent import (
     rate_of,
 )
 from penstock.policy.rl.saved import as_entry, check_fits, restore
-
-
-def _durations(given: object) -> object:
-    if isinstance(given, Mapping):
-        return {str(name): parse_duration(value) for name, value in given.items()}
-    return parse_duration(given)
 
 
 @dataclass
@@ -75,13 +69,13 @@ class OperatorSettings:
     """Weight of the newest penalty beside those before."""
     levels: int = 10
     """Into which arrival rates are divided."""
-    bound: float | Mapping[str, float] | None = field(default=None, metadata={"read": _durations})
+    bound: Seconds | Mapping[str, Seconds] | None = None
     """Seconds that a row may take in a module, for all or by module. Unless given, every module's
     equal share of the SLO; without one, only a module that falls behind pays."""
-    peak: float | None = rate(None)
+    peak: Rate | None = None
     """Rows a second at the source that the levels span. Unless given, what each module's
     max_replicas can serve."""
-    catch_up: float | None = seconds(30.0)
+    catch_up: Seconds | None = 30.0
     """Seconds in which rows that wait are to be worked off: they count as arrivals beside those
     that come. None counts only these, as the paper does, where nothing ever waits for long."""
     load: str | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.settings import rate
+from penstock.core.schema import Rate
 
 Floats = NDArray[np.float64]
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 class Spiky:
     """Rows at a constant pace, twice as fast in every other second."""
 
-    rate_: float = rate()
+    rate_: Rate
     """In the slow seconds."""
 
     def __post_init__(self) -> None:

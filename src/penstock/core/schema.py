@@ -1,0 +1,513 @@
+"""The types of settings, each declared once with its unit and its bounds, and their one reader.
+
+A declaration is an annotation. `Seconds` is a float in Python and a text with its unit in a file;
+`Annotated[Seconds, Bounds(above=0)]` is one that must be above zero, wherever it comes from.
+
+>>> read(Seconds | None, "2m"), read(int | None, "3"), read(tuple[str, ...], ["a", "b"])
+(120.0, 3, ('a', 'b'))
+>>> read(Annotated[Seconds, Bounds(above=0)], "0s", what="step")
+Traceback (most recent call last):
+...
+penstock.core.errors.SettingError: step must be above 0s, got 0s
+
+Values are decoded and their errors collected by pydantic-core; this file only describes the types
+to it. pydantic itself is imported where a JSON Schema is written, since it takes a tenth of a
+second that an attached application should not pay.
+"""
+
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from math import inf, isfinite
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from penstock.core.errors import SettingError
+from penstock.core.units import UnitError, parse_bytes, parse_duration, parse_rate
+
+Path = tuple[str | int, ...]
+"""The keys and positions that lead to a value."""
+Schema = dict[str, Any]
+"""A type as pydantic-core knows it."""
+T = TypeVar("T", bound=type)
+
+_NUMBERS: Final = (int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How the values of a type are written in files and flags, where that is not as in Python."""
+
+    words: str
+    """What is written, for messages: `a duration such as 30s`."""
+    read: Callable[[Any], object]
+    """Raises SettingError for what cannot be read."""
+    unit: str = ""
+    """What follows a number in a message: `s`."""
+    pattern: str | None = None
+    """Of the text, for editors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the most that a number may be; finite unless it is `endless`.
+
+    >>> Bounds(above=0, most=1).refusal(1.3), Bounds(least=1).refusal(0), Bounds(least=0).refusal(2)
+    ('must be in (0, 1], got 1.3', 'must be 1 or more, got 0', None)
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    endless: bool = False
+
+    def refusal(self, value: Any, unit: str = "") -> str | None:
+        """Why a value is out of bounds; None where it is not."""
+        if self._holds(value):
+            return None
+        open_ended = self._high() is None and not self.endless
+        finite = " and finite" if open_ended and not isfinite(value) else ""
+        shown = f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        return f"must be {self.words(unit)}{finite}, got {shown}{unit}"
+
+    def words(self, unit: str = "") -> str:
+        """The bounds in words: `1 to 8`, `in (0, 1]`, `above 0s`, `1 or more`."""
+        low, high = self.least, self.most
+        if low is not None and high is not None and high > 1:
+            return f"{low:,}{unit} to {high:,}{unit}"
+        if self._low() is not None and self._high() is not None:
+            ends = "[" if low is not None else "(", "]" if high is not None else ")"
+            return f"in {ends[0]}{self._low():g}, {self._high():g}{ends[1]}"
+        if self._low() is not None:
+            return f"above {self.above:,}{unit}" if low is None else f"{low:,}{unit} or more"
+        return f"below {self.below:,}{unit}" if high is None else f"{high:,}{unit} or less"
+
+    def as_json_schema(self) -> dict[str, float]:
+        """The bounds as a JSON Schema says them."""
+        said = {
+            "minimum": self.least,
+            "exclusiveMinimum": self.above,
+            "maximum": self.most,
+            "exclusiveMaximum": self.below,
+        }
+        return {key: value for key, value in said.items() if value is not None}
+
+    def _low(self) -> float | None:
+        return self.above if self.least is None else self.least
+
+    def _high(self) -> float | None:
+        return self.below if self.most is None else self.most
+
+    def _holds(self, value: Any) -> bool:
+        return (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+            and (self.endless or abs(value) < inf)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The words that a setting may be.
+
+    >>> OneOf(("wait", "cpu", "none")).refusal("gpu")
+    "must be wait, cpu or none, got 'gpu'"
+    """
+
+    options: tuple[str, ...]
+
+    def refusal(self, value: object, unit: str = "") -> str | None:  # noqa: ARG002  # as Bounds
+        """Why a value is none of them; None where it is one."""
+        if value in self.options:
+            return None
+        *others, last = self.options
+        return f"must be {', '.join(others)} or {last}, got {value!r}"
+
+    def as_json_schema(self) -> dict[str, object]:
+        """The words as a JSON Schema says them."""
+        return {"enum": list(self.options)}
+
+
+Check = Bounds | OneOf
+
+_DURATION: Final = Written(
+    "a duration such as 30s", parse_duration, "s", r"^\s*([\d.]+(e[+-]?\d+)?\s*[a-zA-Z]+\s*)+$"
+)
+_RATE: Final = Written("a rate such as 600/s", parse_rate, "/s", r"^\s*[\d.einfINF+-]+.*/")
+_SIZE: Final = Written("a size such as 512m", parse_bytes, "", r"^\s*\d{1,9}[kmgtKMGT][bB]?\s*$")
+
+Seconds = Annotated[float, _DURATION]
+"""A duration, in a file with its unit: `300ms`, `5m`."""
+PositiveSeconds = Annotated[Seconds, Bounds(above=0)]
+Rate = Annotated[float, _RATE]
+"""Rows a second, in a file with its unit: `600/s`, `2k/s`."""
+Bytes = Annotated[float, _SIZE]
+"""Memory, in a file with its unit as Spark has it: `512m`, `8g`."""
+Positive = Annotated[float, Bounds(above=0)]
+NotNegative = Annotated[float, Bounds(least=0)]
+Share = Annotated[float, Bounds(above=0, most=1)]
+"""Of a whole: above 0, at most 1."""
+Fraction = Annotated[float, Bounds(least=0, most=1)]
+"""Of a whole: 0 to 1."""
+Count = Annotated[int, Bounds(least=1)]
+"""One or more."""
+Natural = Annotated[int, Bounds(least=0)]
+"""None or more."""
+Port = Annotated[int, Bounds(least=0, most=65535)]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a value: where it is, and why, as the end of a sentence about it."""
+
+    path: Path
+    why: str
+
+
+def problems_of(schema: Any, value: object) -> tuple[Any, tuple[Problem, ...]]:
+    """The value as its type has it, or everything that is wrong with it."""
+    from pydantic_core import ValidationError
+
+    try:
+        return schema.validate_python(value), ()
+    except ValidationError as error:
+        return None, tuple(_problem(one) for one in error.errors(include_url=False))
+
+
+def read(hint: Any, value: object, *, what: str = "it") -> Any:
+    """The value as a type has it; raises SettingError with the first thing that is wrong."""
+    found, problems = problems_of(validator(hint), value)
+    for problem in problems:
+        raise SettingError(sentence(what, problem), path=problem.path)
+    return found
+
+
+def sentence(what: str, problem: Problem) -> str:
+    """A problem as a sentence; where it lies inside a value, the path leads there.
+
+    >>> sentence("low of guard clamp", Problem(("split",), "must be 1 or more, got 0"))
+    'low of guard clamp must be 1 or more for split, got 0'
+    """
+    if not problem.path:
+        return f"{what}{'' if problem.why.startswith(':') else ' '}{problem.why}"
+    inside = ".".join(map(str, problem.path))
+    before, got, after = problem.why.partition(", got ")
+    return f"{what}{'' if before.startswith(':') else ' '}{before} for {inside}{got}{after}"
+
+
+@cache
+def validator(hint: Any) -> Any:
+    """What reads values of a type, made once."""
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator(describe(hint))
+
+
+def validator_of_fields(hints: Mapping[str, Any]) -> Any:
+    """What reads a mapping with some of these fields."""
+    from pydantic_core import SchemaValidator
+
+    given = {
+        name: {"type": "typed-dict-field", "schema": describe(hint), "required": False}
+        for name, hint in hints.items()
+    }
+    return SchemaValidator({"type": "typed-dict", "fields": given})
+
+
+def describe(hint: Any, words: str | None = None) -> Schema:
+    """A type as pydantic-core knows it, with our words, or others, in its errors."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(inner[0], inner[1:], words)
+    if origin in (types.UnionType, Union):
+        return _union(inner)
+    if origin is Mapping:
+        return _mapping(inner[0], inner[1])
+    if origin is tuple:
+        return _series(inner)
+    return _leaf(hint, words)
+
+
+def kind_of(hint: Any) -> str:
+    """What a type asks for, in words.
+
+    >>> kind_of(int | Mapping[str, Seconds] | None)
+    'a whole number or a duration such as 30s for each name'
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        written = _first(inner[1:], Written)
+        return kind_of(inner[0]) if written is None else str(written.words)
+    if origin in (types.UnionType, Union):
+        return " or ".join(kind_of(kind) for kind in inner if kind is not type(None))
+    if origin is Mapping:
+        return f"{kind_of(inner[1])} for each name"
+    if origin is tuple:
+        return "a list"
+    return _WORDS.get(hint) or with_article(str(getattr(hint, "__name__", hint)))
+
+
+def is_duration(hint: Any) -> bool:
+    """Whether a type holds seconds, or nothing.
+
+    >>> is_duration(PositiveSeconds | None), is_duration(float)
+    (True, False)
+    """
+    return _DURATION in getattr(hint, "__metadata__", ()) or any(map(is_duration, get_args(hint)))
+
+
+def with_article(name: str) -> str:
+    """The name of a type in a sentence."""
+    return f"{'an' if name[:1].lower() in set('aeiou') else 'a'} {name}"
+
+
+def checked(of: str) -> Callable[[T], T]:
+    """Check the declared bounds of a dataclass whenever one is made; goes below `@dataclass`.
+
+    `of` names it in messages, and may name its fields: `module {self.name}`. A `__post_init__` of
+    the class runs afterwards, for rules over several fields.
+
+    >>> @dataclass
+    ... @checked("guard pause")
+    ... class Pause:
+    ...     for_: Annotated[Seconds, Bounds(least=0)] = 5.0
+    >>> Pause(for_=-1.0)
+    Traceback (most recent call last):
+    ...
+    penstock.core.errors.SettingError: for of guard pause must be 0s or more, got -1s
+    """
+
+    def decorate(kind: T) -> T:
+        own = getattr(kind, "__post_init__", None)
+
+        def __post_init__(self: Any) -> None:  # noqa: N807  # it becomes that of the class
+            check_bounds(self, of)
+            if own is not None:
+                own(self)
+
+        kind.__post_init__ = __post_init__  # type: ignore[attr-defined]  # dataclass looks for it
+        return kind
+
+    return decorate
+
+
+def check_bounds(part: Any, of: str) -> None:
+    """Refuse a part with a field out of its bounds."""
+    kind: Any = type(part)
+    for name, hint in _bounded(kind).items():
+        for path, why in _refusals(hint, getattr(part, name)):
+            outer = name.rstrip("_")
+            what = f"{outer} of {of.format(self=part)}"
+            raise SettingError(sentence(what, Problem(path, why)), path=(outer, *path))
+
+
+@cache
+def _bounded(kind: type) -> dict[str, Any]:
+    """The fields whose types have bounds."""
+    hints = get_type_hints(kind, include_extras=True)
+    names = [f.name for f in fields(kind) if f.init]
+    return {name: hints[name] for name in names if _has_checks(hints[name])}
+
+
+def _has_checks(hint: Any) -> bool:
+    extras = getattr(hint, "__metadata__", ())
+    return any(isinstance(e, Check) for e in extras) or any(map(_has_checks, get_args(hint)))
+
+
+def _refusals(hint: Any, value: Any) -> Iterator[tuple[Path, str]]:
+    """What is out of bounds in a value that has the type already."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        unit = getattr(_first(inner[1:], Written), "unit", "")
+        whys = (e.refusal(value, unit) for e in inner[1:] if isinstance(e, Check))
+        if _suits(inner[1:], value):
+            yield from (((), why) for why in whys if why)
+        else:
+            yield from _refusals(inner[0], value)
+    elif origin in (types.UnionType, Union):
+        for kind in inner:
+            yield from _refusals(kind, value)
+    elif origin is Mapping and isinstance(value, Mapping):
+        yield from _inside(inner[1], value.items())
+    elif origin is tuple and isinstance(value, list | tuple):
+        yield from _inside(inner[0], enumerate(value))
+
+
+def _inside(hint: Any, items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Path, str]]:
+    for key, item in items:
+        yield from (((key, *path), why) for path, why in _refusals(hint, item))
+
+
+def _suits(extras: Iterable[object], value: object) -> bool:
+    """Whether a value is what the checks are about: one of a union may be something else."""
+    bounds = any(isinstance(extra, Bounds) for extra in extras)
+    return isinstance(value, _NUMBERS) or hasattr(value, "__float__") if bounds else True
+
+
+def _annotated(inner: Any, extras: tuple[Any, ...], words: str | None) -> Schema:
+    written = _first(extras, Written)
+    checks = [extra for extra in extras if isinstance(extra, Check)]
+    schema = describe(inner, words) if written is None else _written(written)
+    if not checks:
+        return schema
+    said = {key: value for check in checks for key, value in check.as_json_schema().items()}
+    return {
+        "type": "function-after",
+        "function": {"type": "no-info", "function": _checker(checks, written)},
+        "schema": schema,
+        "metadata": {} if written else {"pydantic_js_updates": said},
+    }
+
+
+def _checker(checks: Iterable[Check], written: Written | None) -> Callable[[Any], Any]:
+    unit = written.unit if written else ""
+
+    def check(value: Any) -> Any:
+        for why in (check.refusal(value, unit) for check in checks):
+            if why is not None:
+                raise _refusal(why)
+        return value
+
+    return check
+
+
+def _written(written: Written) -> Schema:
+    def read_written(value: object) -> object:
+        try:
+            return written.read(value)
+        except SettingError as error:
+            raise _refusal(_predicate(written, error)) from None
+
+    pattern = {} if written.pattern is None else {"pattern": written.pattern}
+    return {
+        "type": "function-plain",
+        "function": {"type": "no-info", "function": read_written},
+        "metadata": {"pydantic_js_updates": {"type": "string", **pattern}},
+    }
+
+
+def _predicate(written: Written, error: SettingError) -> str:
+    """What an error says, as the end of a sentence about the setting."""
+    if isinstance(error, UnitError) and written.words.startswith(error.kind):
+        return error.predicate
+    why = str(error)
+    return why.removeprefix("it ") if why.startswith("it ") else f": {why}"
+
+
+def _union(kinds: tuple[Any, ...]) -> Schema:
+    some = tuple(kind for kind in kinds if kind is not type(None))
+    schema = describe(some[0]) if len(some) == 1 else _either(some)
+    return {"type": "nullable", "schema": schema} if len(some) < len(kinds) else schema
+
+
+def _either(kinds: tuple[Any, ...]) -> Schema:
+    """One of several types: which, its shape says; of two of one shape, the first that fits."""
+    by_shape: dict[str, list[Any]] = {}
+    for kind in kinds:
+        by_shape.setdefault(_shape_of(kind), []).append(kind)
+    wanted = " or ".join(map(kind_of, kinds))
+    choices = {shape: _first_of(some, wanted) for shape, some in by_shape.items()}
+    union = {"type": "tagged-union", "discriminator": _shape, "choices": choices}
+    return union | {"custom_error_type": "wanted", "custom_error_message": f"must be {wanted}"}
+
+
+def _first_of(kinds: list[Any], wanted: str) -> Schema:
+    if len(kinds) == 1:
+        return describe(kinds[0], wanted)
+    union = {"type": "union", "mode": "left_to_right", "choices": [describe(k) for k in kinds]}
+    return _worded(union, wanted)
+
+
+_PLAIN: Final = "(plain)"
+_OBJECT: Final = "(object)"
+_LIST: Final = "(list)"
+_SHAPES: Final = frozenset({_PLAIN, _OBJECT, _LIST})
+"""How errors inside a union are told apart; no part of a path."""
+
+
+def _shape(value: object) -> str:
+    if isinstance(value, Mapping):
+        return _OBJECT
+    return _LIST if isinstance(value, list | tuple) else _PLAIN
+
+
+def _shape_of(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _shape_of(get_args(hint)[0])
+    return {Mapping: _OBJECT, tuple: _LIST}.get(origin, _PLAIN)
+
+
+def _mapping(key: Any, value: Any) -> Schema:
+    return {"type": "dict", "keys_schema": describe(key), "values_schema": describe(value)}
+
+
+def _series(kinds: tuple[Any, ...]) -> Schema:
+    items = [describe(kind) for kind in kinds if kind is not ...]
+    schema: Schema = {"type": "tuple", "items_schema": items}
+    return schema | {"variadic_item_index": 0} if ... in kinds else schema
+
+
+def _leaf(hint: Any, words: str | None) -> Schema:
+    known = _LEAVES.get(hint)
+    return {"type": "any"} if known is None else _worded(known, words or _WORDS[hint])
+
+
+def _worded(schema: Schema, words: str) -> Schema:
+    return {
+        "type": "custom-error",
+        "schema": schema,
+        "custom_error_type": "wanted",
+        "custom_error_message": f"must be {words}",
+    }
+
+
+def _before(function: Callable[[Any], Any], schema: Schema) -> Schema:
+    said = {"type": "no-info", "function": function}
+    return {"type": "function-before", "function": said, "schema": schema}
+
+
+def _not_true_or_false(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _true_or_false(value: object) -> object:
+    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+    return words.get(value.lower(), value) if isinstance(value, str) else value
+
+
+_WORDS: Final = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+_LEAVES: Final[dict[Any, Schema]] = {
+    bool: _before(_true_or_false, {"type": "bool", "strict": True}),
+    int: _before(_not_true_or_false, {"type": "int"}),
+    float: _before(_not_true_or_false, {"type": "float"}),
+    str: {"type": "str", "coerce_numbers_to_str": True},
+}
+
+
+def _problem(error: Any) -> Problem:
+    """One error of pydantic's in our words."""
+    path = tuple(step for step in error["loc"] if step not in _SHAPES)
+    if error["type"] == "refused":
+        return Problem(path, error["ctx"]["why"])
+    words = _PYDANTIC.get(error["type"], error["msg"])
+    given = error["input"]
+    return Problem(path, f"{words}, got {'nothing' if given is None else repr(given)}")
+
+
+_PYDANTIC: Final = {"dict_type": "must be a mapping", "tuple_type": "must be a list"}
+
+
+def _refusal(why: str) -> Exception:
+    from pydantic_core import PydanticCustomError
+
+    return PydanticCustomError("refused", "{why}", {"why": why})
+
+
+def _first(extras: Iterable[object], kind: type) -> Any:
+    return next((extra for extra in extras if isinstance(extra, kind)), None)
