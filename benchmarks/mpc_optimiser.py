@@ -48,7 +48,7 @@ def problem(prices: Prices, horizon: int, draw: np.random.Generator) -> Problem:
         switching=prices.switching(OPTIONS),
         start=prices.start(OPTIONS, 6, 1.6),
         current=OPTIONS.index(6, 1.6),
-        refuge=len(OPTIONS) - 1,
+        fallback=len(OPTIONS) - 1,
     )
 
 
@@ -59,7 +59,7 @@ def fresh(given: Problem) -> Problem:
         switching=given.switching,
         start=given.start,
         current=given.current,
-        refuge=given.refuge,
+        fallback=given.fallback,
     )
 
 
@@ -78,14 +78,14 @@ def line(prices: Prices, horizon: int, draw: np.random.Generator) -> float:
     """Print a horizon's line; returns the time of dynamic programming."""
     problems = [problem(prices, horizon, draw) for _ in range(PROBLEMS)]
     ours = median(milliseconds(solve, given) for given in problems)
-    head = f"{horizon:>3}{108.0**horizon:>12.4g}{solve(problems[0]).looked_at:>12,}{ours:>10.3f}"
+    head = f"{horizon:>3}{108.0**horizon:>12.4g}{solve(problems[0]).explored:>12,}{ours:>10.3f}"
     if horizon > LONGEST_TREE:
         print(head)
         return ours
     found = [branch_and_bound(given) for given in problems]
     for given, tree in zip(problems, found, strict=True):
         assert tree.choices == solve(given).choices
-    explored = mean(tree.looked_at for tree in found)
+    explored = mean(tree.explored for tree in found)
     slow = median(milliseconds(branch_and_bound, given) for given in problems)
     states, paper = PAPER[horizon]
     print(f"{head}{explored:>12,.0f}{slow:>10.2f}{states:>12,}{paper:>10.3g}")

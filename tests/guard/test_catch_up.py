@@ -124,7 +124,7 @@ def learned(readings: list[tuple[float, int, int]], cap: float = 600.0) -> float
     """From times, executors requested and executors running."""
     times = RescaleTimes(cap=cap)
     for at, requested, running in readings:
-        times.notice(seen(at=at, counter={"requested": requested, "running": running}))
+        times.observe(seen(at=at, counter={"requested": requested, "running": running}))
     return times.of("counter", prior=-1.0)
 
 
@@ -159,7 +159,7 @@ def test_one_slow_start_among_many_does_not_sway_the_time() -> None:
     for delay in (4, 4, 4, 400, 4, 4):
         for shift, requested, running in ((0, 2, 2), (2, 3, 2), (delay, 3, 2), (delay + 2, 3, 3)):
             here = {"requested": requested, "running": running}
-            times.notice(seen(at=at + shift, counter=here))
+            times.observe(seen(at=at + shift, counter=here))
         at += delay + 10
     assert times.of("counter", prior=0.0) == 5.0
 
@@ -170,7 +170,7 @@ def test_an_old_pace_of_the_cluster_is_forgotten() -> None:
         wait = 10.0 if turn < 10 else 50.0
         for at, requested, running in ((0.0, 2, 2), (wait - 1, 3, 2), (wait + 1, 3, 3)):
             here = {"requested": requested, "running": running}
-            times.notice(seen(at=100 * turn + at, counter=here))
+            times.observe(seen(at=100 * turn + at, counter=here))
     assert times.of("counter", prior=0.0) == 50.0
 
 

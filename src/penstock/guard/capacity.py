@@ -61,7 +61,7 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, and enough to catch up."""
-        self._times.notice(seen)
+        self._times.observe(seen)
         now = in_force(seen)
         return revise(
             self.policy(seen), lambda name, n: self._rule(name, n, now.get(name, n), seen)

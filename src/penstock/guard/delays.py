@@ -45,10 +45,10 @@ class Cooldown:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, of the modules that have rested."""
-        self._notice(seen)
+        self._observe(seen)
         return revise(self.policy(seen), lambda name, degree: self._rule(name, degree, seen.at))
 
-    def _notice(self, seen: Observation) -> None:
+    def _observe(self, seen: Observation) -> None:
         for name, degree in in_force(seen).items():
             if self._degrees.get(name, degree) != degree:
                 self._changed[name] = self._decided_at
@@ -105,10 +105,10 @@ most of 5 min'
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, and no less than it wanted of late."""
         decided, now = self.policy(seen), in_force(seen)
-        self._notice(decided.configuration.degrees, now, seen.at)
+        self._observe(decided.configuration.degrees, now, seen.at)
         return revise(decided, lambda name, n: self._rule(name, n, now.get(name, n), seen.at))
 
-    def _notice(self, degrees: Mapping[str, int], now: Mapping[str, int], at: float) -> None:
+    def _observe(self, degrees: Mapping[str, int], now: Mapping[str, int], at: float) -> None:
         for name, degree in degrees.items():
             wishes = self._wishes.setdefault(name, {})
             for wish in [wish for wish, when in wishes.items() if not self._recent(when, at)]:

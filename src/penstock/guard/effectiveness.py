@@ -1,12 +1,12 @@
 """A scale-up that did not help is taken back.
 
-`Levels` has the rate of a module at each degree while rows waited throughout: only then is its rate
+`RateByDegree` has the rate of a module at each degree while rows waited throughout: only then is its rate
 that of its executors and not that of its load.
 
->>> levels = Levels(window=60.0)
+>>> levels = RateByDegree(window=60.0)
 >>> late = {"backlog": 1e6, "processed_rate": 100.0, "arrival_rate": 500.0}
 >>> for _ in range(3):
-...     levels.notice(ModuleReading(running=2, **late), step=10.0)
+...     levels.observe(ModuleReading(running=2, **late), step=10.0)
 >>> levels.rates[2], levels.seconds[2]
 (100.0, 20.0)
 """
@@ -25,7 +25,7 @@ from penstock.policy.common.estimates import known
 
 
 @dataclass
-class Levels:
+class RateByDegree:
     """Of one module: its mean rate at each degree of one stretch in which rows waited."""
 
     window: float
@@ -37,7 +37,7 @@ class Levels:
     _running: int | None = field(default=None, init=False)
     _settling: float = field(default=0.0, init=False)
 
-    def notice(self, module: ModuleReading, step: float) -> None:
+    def observe(self, module: ModuleReading, step: float) -> None:
         """Count a step in; forget all once no rows wait, as the next stretch may differ."""
         waiting = rows_wait(module, step)
         if waiting is None:
@@ -135,7 +135,7 @@ back to 4, no growth beyond for 10 min'
     """Seconds for which a degree is measured before it is judged."""
     block: Seconds = 600.0
     """Seconds for which a module does not grow to that again."""
-    _levels: dict[str, Levels] = field(default_factory=dict, init=False, repr=False)
+    _levels: dict[str, RateByDegree] = field(default_factory=dict, init=False, repr=False)
     _blocks: dict[str, _Block] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -156,8 +156,8 @@ back to 4, no growth beyond for 10 min'
 
     def _judge(self, name: str, seen: Observation) -> None:
         module, now = reading(seen, name), in_force(seen).get(name)
-        levels = self._levels.setdefault(name, Levels(self.window))
-        levels.notice(module, seen.step)
+        levels = self._levels.setdefault(name, RateByDegree(self.window))
+        levels.observe(module, seen.step)
         if now is None or not levels.judged(now, module):
             return
         before = self._as_good(levels, now)
@@ -165,12 +165,12 @@ back to 4, no growth beyond for 10 min'
             why = _told(name, before, now, levels)
             self._blocks[name] = _Block(before, seen.at + self.block, why)
 
-    def _as_good(self, levels: Levels, now: int) -> int | None:
+    def _as_good(self, levels: RateByDegree, now: int) -> int | None:
         """The fewest executors that did about as well as those of now."""
         fewer = sorted(n for n, rate in levels.rates.items() if 0 < n < now and rate > 0)
-        return next((n for n in fewer if self._in_vain(levels, n, now)), None)
+        return next((n for n in fewer if self._ineffective(levels, n, now)), None)
 
-    def _in_vain(self, levels: Levels, before: int, now: int) -> bool:
+    def _ineffective(self, levels: RateByDegree, before: int, now: int) -> bool:
         return _gain(levels, before, now) < self.threshold * (now / before - 1)
 
     def _rule(self, name: str, degree: int, at: float) -> Ruling | None:
@@ -183,10 +183,10 @@ back to 4, no growth beyond for 10 min'
         )
 
 
-def _gain(levels: Levels, before: int, now: int) -> float:
+def _gain(levels: RateByDegree, before: int, now: int) -> float:
     return levels.rates[now] / levels.rates[before] - 1
 
 
-def _told(name: str, before: int, now: int, levels: Levels) -> str:
+def _told(name: str, before: int, now: int, levels: RateByDegree) -> str:
     gain, hoped = percent(_gain(levels, before, now)), percent(now / before - 1)
     return f"growing {name} from {before} to {now} raised its rate by {gain} instead of {hoped}"

@@ -8,7 +8,7 @@ from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
-from penstock.policy.common.estimates import known, too_many_wait
+from penstock.policy.common.estimates import backlog_forbids_shrinking, known
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved, still_to_come
 
@@ -78,7 +78,9 @@ class Rules:
         if value is None or known(value) is None:
             return held(name, degree, f"{missing} unknown")
         if value < self._limits()[0]:
-            return self._shrink(name, degree, value, too_many_wait(reading, degree, step))
+            return self._shrink(
+                name, degree, value, backlog_forbids_shrinking(reading, degree, step)
+            )
         return self._grow(name, reading, degree, value)
 
     def _grow(self, name: str, reading: ModuleReading, degree: int, value: float) -> Verdict:

@@ -11,7 +11,7 @@ from math import inf
 from penstock.core.errors import SettingError
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
-from penstock.policy.common.estimates import known, too_many_wait
+from penstock.policy.common.estimates import backlog_forbids_shrinking, known
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
 
@@ -106,7 +106,7 @@ class Spl:
         throughput, index = measured
         self._learn(climb, degree, throughput, index > self.congestion)
         if index <= self.congestion:
-            waits = too_many_wait(reading, degree, step)
+            waits = backlog_forbids_shrinking(reading, degree, step)
             return self._descend(name, degree, climb.levels.get(degree - 1), _misses(index), waits)
         return self._ascend(name, degree, climb, _misses(index))
 

@@ -45,7 +45,7 @@ def run_all(checks: Sequence[Check[T]], subject: T) -> None:
 
 
 @contextmanager
-def untouched_chance() -> Iterator[None]:
+def global_random_state_untouched() -> Iterator[None]:
     """Fail if what is done inside draws from a random state that all share."""
     before = _chance()
     yield

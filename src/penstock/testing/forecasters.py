@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.roles import Forecaster
-from penstock.testing.checking import Check, require, run_all, untouched_chance
+from penstock.testing.checking import Check, global_random_state_untouched, require, run_all
 
 Factory = Callable[[], Forecaster]
 """Makes a new forecaster, with the same settings each time."""
@@ -54,7 +54,7 @@ def learns_nothing_from_what_is_not_a_number(factory: Factory) -> None:
 
 def foresees_alike_from_the_same_values(factory: Factory) -> None:
     """No clock, no chance of its own; and asking does not teach."""
-    with untouched_chance():
+    with global_random_state_untouched():
         one, other = _taught(factory(), _rates()), _taught(factory(), _rates())
         one.forecast(_STEPS)
         require(_same(one, other), "the same values led to two forecasts")

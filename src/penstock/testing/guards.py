@@ -16,11 +16,11 @@ Wrapper = Callable[[Policy], Policy]
 
 
 @dataclass
-class Restless:
+class AlternatingPolicy:
     """A policy that wants something else in every step, to give guards work.
 
     >>> from penstock.testing import seen
-    >>> Restless()(seen(counter={"running": 2})).configuration.degrees
+    >>> AlternatingPolicy()(seen(counter={"running": 2})).configuration.degrees
     {'counter': 9}
     """
 
@@ -43,7 +43,7 @@ class Restless:
 
 def holds_a_policy_in_its_first_field(wrap: Wrapper) -> None:
     """So that files and flags can nest guards."""
-    inner = Restless()
+    inner = AlternatingPolicy()
     guard: Any = wrap(inner)
     first = fields(guard)[0].name
     require(first == "policy" and guard.policy is inner, f"its first field is {first!r}")
@@ -51,7 +51,7 @@ def holds_a_policy_in_its_first_field(wrap: Wrapper) -> None:
 
 def keeps_what_was_proposed(wrap: Wrapper) -> None:
     """A changed decision still tells what the policy wanted."""
-    for wanted, ruled in _pairs(wrap, Restless()):
+    for wanted, ruled in _pairs(wrap, AlternatingPolicy()):
         if ruled.configuration != wanted.configuration:
             require(
                 ruled.proposed == wanted.configuration,
@@ -61,7 +61,7 @@ def keeps_what_was_proposed(wrap: Wrapper) -> None:
 
 def keeps_the_innermost_proposal(wrap: Wrapper) -> None:
     """Through any number of guards, unless it acts on none and proposes what it holds back."""
-    pairs = _pairs(wrap, Restless(proposes=True))
+    pairs = _pairs(wrap, AlternatingPolicy(proposes=True))
     dry = all(ruled.proposed == wanted.configuration for wanted, ruled in pairs) and all(
         ruled.configuration.degrees == in_force(seen)
         for seen, (_, ruled) in zip(varied(), pairs, strict=True)
@@ -75,7 +75,7 @@ def keeps_the_innermost_proposal(wrap: Wrapper) -> None:
 
 def adds_its_reason_to_the_policys(wrap: Wrapper) -> None:
     """A changed decision has both."""
-    for wanted, ruled in _pairs(wrap, Restless()):
+    for wanted, ruled in _pairs(wrap, AlternatingPolicy()):
         require(wanted.why in ruled.why, f"{wanted.why!r} is lost in {ruled.why!r}")
         if ruled.configuration != wanted.configuration:
             require(ruled.why != wanted.why, "it changed a decision without a reason")
@@ -83,16 +83,16 @@ def adds_its_reason_to_the_policys(wrap: Wrapper) -> None:
 
 def asks_its_policy_once_in_every_step(wrap: Wrapper) -> None:
     """A policy that learns must see everything, and nothing twice."""
-    inner = Restless()
+    inner = AlternatingPolicy()
     guard = wrap(inner)
     for turn, seen in enumerate(varied(), 1):
         guard(seen)
         require(inner == _after(turn), f"its policy was not asked once in step {turn}")
 
 
-def _around_restless(check: Check[Callable[[], Policy]]) -> Check[Wrapper]:
+def _around_alternating(check: Check[Callable[[], Policy]]) -> Check[Wrapper]:
     def around(wrap: Wrapper) -> None:
-        check(lambda: wrap(Restless()))
+        check(lambda: wrap(AlternatingPolicy()))
 
     around.__name__, around.__doc__ = check.__name__, check.__doc__
     return around
@@ -104,7 +104,7 @@ GUARD_CHECKS: Final[Sequence[Check[Wrapper]]] = (
     keeps_the_innermost_proposal,
     adds_its_reason_to_the_policys,
     asks_its_policy_once_in_every_step,
-    *(_around_restless(c) for c in POLICY_CHECKS if c is not holds_what_it_knows_nothing_of),
+    *(_around_alternating(c) for c in POLICY_CHECKS if c is not holds_what_it_knows_nothing_of),
 )
 
 
@@ -113,12 +113,12 @@ def check_guard(wrap: Wrapper) -> None:
     run_all(GUARD_CHECKS, wrap)
 
 
-def _pairs(wrap: Wrapper, policy: Restless) -> list[tuple[Decision, Decision]]:
-    alone, guard = Restless(proposes=policy.proposes), wrap(policy)
+def _pairs(wrap: Wrapper, policy: AlternatingPolicy) -> list[tuple[Decision, Decision]]:
+    alone, guard = AlternatingPolicy(proposes=policy.proposes), wrap(policy)
     return [(alone(seen), guard(seen)) for seen in varied()]
 
 
-def _after(turns: int) -> Restless:
-    policy = Restless()
+def _after(turns: int) -> AlternatingPolicy:
+    policy = AlternatingPolicy()
     policy._turn = turns
     return policy

@@ -13,7 +13,7 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.roles import Policy
 from penstock.core.settings import option_names
 from penstock.core.signals import Decision, ModuleReading, check_decision, current
-from penstock.testing.checking import Check, require, run_all, untouched_chance
+from penstock.testing.checking import Check, global_random_state_untouched, require, run_all
 from penstock.testing.script import varied
 
 # Notice files, sockets and processes that code touches, with Python's audit events.
@@ -128,7 +128,7 @@ def holds_what_it_knows_nothing_of(factory: Factory) -> None:
 
 def decides_alike_from_the_same_observations(factory: Factory) -> None:
     """No clock, no chance of its own."""
-    with untouched_chance():
+    with global_random_state_untouched():
         first, second = _decisions(factory()), _decisions(factory())
     for one, other in zip(first, second, strict=True):
         require(one == other, f"the same observations led to {one} and to {other}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.roles import Workload
-from penstock.testing.checking import Check, require, run_all, untouched_chance
+from penstock.testing.checking import Check, global_random_state_untouched, require, run_all
 
 _SECONDS: Final = np.linspace(0.0, 7200.0, 4001)
 _ROUNDING: Final = 1e-9
@@ -64,7 +64,7 @@ def has_brought_as_many_rows_as_it_counts(workload: Workload) -> None:
 
 def answers_alike_in_any_order(workload: Workload) -> None:
     """What was asked before, or with it, makes no difference to a bit."""
-    with untouched_chance():
+    with global_random_state_untouched():
         near_first = [workload.arrivals(_SECONDS[i : i + 1])[0] for i in range(0, 4001, 100)]
         all_at_once = workload.arrivals(_SECONDS)[::100]
         index = _some_rows(workload)

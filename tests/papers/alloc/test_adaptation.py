@@ -26,7 +26,7 @@ from penstock.papers.alloc.adaptation import (
 from penstock.papers.alloc.graphs import DEPTH, EXACTLY, WITHIN, Tree, draw_tree, perturbed
 from penstock.policy.allocation import network as flow
 from penstock.policy.allocation import shrink
-from penstock.policy.allocation.adaptation import Adaptation, Watch, reserved, shared
+from penstock.policy.allocation.adaptation import Adaptation, ChangeDetector, reserved, shared
 from penstock.policy.allocation.network import Inflow, Link, Network, NetworkError, Outflow
 
 SEEDS = st.integers(0, 10_000)
@@ -142,8 +142,8 @@ def test_without_smoothing_the_new_assignment_is_there_at_once() -> None:
 
 
 def test_noise_within_the_slack_is_never_a_change() -> None:
-    watch, rng = Watch(rate=1.0), np.random.default_rng(1)
-    assert not any(watch.sees(1.0 + noise) for noise in rng.uniform(-0.019, 0.019, 1000))
+    watch, rng = ChangeDetector(rate=1.0), np.random.default_rng(1)
+    assert not any(watch.detects(1.0 + noise) for noise in rng.uniform(-0.019, 0.019, 1000))
 
 
 @given(share=st.floats(0.05, 3.0), rate=st.floats(1e-9, 1e9), up=st.booleans())
@@ -151,10 +151,10 @@ def test_a_large_change_is_seen_at_once_whatever_the_unit(
     share: float, rate: float, up: bool
 ) -> None:
     measured = rate * (1 + share) if up else rate / (1 + share)
-    watch = Watch(rate=rate)
-    assert watch.sees(measured)
+    watch = ChangeDetector(rate=rate)
+    assert watch.detects(measured)
     assert watch.rate == measured
-    assert not watch.sees(measured)
+    assert not watch.detects(measured)
 
 
 def test_trees_have_the_depth_that_was_asked_for() -> None:

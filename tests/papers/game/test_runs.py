@@ -122,8 +122,8 @@ def test_nobody_has_more_replicas_than_it_wishes_for_at_its_incentive(course: Co
         for name, share in zip(plan.replicas, shares, strict=True):
             module = model.modules[name]
             if not module.fixed:
-                wished = module.ideal(module.price * (1.0 - share))
-                assert plan.replicas[name] <= wished * (1.0 + 1e-9)
+                preferred = module.ideal(module.price * (1.0 - share))
+                assert plan.replicas[name] <= preferred * (1.0 + 1e-9)
 
 
 def test_gossip_gets_closer_with_every_few_iterations(course: Course) -> None:

@@ -9,7 +9,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.model import FlowModel
 from penstock.policy.game import PLANNERS, Plan, incentive, nash, social
-from penstock.policy.game.agents import Conversation
+from penstock.policy.game.agents import MessageExchange
 from penstock.policy.game.aggregate import Tally, gossip
 from tests.support.game_graphs import SERVICE
 
@@ -87,7 +87,7 @@ def test_gossip_is_within_two_percent_after_fifteen_iterations_at_every_agent(
     inter_arrival: float,
 ) -> None:
     """Game, Fig. 17a."""
-    talk = Conversation(MODEL.arriving_every(inter_arrival))
+    talk = MessageExchange(MODEL.arriving_every(inter_arrival))
     talk.find_pne()
     own = {agent.model.name: Tally((agent.cost,)) for agent in talk.agents}
     exact = sum(tally.sums[0] for tally in own.values())

@@ -149,7 +149,7 @@ def test_a_tally_leaves_out_what_comes_after_the_end() -> None:
     tally = Tally(2)
     rows = np.zeros(3, ENTRY)
     rows["arrived"], rows["done"] = [0.5, 0.9, 1.9], [0.7, 1.1, 2.5]
-    tally.take_in(rows)
+    tally.observe(rows)
     assert (tally.came.tolist(), tally.done.tolist()) == ([2, 1], [1, 1])
     assert tally.latency.tolist() == pytest.approx([0.2, 0.2])
 

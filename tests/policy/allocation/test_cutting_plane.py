@@ -25,7 +25,7 @@ from tests.support.allocation import (
     tree,
 )
 
-EXACT = 1e-8
+TIME_TOLERANCE = 1e-8
 every = st.one_of(
     *(networks(make) for make in (anything, general, tree, series_parallel, single_link))
 )
@@ -44,8 +44,8 @@ def shares(size: int, graphs: int) -> tuple[list[float], list[int]]:
 def test_is_no_further_from_the_optimum_than_asked(network: Network, tolerance: float) -> None:
     best = optimum(network)
     found = solve(network, tolerance=tolerance)
-    assert best * (1 - tolerance - EXACT) <= found.value <= best * (1 + EXACT)
-    assert affordable(network, found.resource) >= 1 - EXACT
+    assert best * (1 - tolerance - TIME_TOLERANCE) <= found.value <= best * (1 + TIME_TOLERANCE)
+    assert affordable(network, found.resource) >= 1 - TIME_TOLERANCE
 
 
 @given(every)
@@ -57,7 +57,7 @@ def test_comes_to_the_optimum_itself(network: Network) -> None:
 def test_takes_no_more_than_its_outputs_need(network: Network) -> None:
     found = solve(network)
     least = needs(network, outputs(network, found.resource))
-    assert found.resource == pytest.approx(least, rel=EXACT)
+    assert found.resource == pytest.approx(least, rel=TIME_TOLERANCE)
 
 
 @given(networks(anything, numbers=(few,)), st.randoms(use_true_random=False))

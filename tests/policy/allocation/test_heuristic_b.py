@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import optimum
 from penstock.policy.allocation.heuristic_b import solve
-from penstock.policy.allocation.messages import Enquiry
+from penstock.policy.allocation.messages import PricingQuery
 from penstock.policy.allocation.network import Network, Outflow, affordable, needs
 from tests.support.allocation import anything, few, general, networks, single_output, uniform
 
-EXACT = 1e-8
+TIME_TOLERANCE = 1e-8
 GRAPHS = 100
 PAPER = {20: 0.824, 50: 0.689, 100: 0.590}
 """Share of the optimum, by modules: alloc, Tab. 2."""
@@ -35,42 +35,45 @@ def targets(network: Network, seed: int) -> dict[str, float]:
 @given(networks(anything), seeds)
 def test_a_question_is_answered_with_what_the_targets_take(network: Network, seed: int) -> None:
     wanted = targets(network, seed)
-    enquiry = Enquiry.of(network)
-    answer, least = enquiry.ask(wanted), needs(network, wanted)
-    assert {name: agent.resource for name, agent in enquiry.agents.items()} == least
-    assert answer.total == pytest.approx(sum(least.values()), rel=EXACT)
+    query = PricingQuery.of(network)
+    answer, least = query.ask(wanted), needs(network, wanted)
+    assert {name: agent.resource for name, agent in query.agents.items()} == least
+    assert answer.total == pytest.approx(sum(least.values()), rel=TIME_TOLERANCE)
     strains = [inflow.consumes * least[inflow.target] / inflow.rate for inflow in network.inflows]
-    assert answer.strain == pytest.approx(max(strains), rel=EXACT)
+    assert answer.strain == pytest.approx(max(strains), rel=TIME_TOLERANCE)
 
 
 @given(networks(anything), seeds, seeds)
 def test_a_bill_is_a_subgradient(network: Network, here: int, there: int) -> None:
-    answer, elsewhere = Enquiry.of(network).ask(targets(network, here)), targets(network, there)
+    answer, elsewhere = (
+        PricingQuery.of(network).ask(targets(network, here)),
+        targets(network, there),
+    )
     tangent = sum(flow * answer.price(sink) for sink, flow in elsewhere.items())
-    assert sum(needs(network, elsewhere).values()) >= tangent * (1 - EXACT)
+    assert sum(needs(network, elsewhere).values()) >= tangent * (1 - TIME_TOLERANCE)
 
 
 @given(networks(anything), seeds)
 def test_a_sink_gets_what_its_module_makes(network: Network, seed: int) -> None:
     wanted = targets(network, seed)
-    made, least = Enquiry.of(network).ask(wanted).made, needs(network, wanted)
+    made, least = PricingQuery.of(network).ask(wanted).made, needs(network, wanted)
     for outflow in network.outflows:
         flow = outflow.produces * least[outflow.origin]
-        assert made.get(outflow.name, 0.0) == pytest.approx(flow, rel=EXACT)
-        assert flow >= wanted[outflow.name] * (1 - EXACT)
+        assert made.get(outflow.name, 0.0) == pytest.approx(flow, rel=TIME_TOLERANCE)
+        assert flow >= wanted[outflow.name] * (1 - TIME_TOLERANCE)
 
 
 @given(networks(anything))
 def test_is_within_budget_sources_and_optimum(network: Network) -> None:
     found = solve(network)
-    assert affordable(network, found.resource) >= 1 - EXACT
-    assert 0 < found.value <= optimum(network) * (1 + EXACT)
+    assert affordable(network, found.resource) >= 1 - TIME_TOLERANCE
+    assert 0 < found.value <= optimum(network) * (1 + TIME_TOLERANCE)
 
 
 @given(networks(single_output))
 def test_a_single_sink_is_asked_about_once(network: Network) -> None:
     found = solve(network)
-    assert found.value == pytest.approx(optimum(network), rel=EXACT)
+    assert found.value == pytest.approx(optimum(network), rel=TIME_TOLERANCE)
     assert found.passes == 3
 
 
@@ -78,7 +81,7 @@ def test_a_single_sink_is_asked_about_once(network: Network) -> None:
 def test_is_never_worse_than_the_weights_as_proportions(network: Network) -> None:
     weights = {outflow.name: outflow.weight for outflow in network.outflows}
     start = affordable(network, needs(network, weights)) * sum(w * w for w in weights.values())
-    assert solve(network).value >= start * (1 - EXACT)
+    assert solve(network).value >= start * (1 - TIME_TOLERANCE)
 
 
 @pytest.mark.parametrize("size", PAPER)

@@ -188,7 +188,7 @@ def test_batches_that_outlast_a_step_do_not_look_like_other_selectivities() -> N
         behind += 40.0 - 120.0 * ends
         told = {"processed_rate": 40.0} if ends else {}
         look = {"arrival_rate": 40.0, "backlog": behind, **told}
-        known.take_in(reading(fraud_look=look, fraud_score={"arrival_rate": 120.0 * ends}))
+        known.observe(reading(fraud_look=look, fraud_score={"arrival_rate": 120.0 * ends}))
         assert known.of(stream) == pytest.approx(1.0)
 
 
@@ -218,7 +218,7 @@ def test_rows_that_wait_are_offered_again() -> None:
 
 def test_rows_that_wait_at_a_later_module_need_no_work_before_it() -> None:
     known = Measured(shared())
-    known.take_in(reading(50.0, 50.0, fraud_score={"backlog": 1500.0}))
+    known.observe(reading(50.0, 50.0, fraud_score={"backlog": 1500.0}))
     assert known.offer().loads == pytest.approx(
         {"fraud.look": 1.0, "fraud.score": 4.0, "reports.look": 2.0, "reports.score": 2.0}
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.policy.allocation import PLANNERS, optimum
 from penstock.policy.allocation.lp import bound, solve
-from penstock.policy.allocation.messages import Post
+from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Network, Outflow, affordable, needs, outputs, value
 from penstock.policy.allocation.single_output import alone
 from tests.support.allocation import (
@@ -22,7 +22,7 @@ from tests.support.allocation import (
     true_optimum,
 )
 
-EXACT = 1e-8
+TIME_TOLERANCE = 1e-8
 some = st.one_of(
     networks(anything, most=6), networks(general, most=6), networks(single_link, most=6)
 )
@@ -31,13 +31,13 @@ unlimited = networks(anything, limited=(0.0,))
 
 @given(some)
 def test_is_the_optimum_in_exact_arithmetic(network: Network) -> None:
-    assert optimum(network) == pytest.approx(true_optimum(network), rel=EXACT)
+    assert optimum(network) == pytest.approx(true_optimum(network), rel=TIME_TOLERANCE)
 
 
 @given(networks(anything))
 def test_can_be_afforded_and_brings_what_it_says(network: Network) -> None:
     found = solve(network)
-    assert affordable(network, found.resource) >= 1 - EXACT
+    assert affordable(network, found.resource) >= 1 - TIME_TOLERANCE
     assert found.value == value(network, found.resource)
     assert (found.policy, found.messages, found.passes) == ("lp", 0, 0)
 
@@ -46,7 +46,7 @@ def test_can_be_afforded_and_brings_what_it_says(network: Network) -> None:
 def test_takes_no_more_than_its_outputs_need(network: Network) -> None:
     found = solve(network)
     least = needs(network, outputs(network, found.resource))
-    assert found.resource == pytest.approx(least, rel=EXACT)
+    assert found.resource == pytest.approx(least, rel=TIME_TOLERANCE)
 
 
 @given(networks(anything))
@@ -60,24 +60,28 @@ def test_a_busy_module_has_all_before_it_busy(network: Network) -> None:
 @given(unlimited)
 def test_unlimited_sources_leave_nothing_of_the_budget(network: Network) -> None:
     """Lemma 2."""
-    assert sum(solve(network).resource.values()) == pytest.approx(network.budget, rel=EXACT)
+    assert sum(solve(network).resource.values()) == pytest.approx(
+        network.budget, rel=TIME_TOLERANCE
+    )
 
 
 @given(unlimited, st.floats(1e-6, 1e6))
 def test_unlimited_sources_make_value_grow_with_the_budget(network: Network, times: float) -> None:
     """Lemma 3."""
-    assert optimum(scaled(network, times)) == pytest.approx(times * optimum(network), rel=EXACT)
+    assert optimum(scaled(network, times)) == pytest.approx(
+        times * optimum(network), rel=TIME_TOLERANCE
+    )
 
 
 @given(networks(anything), st.integers(0, 2**32 - 1))
 def test_no_split_of_prices_bounds_it_from_below(network: Network, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    most = {k: one.flow(network.budget) for k, one in alone(Post(network)).items()}
+    most = {k: one.flow(network.budget) for k, one in alone(MessageBus(network)).items()}
     split = {stream: draw.random() for stream in (*network.outflows, *network.links)}
     leading = {s: part for s, part in split.items() if isinstance(s, Outflow)} | {
         link: split[link] for link in network.links if needs(network, most)[link.target] > 0
     }
-    assert bound(network, most, leading) >= optimum(network) * (1 - EXACT)
+    assert bound(network, most, leading) >= optimum(network) * (1 - TIME_TOLERANCE)
 
 
 @given(networks(anything))
@@ -87,7 +91,7 @@ def test_one_more_sink_adds_at_most_what_the_budget_buys_of_it(network: Network)
     more = replace(network, modules=(*network.modules, "late"), outflows=(*network.outflows, sink))
     bought = sink.produces * sink.weight * network.budget
     before, after = optimum(network), optimum(more)
-    assert before * (1 - EXACT) <= after <= (before + bought) * (1 + EXACT)
+    assert before * (1 - TIME_TOLERANCE) <= after <= (before + bought) * (1 + TIME_TOLERANCE)
 
 
 def test_nothing_is_divided_where_nothing_leaves() -> None:
@@ -104,5 +108,5 @@ def test_a_module_that_leads_nowhere_is_idle() -> None:
 def test_ten_thousand_modules_are_no_trouble() -> None:
     network = tree(np.random.default_rng(1), 10_000, limited=0.5)
     assert PLANNERS["lp"](network).value == pytest.approx(
-        PLANNERS["shrink"](network).value, rel=EXACT
+        PLANNERS["shrink"](network).value, rel=TIME_TOLERANCE
     )

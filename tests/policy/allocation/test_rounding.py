@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.policy.allocation import lp
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, value
-from penstock.policy.allocation.rounding import Bounds, climb, even, fill, pack, whole
-from penstock.policy.allocation.single_output import Reach, reaches
+from penstock.policy.allocation.rounding import Bounds, even, fill, local_search, pack, whole
+from penstock.policy.allocation.single_output import SinkNeeds, sink_needs
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -66,7 +66,7 @@ def best_of_all(network: Network, bounds: Bounds) -> float:
 @given(seed=SEEDS)
 def test_no_division_at_all_brings_more_than_the_one_that_is_packed(seed: int) -> None:
     network, bounds = drawn(seed)
-    found = pack(reaches(network), bounds)
+    found = pack(sink_needs(network), bounds)
     assert found is not None
     assert bounds.admits(found)
     assert worth(network, found) == pytest.approx(best_of_all(network, bounds), rel=1e-9)
@@ -86,7 +86,7 @@ def test_no_core_of_it_could_be_left_out(seed: int) -> None:
 def test_climbing_keeps_the_bounds_from_wherever_it_begins(seed: int, start: list[float]) -> None:
     network, bounds = drawn(seed, most=12)
     begun = dict(zip(network.modules, start, strict=False))
-    found = climb(reaches(network), bounds, start=begun)
+    found = local_search(sink_needs(network), bounds, start=begun)
     assert bounds.admits(found)
     if bounds.admits(bounds.within(begun)):
         assert worth(network, found) >= worth(network, bounds.within(begun)) * (1 - 1e-9)
@@ -99,8 +99,8 @@ def test_climbing_comes_close_to_the_best_division() -> None:
         low = dict.fromkeys(network.modules, 1)
         bounds = Bounds(cores=len(low) + seed % 20, low=low, high=dict.fromkeys(low, 12))
         network = replace(network, budget=float(bounds.cores))
-        found = climb(reaches(network), bounds, start=lp.solve(network).resource)
-        best = pack(reaches(network), bounds)
+        found = local_search(sink_needs(network), bounds, start=lp.solve(network).resource)
+        best = pack(sink_needs(network), bounds)
         if best is not None:
             shares.append(worth(network, found) / worth(network, best))
     assert len(shares) > 100
@@ -116,7 +116,7 @@ def test_too_many_divisions_are_left_to_climbing_from_the_plan() -> None:
         asked.append(True)
         return dict(lp.solve(network).resource)
 
-    assert pack(reaches(network), bounds) is None
+    assert pack(sink_needs(network), bounds) is None
     found = whole(network, bounds, start=start)
     assert asked
     assert bounds.admits(found)
@@ -188,7 +188,7 @@ def test_an_even_division_keeps_the_bounds_and_uses_what_it_may(seed: int) -> No
 def test_numbers_of_any_size_bring_the_same_division(seed: int, power: int) -> None:
     """Flow in thousandths of rows or in millions of them."""
     network, bounds = drawn(seed)
-    sinks, scale = reaches(network), 2.0 ** (power * 3)
+    sinks, scale = sink_needs(network), 2.0 ** (power * 3)
     scaled = [
         replace(
             sink,
@@ -199,13 +199,13 @@ def test_numbers_of_any_size_bring_the_same_division(seed: int, power: int) -> N
         for sink in sinks
     ]
     assert pack(scaled, bounds) == pack(sinks, bounds)
-    assert climb(scaled, bounds, start={}) == climb(sinks, bounds, start={})
+    assert local_search(scaled, bounds, start={}) == local_search(sinks, bounds, start={})
 
 
-def _chain(name: str, draw: np.random.Generator) -> Reach:
+def _chain(name: str, draw: np.random.Generator) -> SinkNeeds:
     unit = {f"{name}{i}": float(10 ** draw.uniform(-1, 0)) for i in range(2)}
     most, weight = float(10 ** draw.uniform(0, 1.5)), float(10 ** draw.uniform(-1, 1))
-    return Reach(sink=name, weight=weight, unit=unit, most=most)
+    return SinkNeeds(sink=name, weight=weight, unit=unit, most=most)
 
 
 def star(*, sinks: int, cores: int) -> tuple[Network, Bounds]:

@@ -7,12 +7,12 @@ from hypothesis import given
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import optimum
-from penstock.policy.allocation.messages import Post
+from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, affordable, needs
 from penstock.policy.allocation.single_output import alone, solve
 from tests.support.allocation import anything, networks, single_output
 
-EXACT = 1e-9
+TIME_TOLERANCE = 1e-9
 JOINED = Network(
     budget=10.0,
     modules=("left", "right", "join"),
@@ -33,8 +33,8 @@ JOINED = Network(
 def test_is_the_optimum_of_a_single_sink(network: Network) -> None:
     """Theorem 1."""
     found = solve(network)
-    assert found.value == pytest.approx(optimum(network), rel=EXACT)
-    assert affordable(network, found.resource) == pytest.approx(1.0, rel=EXACT)
+    assert found.value == pytest.approx(optimum(network), rel=TIME_TOLERANCE)
+    assert affordable(network, found.resource) == pytest.approx(1.0, rel=TIME_TOLERANCE)
 
 
 @given(networks(single_output, most=9))
@@ -44,7 +44,7 @@ def test_no_module_can_do_with_less(network: Network) -> None:
     flow = found.value / network.outflows[0].weight
     for module in network.modules:
         asked = max(_asked(network, module, flow), default=0.0)
-        assert found.resource[module] == pytest.approx(asked, rel=EXACT)
+        assert found.resource[module] == pytest.approx(asked, rel=TIME_TOLERANCE)
 
 
 def _asked(network: Network, module: str, flow: float) -> list[float]:
@@ -59,12 +59,12 @@ def _asked(network: Network, module: str, flow: float) -> list[float]:
 
 @given(networks(anything))
 def test_every_sink_learns_what_it_could_have_alone(network: Network) -> None:
-    each = alone(Post(network))
+    each = alone(MessageBus(network))
     for outflow in network.outflows:
         least = needs(network, {outflow.name: 1.0})
-        assert each[outflow.name].unit == pytest.approx(sum(least.values()), rel=EXACT)
+        assert each[outflow.name].unit == pytest.approx(sum(least.values()), rel=TIME_TOLERANCE)
         flow = each[outflow.name].flow(network.budget)
-        assert flow == pytest.approx(affordable(network, least), rel=EXACT)
+        assert flow == pytest.approx(affordable(network, least), rel=TIME_TOLERANCE)
 
 
 @given(networks(single_output))

@@ -14,9 +14,9 @@ from penstock.policy.allocation.reduction import (
     Stem,
     absorb,
     divide,
+    dominates,
     merge,
     merge_all,
-    outdoes,
 )
 from tests.support.allocation import true_optimum
 
@@ -83,7 +83,7 @@ def test_theorem_2_divides_a_fork_best_where_the_budget_is_short(
 def test_theorem_2_is_right_for_any_source_if_it_keeps_both_leaves(
     one: Branch, other: Branch, consumes: float, budget: float, rate: float
 ) -> None:
-    assume(not outdoes(one, other) and not outdoes(other, one))
+    assume(not dominates(one, other) and not dominates(other, one))
     network = fork(one, other, consumes=consumes, budget=budget, rate=rate)
     found = divided(network, one, other)
     assert affordable(network, found) >= 1 - 1e-12
@@ -112,7 +112,7 @@ def test_theorem_3_makes_two_leaves_one_while_the_source_is_unlimited(
 def test_theorem_3_is_right_for_any_source_if_it_keeps_both_leaves(
     one: Branch, other: Branch, consumes: float, budget: float, rate: float
 ) -> None:
-    assume(not outdoes(one, other) and not outdoes(other, one))
+    assume(not dominates(one, other) and not dominates(other, one))
     two = fork(one, other, consumes=consumes, budget=budget, rate=rate)
     merged = fork(merge(one, other), consumes=consumes, budget=budget, rate=rate)
     assert true_optimum(merged) == pytest.approx(true_optimum(two), rel=1e-9)

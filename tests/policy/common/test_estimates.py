@@ -12,10 +12,10 @@ from penstock.core.signals import ModuleReading
 from penstock.forecast import Ewma
 from penstock.policy.common.estimates import (
     Averages,
-    Reach,
     Selectivities,
     Smoothed,
-    Through,
+    Throughput,
+    VisitRatios,
     Window,
     executor_time,
     known,
@@ -56,12 +56,12 @@ def test_selectivities_stay_finite_whatever_is_measured(
     steps: list[tuple[float | None, float | None, float | None]], windowed: bool
 ) -> None:
     average = partial(Window, 60.0) if windowed else partial(Smoothed, 0.1)
-    ratios, reach = Selectivities(GRAPH, average, prior=not windowed), Reach(GRAPH)
+    ratios, reach = Selectivities(GRAPH, average, prior=not windowed), VisitRatios(GRAPH)
     for number, (processed, backlog, came) in enumerate(steps):
         scan = {"processed_rate": processed, "arrival_rate": processed, "backlog": backlog}
         now = seen(at=float(number + 1), step=1.0, scan=scan, match={"arrival_rate": came})
-        assert all(isfinite(rate) and rate >= 0 for rate in ratios.take_in(now).values())
-        reach.take_in(now)
+        assert all(isfinite(rate) and rate >= 0 for rate in ratios.observe(now).values())
+        reach.observe(now)
     assert isfinite(ratios.of(STREAM))
     assert ratios.of(STREAM) > 0
     assert all(isfinite(rate) for rate in reach.of({"scan": 1.0}).values())
@@ -71,11 +71,11 @@ def test_selectivities_stay_finite_whatever_is_measured(
 def test_without_a_usable_reading_the_declared_selectivity_holds(
     processed: float | None, came: float | None
 ) -> None:
-    ratios, reach = Selectivities(GRAPH), Reach(GRAPH)
+    ratios, reach = Selectivities(GRAPH), VisitRatios(GRAPH)
     for _ in range(20):
         now = seen(scan={"processed_rate": processed}, match={"arrival_rate": came})
-        ratios.take_in(now)
-        reach.take_in(now)
+        ratios.observe(now)
+        reach.observe(now)
     assert ratios.of(STREAM) == 2.0
     assert reach.of({"scan": 1.0}) == {"scan": 1.0, "match": 2.0}
 
@@ -85,7 +85,7 @@ def test_selectivities_approach_the_measured_ratio(average: partial[Window | Smo
     ratios = Selectivities(GRAPH, average)
     for number in range(300):
         scan, match = {"processed_rate": 10.0}, {"arrival_rate": 5.0}
-        ratios.take_in(seen(at=float(number), scan=scan, match=match))
+        ratios.observe(seen(at=float(number), scan=scan, match=match))
     assert ratios.of(STREAM) == pytest.approx(0.5, rel=0.02)
 
 
@@ -107,7 +107,7 @@ def test_no_service_time_is_no_estimate(value: float | None) -> None:
 def test_what_gets_through_is_never_negative(
     before: float | None, after: float | None, came: float | None
 ) -> None:
-    through = Through()
+    through = Throughput()
     for waiting in (before, after):
-        rates = through.take_in(seen(scan={"arrival_rate": came, "backlog": waiting}))
+        rates = through.observe(seen(scan={"arrival_rate": came, "backlog": waiting}))
     assert all(isfinite(rate) and rate >= 0 for rate in rates.values())

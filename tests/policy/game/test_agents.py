@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from penstock.model import FlowModel
-from penstock.policy.game.agents import Conversation, agents_of, find_pne
+from penstock.policy.game.agents import MessageExchange, agents_of, find_pne
 from penstock.policy.game.aggregate import Mailbox, Message, Network
 from penstock.policy.game.topology import Topology
 from tests.policy.game.agent_process import live
@@ -47,8 +47,8 @@ def test_all_is_sent_before_anything_is_read() -> None:
     agents = agents_of(model)
     network = Network({agent.model.name: agent.mailbox for agent in agents})
     find_pne(agents, network, iterations=1)
-    assert agents[1].pace == pytest.approx(agents[0].own_pace)
-    assert agents[2].pace == pytest.approx(max(a.own_pace for a in agents[1:]))
+    assert agents[1].pace == pytest.approx(agents[0].own_interval)
+    assert agents[2].pace == pytest.approx(max(a.own_interval for a in agents[1:]))
 
 
 def test_each_iteration_brings_the_bottleneck_one_hop_further() -> None:
@@ -120,14 +120,14 @@ def test_agents_in_processes_of_their_own_arrive_at_the_same() -> None:
 
 
 def test_an_incentive_makes_only_the_bottleneck_want_more() -> None:
-    talk = Conversation(FlowModel.of(SERVICE))
+    talk = MessageExchange(FlowModel.of(SERVICE))
     talk.find_pne()
-    talk.encourage(0.1)
+    talk.raise_incentive(0.1)
     assert [a.model.name for a in talk.agents if a.incentive > 0.0] == ["recognizer"]
     before = talk.replicas()["recognizer"]
     talk.find_pne()
     assert talk.replicas()["recognizer"] == pytest.approx(before / 0.9**0.5)
-    talk.retreat()
+    talk.undo()
     assert talk.replicas()["recognizer"] == before
 
 
@@ -135,12 +135,12 @@ def test_an_incentive_of_the_whole_price_makes_an_agent_want_all_that_help() -> 
     recognizer = agents_of(FlowModel.of(SERVICE))[-1]
     recognizer.incentive = recognizer.model.price
     recognizer.start()
-    assert recognizer.wished == 32.0
+    assert recognizer.preferred == 32.0
     tenths = sum([0.1 * recognizer.model.price] * 10)
     assert tenths != recognizer.model.price
     agent = replace(recognizer, incentive=tenths)
     agent.start()
-    assert agent.wished == 32.0
+    assert agent.preferred == 32.0
 
 
 def test_a_module_with_one_degree_only_passes_on_what_it_hears() -> None:

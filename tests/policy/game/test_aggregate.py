@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from penstock.core.errors import SettingError
 from penstock.model import FlowModel
 from penstock.policy.game import incentive
-from penstock.policy.game.agents import Conversation
-from penstock.policy.game.aggregate import Tally, gather, gossip, tell
+from penstock.policy.game.agents import MessageExchange
+from penstock.policy.game.aggregate import Tally, broadcast, gather, gossip
 from penstock.policy.game.bulk import push_sum
 from penstock.policy.game.exchange import Aggregation
 from penstock.policy.game.topology import Topology
@@ -33,7 +33,7 @@ def numbers(model: FlowModel, data: st.DataObject) -> dict[str, tuple[float, flo
 def test_the_root_has_the_sum_and_the_maximum_after_one_message_from_each_other(
     model: FlowModel, data: st.DataObject
 ) -> None:
-    talk, known = Conversation(model), numbers(model, data)
+    talk, known = MessageExchange(model), numbers(model, data)
     own = {name: Tally((x,), (y,)) for name, (x, y) in known.items()}
     total = gather(talk.tree(everyone), own, talk.network)
     assert total.sums[0] == pytest.approx(fsum(x for x, _ in known.values()), abs=1e-6)
@@ -45,10 +45,10 @@ def test_the_root_has_the_sum_and_the_maximum_after_one_message_from_each_other(
 @given(models(most=15))
 @settings(max_examples=50)
 def test_all_are_told_after_one_message_to_each_other(model: FlowModel) -> None:
-    talk = Conversation(model)
-    told = tell(talk.tree(everyone), (1.0, 2.0), talk.network)
-    assert told == dict.fromkeys(model.modules, (1.0, 2.0))
-    assert talk.messages == len(told) - 1
+    talk = MessageExchange(model)
+    answer = broadcast(talk.tree(everyone), (1.0, 2.0), talk.network)
+    assert answer == dict.fromkeys(model.modules, (1.0, 2.0))
+    assert talk.messages == len(answer) - 1
     assert talk.iterations == talk.topology.height
 
 
@@ -57,12 +57,12 @@ def test_all_are_told_after_one_message_to_each_other(model: FlowModel) -> None:
 def test_nobody_is_bothered_on_whose_branch_nobody_is_concerned(
     model: FlowModel, data: st.DataObject
 ) -> None:
-    talk = Conversation(model)
+    talk = MessageExchange(model)
     chosen = data.draw(st.sets(st.sampled_from(sorted(model.modules))))
     branches = talk.branches(chosen)
     own = {name: Tally((1.0,)) for name in chosen}
     assert gather(branches, own, talk.network).sums == ((float(len(chosen)),) if chosen else ())
-    assert chosen <= set(tell(branches, (1.0,), talk.network))
+    assert chosen <= set(broadcast(branches, (1.0,), talk.network))
     assert talk.messages == 2 * (len(branches) - 1)
 
 
@@ -71,7 +71,7 @@ def test_nobody_is_bothered_on_whose_branch_nobody_is_concerned(
 def test_gossip_loses_nothing_and_maxima_reach_as_far_as_iterations(
     model: FlowModel, data: st.DataObject, iterations: int
 ) -> None:
-    talk, known = Conversation(model), numbers(model, data)
+    talk, known = MessageExchange(model), numbers(model, data)
     own = {name: Tally((x,), (y,)) for name, (x, y) in known.items()}
     gossipers = talk.gossipers()
     estimates = gossip(gossipers, own, talk.network, iterations)
@@ -87,7 +87,7 @@ def test_gossip_loses_nothing_and_maxima_reach_as_far_as_iterations(
 @settings(max_examples=30)
 def test_gossip_converges_to_the_sum_at_every_agent(model: FlowModel, data: st.DataObject) -> None:
     known = {name: data.draw(st.floats(0.1, 10.0)) for name in model.modules}
-    talk = Conversation(model)
+    talk = MessageExchange(model)
     own = {name: Tally((x,)) for name, x in known.items()}
     far = 20 * (talk.topology.diameter + 1) ** 2
     for estimate in gossip(talk.gossipers(), own, talk.network, far):
@@ -99,7 +99,7 @@ def test_gossip_converges_to_the_sum_at_every_agent(model: FlowModel, data: st.D
 def test_gossip_at_once_is_gossip_by_messages(
     model: FlowModel, data: st.DataObject, iterations: int
 ) -> None:
-    talk, known = Conversation(model), numbers(model, data)
+    talk, known = MessageExchange(model), numbers(model, data)
     own = {name: Tally((x, y)) for name, (x, y) in known.items()}
     estimates = [e.sums for e in gossip(talk.gossipers(), own, talk.network, iterations)]
     shape = Topology.of(model.neighbours)
@@ -109,9 +109,11 @@ def test_gossip_at_once_is_gossip_by_messages(
 
 def test_agents_that_disagree_stop_together() -> None:
     """One iteration of gossip leaves opinions apart; one objection is heard by all."""
-    talk = Conversation(FlowModel.of(chain([1.0, 2.0, 3.0])), aggregation=Aggregation("gossip", 1))
-    assert talk.any_objects(np.array([False, False, True]))
-    assert not talk.any_objects(np.array([False, False, False]))
+    talk = MessageExchange(
+        FlowModel.of(chain([1.0, 2.0, 3.0])), aggregation=Aggregation("gossip", 1)
+    )
+    assert talk.any_objection(np.array([False, False, True]))
+    assert not talk.any_objection(np.array([False, False, False]))
     assert talk.messages == 2 * 2 * 4
 
 

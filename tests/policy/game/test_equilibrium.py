@@ -10,7 +10,7 @@ from penstock.model import FlowModel
 from penstock.policy.game import PLANNERS, Plan, Topology, incentive, nash, social
 from penstock.policy.game.agents import adapt, agents_of, find_pne
 from penstock.policy.game.aggregate import Network
-from penstock.policy.game.stake import fastest, wish
+from penstock.policy.game.costs import preferred_replicas, shortest_interval
 from tests.support.game_graphs import chain, models
 
 EACH = pytest.mark.parametrize("kind", sorted(PLANNERS))
@@ -23,7 +23,7 @@ def free(model: FlowModel) -> list[str]:
 
 def limit(model: FlowModel) -> float:
     """The shortest seconds per row of the source that all can keep."""
-    return max(fastest(m) * m.reach for m in model.modules.values())
+    return max(shortest_interval(m) * m.reach for m in model.modules.values())
 
 
 def pace_of(plan: Plan, model: FlowModel) -> float:
@@ -68,7 +68,7 @@ def test_no_agent_gains_by_deviating_alone(model: FlowModel) -> None:
 def test_some_agent_has_the_degree_it_wishes_for_and_none_has_more(model: FlowModel) -> None:
     """Game, Prop. 4.9 and 4.15; where rows from outside set the pace, the source has too many."""
     plan = nash(model)
-    wishes = {name: wish(m) for name, m in model.modules.items()}
+    wishes = {name: preferred_replicas(m) for name, m in model.modules.items()}
     assert all(plan.replicas[name] <= wishes[name] * (1 + 1e-9) for name in wishes)
     limited = model.modules[model.source].inter_arrival >= pace_of(plan, model) * (1 - 1e-9)
     content = [n for n in wishes if plan.replicas[n] == pytest.approx(wishes[n], rel=1e-7)]

@@ -110,10 +110,10 @@ def test_measured_running_times_take_the_place_of_declared_ones() -> None:
 
 def test_running_times_are_remembered_while_they_cannot_be_measured() -> None:
     known = Estimates(SERVICE)
-    known.take_in(reading(2.0, recognizer={"service_time": 10.0}))
-    known.take_in(reading(2.0))
+    known.observe(reading(2.0, recognizer={"service_time": 10.0}))
+    known.observe(reading(2.0))
     assert known.model().modules["recognizer"].running_time == 10.0
-    known.take_in(reading(2.0, recognizer={"service_time": 20.0}))
+    known.observe(reading(2.0, recognizer={"service_time": 20.0}))
     assert known.model().modules["recognizer"].running_time == 15.0
 
 
@@ -126,7 +126,7 @@ def test_routing_is_measured_only_if_asked_for() -> None:
     )
     declared, measured = (Estimates(SERVICE, routing=by) for by in ("declared", "measured"))
     for known in (declared, measured):
-        known.take_in(noisy)
+        known.observe(noisy)
     assert declared.model().modules["denoiser-1"].reach == 0.5
     assert measured.model().modules["denoiser-1"].reach == pytest.approx(0.2)
     assert measured.model().modules["denoiser-2"].reach == pytest.approx(0.8)
@@ -224,7 +224,7 @@ def test_replicas_that_slow_each_other_down_are_not_taken_for_slow_rows() -> Non
         best_replicas=4,
     )
     known = Estimates(FlowGraph(source="scan", modules=(crowded,)))
-    known.take_in(seen(scan={"arrival_rate": 1.0, "service_time": 2.0, "running": 8}))
+    known.observe(seen(scan={"arrival_rate": 1.0, "service_time": 2.0, "running": 8}))
     assert known.model().modules["scan"].running_time == pytest.approx(1.0)
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.model import FlowModel
 from penstock.policy.game import incentive, social
-from penstock.policy.game.bulk import Fitting
+from penstock.policy.game.bulk import ReplicasAtPace
+from penstock.policy.game.costs import fit, preferred_replicas, shortest_interval
 from penstock.policy.game.social import smallest
-from penstock.policy.game.stake import fastest, fit, wish
 from penstock.policy.game.topology import Topology
 from tests.support.game_graphs import models, random_graph
 
@@ -29,8 +29,8 @@ def total(model: FlowModel, pace: float) -> float:
 def brute_force(model: FlowModel) -> float:
     """The least that all can pay: the cost is convex, so thirds of the room can be dropped."""
     modules = model.modules.values()
-    low = max(fastest(m) * m.reach for m in modules)
-    high = max(low, *(m.service_time(wish(m)) * m.reach for m in modules)) * 2.0
+    low = max(shortest_interval(m) * m.reach for m in modules)
+    high = max(low, *(m.service_time(preferred_replicas(m)) * m.reach for m in modules)) * 2.0
     for _ in range(150):
         left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
         if total(model, left) <= total(model, right):
@@ -92,7 +92,7 @@ def test_the_optimum_takes_a_tenth_of_the_messages_wherever_that_can_be(
 @settings(max_examples=60)
 def test_fitting_all_at_once_is_fitting_one_by_one(model: FlowModel, pace: float) -> None:
     modules = list(model.modules.values())
-    assert Fitting(modules).replicas(pace) == pytest.approx(
+    assert ReplicasAtPace(modules).replicas(pace) == pytest.approx(
         np.array([fit(m, pace / m.reach) for m in modules]), rel=1e-6
     )
 

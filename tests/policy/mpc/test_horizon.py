@@ -36,7 +36,7 @@ def problems(
         switching=table(options, options),
         start=table(options),
         current=draw(st.one_of(st.none(), st.integers(0, options - 1))),
-        refuge=draw(st.integers(0, options - 1)),
+        fallback=draw(st.integers(0, options - 1)),
     )
 
 
@@ -45,37 +45,37 @@ def every_course(problem: Problem) -> list[tuple[int, ...]]:
     return list(product(range(options), repeat=steps))
 
 
-def preference(problem: Problem, course: tuple[int, ...]) -> list[tuple[bool, int]]:
+def preference(problem: Problem, plan: tuple[int, ...]) -> list[tuple[bool, int]]:
     """The rule for ties: at the first step where courses part, stay, or take the first listed."""
-    before = (problem.current, *course)
-    return [(after != here, after) for here, after in zip(before, course, strict=False)]
+    before = (problem.current, *plan)
+    return [(after != here, after) for here, after in zip(before, plan, strict=False)]
 
 
 @given(problems())
 def test_no_course_is_better_than_the_one_found(problem: Problem) -> None:
     found = solve(problem)
-    least = min(problem.exact.cost(course) for course in every_course(problem))
+    least = min(problem.exact.cost(plan) for plan in every_course(problem))
     if not np.isfinite(least):
-        assert found.choices == (problem.refuge,) * len(found.choices)
+        assert found.choices == (problem.fallback,) * len(found.choices)
         return
     best = [c for c in every_course(problem) if problem.exact.cost(c) == least]
-    assert found.choices == min(best, key=lambda course: preference(problem, course))
+    assert found.choices == min(best, key=lambda plan: preference(problem, plan))
 
 
 @given(problems(most_steps=5, most_options=7, wide=True))
 def test_the_tree_finds_the_same_course_as_dynamic_programming(problem: Problem) -> None:
-    course, tree = solve(problem), branch_and_bound(problem)
-    assert tree.choices == course.choices
-    assert tree.cost == course.cost
-    assert tree.hopeless == course.hopeless
+    plan, tree = solve(problem), branch_and_bound(problem)
+    assert tree.choices == plan.choices
+    assert tree.cost == plan.cost
+    assert tree.infeasible == plan.infeasible
     steps, options = problem.size
-    assert tree.looked_at <= options**steps
+    assert tree.explored <= options**steps
 
 
 @given(problems(wide=True))
 def test_rounding_for_exact_ties_costs_next_to_nothing(problem: Problem) -> None:
     found = solve(problem)
-    least = min(problem.cost(course) for course in every_course(problem))
+    least = min(problem.cost(plan) for plan in every_course(problem))
     if np.isfinite(least):
         assert found.cost <= least * (1 + 1e-11)
 
@@ -87,7 +87,7 @@ def test_costs_in_other_units_lead_to_the_same_course(problem: Problem) -> None:
         switching=problem.switching * 1024,
         start=problem.start * 1024,
         current=problem.current,
-        refuge=problem.refuge,
+        fallback=problem.fallback,
     )
     assert solve(larger).choices == solve(problem).choices
 
@@ -110,19 +110,19 @@ def test_a_rounding_error_does_not_break_a_tie() -> None:
 def test_a_step_in_which_nothing_may_be_takes_the_refuge() -> None:
     stages = np.array([[1.0, 2.0, 3.0], [inf, inf, inf], [1.0, 2.0, 3.0]])
     apart = 0.1 * np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
-    problem = Problem(stages=stages, switching=apart, start=apart[0], current=0, refuge=2)
+    problem = Problem(stages=stages, switching=apart, start=apart[0], current=0, fallback=2)
     found = solve(problem)
     assert found.choices == (0, 2, 0)
-    assert found.hopeless == (1,)
+    assert found.infeasible == (1,)
     assert found.cost == inf
     assert branch_and_bound(problem).choices == found.choices
 
 
 def test_where_nothing_is_possible_at_all_the_refuge_is_taken_throughout() -> None:
     nothing = np.full((3, 4), inf)
-    problem = Problem(stages=nothing, switching=np.zeros((4, 4)), start=np.zeros(4), refuge=3)
+    problem = Problem(stages=nothing, switching=np.zeros((4, 4)), start=np.zeros(4), fallback=3)
     assert solve(problem).choices == branch_and_bound(problem).choices == (3, 3, 3)
-    assert solve(problem).hopeless == (0, 1, 2)
+    assert solve(problem).infeasible == (0, 1, 2)
 
 
 def test_costs_beyond_all_bounds_do_not_blur_the_others() -> None:
@@ -135,10 +135,10 @@ def test_states_are_counted_as_the_paper_counts_them() -> None:
     draw = np.random.default_rng(3)
     apart = draw.random((108, 108))
     problem = Problem(stages=draw.random((1, 108)), switching=apart, start=apart[5], current=5)
-    assert branch_and_bound(problem).looked_at == 108  # mpc, Tab. 5, h = 1
+    assert branch_and_bound(problem).explored == 108  # mpc, Tab. 5, h = 1
     longer = Problem(stages=draw.random((2, 108)), switching=apart, start=apart[5], current=5)
-    assert 108 <= branch_and_bound(longer).looked_at <= 11_664
-    assert solve(longer).looked_at == 108 + 108**2
+    assert 108 <= branch_and_bound(longer).explored <= 11_664
+    assert solve(longer).explored == 108 + 108**2
 
 
 def test_a_longer_horizon_moves_early_for_what_is_to_come() -> None:

@@ -223,7 +223,7 @@ def test_a_scale_up_that_helped_a_little_is() -> None:
 
 def test_a_change_that_a_guard_refused_is_no_lesson() -> None:
     history = History(pending=Change(at=0.0, before=2, after=4, rate=80.0, expected=160.0))
-    history.notice(1.0, 2)
+    history.observe(1.0, 2)
     assert history == History()
 
 
@@ -264,9 +264,9 @@ def test_degrees_are_corrected_by_scalability() -> None:
 def test_three_changes_of_a_day_are_remembered() -> None:
     history = History(changes=[change(n, 1.0, at=at) for n, at in ((1, 0.0), (2, 9.0), (3, 9.0))])
     history.pending = Change(at=10.0, before=4, after=5, rate=1.0, expected=2.0)
-    history.notice(11.0, 5)
+    history.observe(11.0, 5)
     assert [one.before for one in history.changes] == [2, 3, 4]
-    history.notice(86_409.5, 5)
+    history.observe(86_409.5, 5)
     assert [one.before for one in history.changes] == [4]
 
 

@@ -32,7 +32,7 @@ def counter(decided: Decision) -> int:
 
 def test_rows_are_followed_in_topological_order() -> None:
     flow = Flow(GRAPH, 60.0)
-    flow.take_in(seen(scan={"arrival_rate": 100.0}))
+    flow.observe(seen(scan={"arrival_rate": 100.0}))
     assert flow.inflow() == {"scan": 100.0, "match": 150.0, "rank": 50.0, "store": 200.0}
 
 
@@ -40,7 +40,7 @@ def test_selectivities_are_those_measured() -> None:
     flow = Flow(GRAPH, 60.0)
     scan = {"arrival_rate": 100.0, "processed_rate": 50.0}
     # 75 rows/s should have come to match and 30 did: 0.4 times as many, on which store depends
-    flow.take_in(seen(scan=scan, match={"arrival_rate": 30.0, "processed_rate": 30.0}))
+    flow.observe(seen(scan=scan, match={"arrival_rate": 30.0, "processed_rate": 30.0}))
     expected = {"scan": 100.0, "match": 60.0, "rank": 50.0, "store": 110.0}
     assert flow.inflow() == pytest.approx(expected)
 
@@ -49,7 +49,7 @@ def test_selectivities_forget_what_is_out_of_the_window() -> None:
     flow = Flow(GRAPH, 10.0)
     for at, came in ((0.0, 1500.0), (20.0, 300.0)):
         scan = {"arrival_rate": 100.0, "processed_rate": 100.0}
-        flow.take_in(seen(at=at, scan=scan, match={"arrival_rate": came}))
+        flow.observe(seen(at=at, scan=scan, match={"arrival_rate": came}))
     assert flow.inflow()["match"] == pytest.approx(300.0)
 
 

@@ -45,7 +45,7 @@ from penstock.papers.framework import Options, Results, collect
 from penstock.papers.game.published import MODULES
 from penstock.pipeline.file import load
 from penstock.policy.game import Incentive, Nash, Plan, Social, Topology, nash
-from penstock.policy.game.agents import Conversation
+from penstock.policy.game.agents import MessageExchange
 from penstock.policy.game.bulk import push_sum
 from penstock.policy.game.equilibrium import INCREMENT, MAX_ROUNDS, play
 from penstock.policy.game.live import Estimates, Game
@@ -381,7 +381,7 @@ def play_case(case: Case) -> dict[str, Course]:
     for branch in branches:  # which grows while strategies part
         for seen in branch.twin.readings():
             branch.seen.append(seen)
-            branch.estimates.take_in(seen)
+            branch.estimates.observe(seen)
             branches.extend(branch.decide(branch.estimates.model()))
     courses = {name: branch.course(name) for branch in branches for name in branch.players}
     return {name: courses[name] for name in case.strategies}
@@ -473,7 +473,7 @@ def gossip_errors(models: Models) -> Floats:
 
 
 def _incentives(model: FlowModel, rounds: int) -> list[float]:
-    talk = Conversation(model)
+    talk = MessageExchange(model)
     if rounds > 0:
         play(talk, increment=INCREMENT, max_rounds=min(rounds, MAX_ROUNDS))
     return [agent.incentive / agent.model.price for agent in talk.agents]

@@ -34,7 +34,7 @@ from penstock.papers.mpc.setup import (
     shares,
 )
 from penstock.policy.mpc import STRATEGIES, Prices, Problem, Trajectory, branch_and_bound, solve
-from penstock.policy.mpc.pilot import Optimiser, Pilot
+from penstock.policy.mpc.controller import ModuleController, Optimiser
 from penstock.twin.state import Array
 
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ class Tally:
         """None yet."""
         self.came, self.done, self.took = (np.zeros(self.seconds) for _ in range(3))
 
-    def take_in(self, rows: Array) -> None:
+    def observe(self, rows: Array) -> None:
         """Rows that were done in a step; what is done after the last second counts no more."""
         self.came += self._by_second(rows["arrived"])
         self.done += self._by_second(rows["done"])
@@ -125,7 +125,7 @@ def play(case: Case) -> Course:
     tally, seen = Tally(len(rates)), []
     for observation in twin.readings():
         rows = twin.journal()
-        tally.take_in(rows)
+        tally.observe(rows)
         if observation.at - observation.step < len(rates):
             seen.append(observation)
             told = at_splitter(observation, rows) if case.variant.strategy == "spl" else observation
@@ -294,7 +294,7 @@ class Probe:
     """A search that asks both, notes what each of them took, and returns what they found."""
 
     clock: Clock | None
-    looked_at: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SEARCHES})
+    explored: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SEARCHES})
     spent: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in SEARCHES})
     agreed: bool = True
 
@@ -308,7 +308,7 @@ class Probe:
         """What it came to."""
         return Effort(
             horizon=horizon,
-            explored={name: fmean(counts) for name, counts in self.looked_at.items()},
+            explored={name: fmean(counts) for name, counts in self.explored.items()},
             seconds={name: fmean(times) for name, times in self.spent.items() if times},
             agreed=self.agreed,
         )
@@ -318,7 +318,7 @@ class Probe:
         found = SEARCHES[name](problem)
         if self.clock and before is not None:
             self.spent[name].append(self.clock() - before)
-        self.looked_at[name].append(found.looked_at)
+        self.explored[name].append(found.explored)
         return found
 
 
@@ -342,12 +342,16 @@ def _effort(horizon: int, rates: Sequence[float], clock: Clock | None) -> Effort
         headroom=HEADROOM,
         voltages=VOLTAGES,
     )
-    pilot = Pilot(operator()[NAME], prices, Holt(**HOLT["rwalk"]), horizon=horizon, optimiser=probe)
+    controller = ModuleController(
+        operator()[NAME], prices, Holt(**HOLT["rwalk"]), horizon=horizon, optimiser=probe
+    )
     start = first(VARIANT, "rwalk", rates[0])
     degree, at = start.replicas, start.clock
     for rate in rates:
         reading = ModuleReading(arrival_rate=rate / QUOTES, running=degree)
-        pilot.take_in(Observation(at=0.0, step=1.0, modules={NAME: reading}, frequency=FASTEST))
-        course = pilot.course(degree=degree, clock=at, clocks=VOLTAGES.frequencies)
+        controller.observe(
+            Observation(at=0.0, step=1.0, modules={NAME: reading}, frequency=FASTEST)
+        )
+        course = controller.plan(degree=degree, clock=at, clocks=VOLTAGES.frequencies)
         degree, at = course.replicas, course.clock
     return probe.effort(horizon)

@@ -59,7 +59,7 @@ from penstock.pipeline.format.sections import assemble, check_keys, kind, mappin
 from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
-from penstock.policy.allocation.shrink import limbs
+from penstock.policy.allocation.shrink import tree_nodes
 from penstock.policy.allocation.single_output import only_sink
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ def _try(draft: Draft, name: str, settings: Mapping[str, Any]) -> None:
 def check_suits(draft: Draft, network: Network, part: Part) -> None:
     """Write down why a policy cannot divide the budget of this network, where it can tell soon."""
     checks: Mapping[str, Callable[[Network], object]] = {
-        "shrink": limbs,
+        "shrink": tree_nodes,
         "single-output": only_sink,
     }
     if part.name not in checks:

@@ -4,7 +4,7 @@
 |---|---|
 | `network`, `flow`, `allocation` | what is divided among whom, what that brings, and the answer |
 | `lp`, `dual` | the optimum by one that knows everything, and a bound that proves it |
-| `post` | how agents speak, and what a message and a pass are |
+| `bus` | how agents speak, and what a message and a pass are |
 | `alone`, `single_output` | what a single sink can have (Algorithm 1, Theorem 1) |
 | `gradient`, `heuristic_b` | what outputs take and what more would; climbing by it (Heuristic B) |
 | `cutting_plane`, `master` | the optimum by agents, and what their final sink concludes |

@@ -26,7 +26,7 @@ and what it is assigned (alloc, Section 7.3).
 `Agent` is one module, which measures its rates, reports upwards and follows the plan from above:
 
 >>> leaf = Agent.of({}, consumes=2.0, worth=3.0)
->>> leaf.obey(Order(made=0, hops=0, price=1.0, flow=5.0, due=0))
+>>> leaf.follow(Order(made=0, hops=0, price=1.0, flow=5.0, due=0))
 {}
 >>> leaf.act(now=0, smoothing=0.0)
 2.5
@@ -37,12 +37,12 @@ The deviation of what is measured from what was last announced, as a logarithm, 
 some slack, for rises and falls apart (CUSUM). Above a threshold it counts as a change, and what was
 measured then is the rate from now on.
 
->>> watch = Watch(rate=2.0)
->>> [watch.sees(rate) for rate in (2.01, 1.99, 2.4)]
+>>> watch = ChangeDetector(rate=2.0)
+>>> [watch.detects(rate) for rate in (2.01, 1.99, 2.4)]
 [False, False, True]
 >>> watch.rate
 2.4
->>> [watch.sees(2.48) for _ in range(4)]  # 3 % more, again and again
+>>> [watch.detects(2.48) for _ in range(4)]  # 3 % more, again and again
 [False, True, False, False]
 
 What a subtree can make of resource: the most worthwhile piece first.
@@ -72,7 +72,7 @@ THRESHOLD: Final = 0.02
 
 
 @dataclass(slots=True, kw_only=True)
-class Watch:
+class ChangeDetector:
     """Of one rate."""
 
     rate: float
@@ -89,7 +89,7 @@ class Watch:
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise SettingError(f"{name} must be in [0, 1), got {getattr(self, name):g}")
 
-    def sees(self, measured: float) -> bool:
+    def detects(self, measured: float) -> bool:
         """Whether this measurement shows a change."""
         deviation = log(measured / self.rate)
         self._risen = max(0.0, self._risen + deviation - self.slack)
@@ -162,13 +162,15 @@ class Knowledge:
     """What a unit of its resource brings at its own sinks."""
     produces: Mapping[str, float]
     """Flow for each child."""
-    heard: Mapping[str, Curve]
+    received: Mapping[str, Curve]
     """What each child makes of a unit of flow."""
 
     @cached_property
     def own(self) -> Curve:
         """What comes of a unit of its resource."""
-        branches = (Branch(flow=self.produces[child], pieces=c) for child, c in self.heard.items())
+        branches = (
+            Branch(flow=self.produces[child], pieces=c) for child, c in self.received.items()
+        )
         return curve(self.worth, branches)
 
     @property
@@ -201,7 +203,7 @@ class Order:
 class Agent:
     """A module."""
 
-    watches: dict[str, Watch]
+    detectors: dict[str, ChangeDetector]
     """By the rate: `consumes`, `worth`, or the name of the child that is fed."""
     memory: deque[tuple[float, Knowledge]]
     """What it knew since when: a plan rests on what was known when it was reported."""
@@ -223,11 +225,13 @@ class Agent:
             consumes=consumes,
             worth=worth,
             produces=produces,
-            heard={child: branch.pieces for child, branch in branches.items()},
+            received={child: branch.pieces for child, branch in branches.items()},
         )
         # Modules without a sink of their own bring nothing, which no measurement changes.
-        watches = {name: Watch(rate=rate, **test) for name, rate in rates.items() if rate > 0}
-        return cls(watches=watches, memory=deque([(-1, knowledge)]))
+        detectors = {
+            name: ChangeDetector(rate=rate, **test) for name, rate in rates.items() if rate > 0
+        }
+        return cls(detectors=detectors, memory=deque([(-1, knowledge)]))
 
     @property
     def knows(self) -> Knowledge:
@@ -236,22 +240,22 @@ class Agent:
 
     def learn(self, rates: Mapping[str, float], reports: Mapping[str, Curve], *, now: int) -> bool:
         """Measure its own rates and hear its children; whether there is something to report."""
-        changed = [name for name, watch in self.watches.items() if watch.sees(rates[name])]
+        changed = [name for name, watch in self.detectors.items() if watch.detects(rates[name])]
         if not changed and not reports:
             return False
-        rate = {name: watch.rate for name, watch in self.watches.items()}
+        rate = {name: watch.rate for name, watch in self.detectors.items()}
         known = self.knows
         learned = replace(
             known,
             consumes=rate["consumes"],
             worth=rate.get("worth", 0.0),
             produces={child: rate[f">{child}"] for child in known.produces},
-            heard={**known.heard, **reports},
+            received={**known.received, **reports},
         )
         self.memory.append((now, learned))
         return True
 
-    def obey(self, order: Order) -> dict[str, Order]:
+    def follow(self, order: Order) -> dict[str, Order]:
         """Note what it will get, and tell its children their part."""
         known = self._knew(order.made - order.hops)
         resource = known.resource(order.flow, order.price)
@@ -326,7 +330,7 @@ class Adaptation:
             if agent.learn(_rates(measured, name), reports.get(name, {}), now=self.now):
                 self._report(name, agent)
         for name, order in orders.items():
-            self._send(self._agents[name].obey(order))
+            self._send(self._agents[name].follow(order))
         acted = {
             name: agent.act(now=self.now, smoothing=self.smoothing)
             for name, agent in self._agents.items()
@@ -336,7 +340,7 @@ class Adaptation:
 
     def _report(self, name: str, agent: Agent) -> None:
         if name == self._top:
-            self._send(agent.obey(self._plan(agent)))
+            self._send(agent.follow(self._plan(agent)))
         else:
             self._reports[self._parents[name]][name] = agent.knows.report
             self.messages += 1
@@ -362,7 +366,7 @@ class Adaptation:
         while orders:
             below: dict[str, Order] = {}
             for name, order in orders.items():
-                below |= self._agents[name].obey(order)
+                below |= self._agents[name].follow(order)
             orders = below
         for agent in self._agents.values():
             [(_, agent.assigned)] = agent.waiting

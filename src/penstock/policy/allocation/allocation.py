@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.messages import Post
+from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Network, value
 
 
@@ -51,13 +51,13 @@ TINIEST: Final = 1e-250
 """Smaller numbers are near where arithmetic loses digits, and then everything."""
 
 
-def settled(
+def checked_allocation(
     network: Network,
     resource: Mapping[str, float],
     *,
     policy: str,
     promised: float,
-    post: Post | None = None,
+    bus: MessageBus | None = None,
 ) -> Allocation:
     """The allocation, if it brings what was promised; rates too far apart for that are refused.
 
@@ -65,22 +65,22 @@ def settled(
     >>> network = Network(
     ...     budget=2.0, modules=("a",), outflows=(Outflow(name="o", origin="a", produces=3.0),)
     ... )
-    >>> settled(network, {"a": 2.0}, policy="lp", promised=6.0).value
+    >>> checked_allocation(network, {"a": 2.0}, policy="lp", promised=6.0).value
     6.0
     """
     brought = value(network, resource)
     if not (isfinite(brought) and brought >= promised * (1.0 - ROUNDING)):
-        raise too_far_apart(f"{promised:g} was promised and {brought:g} would come")
+        raise rates_too_far_apart(f"{promised:g} was promised and {brought:g} would come")
     return Allocation(
         policy=policy,
         resource=dict(resource),
         value=brought,
-        messages=post.messages if post else 0,
-        passes=post.passes if post else 0,
+        messages=bus.messages if bus else 0,
+        passes=bus.passes if bus else 0,
     )
 
 
-def too_far_apart(symptom: str) -> SettingError:
+def rates_too_far_apart(symptom: str) -> SettingError:
     """The refusal of a network whose numbers leave what arithmetic can hold."""
     return SettingError(
         f"the rates of this network lie too far apart to compute with: {symptom}; "
@@ -88,7 +88,7 @@ def too_far_apart(symptom: str) -> SettingError:
     )
 
 
-def within_reach(network: Network, flows: Mapping[str, float]) -> dict[str, float]:
+def reachable_flows(network: Network, flows: Mapping[str, float]) -> dict[str, float]:
     """Sinks whose most flow is worth something beside the others; none at all is refused.
 
     A sink that takes more than can be written down gets nothing, where others are worth anything.

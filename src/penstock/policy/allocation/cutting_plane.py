@@ -23,9 +23,9 @@ from math import inf
 from typing import Final, NamedTuple
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation, settled, within_reach
+from penstock.policy.allocation.allocation import Allocation, checked_allocation, reachable_flows
 from penstock.policy.allocation.lp import Entries, maximise
-from penstock.policy.allocation.messages import Answer, Bill, Enquiry
+from penstock.policy.allocation.messages import Answer, Bill, PricingQuery
 from penstock.policy.allocation.network import Network
 from penstock.policy.allocation.single_output import alone
 
@@ -118,21 +118,21 @@ def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000
         raise SettingError(f"tolerance must be in [{FINEST:g}, 1), got {tolerance:g}")
     if most_passes < 1:
         raise SettingError(f"most_passes must be at least 1, got {most_passes}")
-    enquiry = Enquiry.of(network)
-    each = alone(enquiry.post)
-    most = within_reach(network, {k: one.flow(network.budget) for k, one in each.items()})
+    query = PricingQuery.of(network)
+    each = alone(query.bus)
+    most = reachable_flows(network, {k: one.flow(network.budget) for k, one in each.items()})
     search = _Search(network, most)
     while search.gap() > tolerance:
-        if search.exhausted or enquiry.post.passes >= most_passes:
+        if search.exhausted or query.bus.passes >= most_passes:
             raise SettingError(
-                f"after {enquiry.post.passes} passes the value is within {search.gap():.2g} of "
+                f"after {query.bus.passes} passes the value is within {search.gap():.2g} of "
                 f"the optimum and no closer; ask for a tolerance above that, not {tolerance:g}"
                 + ("" if search.exhausted else f", or for most_passes above {most_passes}")
             )
-        search.learn(enquiry.ask(search.targets))
-    resource = enquiry.tell(search.best)
-    return settled(
-        network, resource, policy="cutting-plane", promised=search.value, post=enquiry.post
+        search.learn(query.ask(search.targets))
+    resource = query.tell(search.best)
+    return checked_allocation(
+        network, resource, policy="cutting-plane", promised=search.value, bus=query.bus
     )
 
 

@@ -41,8 +41,8 @@ from math import inf
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation, settled
-from penstock.policy.allocation.messages import Post, Stream
+from penstock.policy.allocation.allocation import Allocation, checked_allocation
+from penstock.policy.allocation.messages import MessageBus, Stream
 from penstock.policy.allocation.network import Link, Network, Outflow
 
 
@@ -82,7 +82,7 @@ class Rounds:
     """The agents of a network, who begin by taking it for a tree."""
 
     network: Network
-    post: Post
+    bus: MessageBus
     resource: dict[str, float] = field(default_factory=dict)
     asked: dict[str, Mapping[Stream, float]] = field(default_factory=dict)
     """Flow that each has to give, by stream."""
@@ -107,59 +107,62 @@ class Rounds:
         """Up: each what it is worth. Returns the streams that each finds worth feeding."""
         fed: dict[str, Collection[Stream]] = {}
 
-        def speak(module: str, heard: Mapping[Stream, Bundle]) -> dict[Link, Bundle]:
-            fed[module] = [one for one, bundle in heard.items() if _worth_it(one, bundle, price)]
-            cost, worth = _together({stream: heard[stream] for stream in fed[module]})
+        def send(module: str, received: Mapping[Stream, Bundle]) -> dict[Link, Bundle]:
+            fed[module] = [one for one, bundle in received.items() if _worth_it(one, bundle, price)]
+            cost, worth = _together({stream: received[stream] for stream in fed[module]})
             links = self.network.inputs(module)
             if not links and worth <= price * cost:
                 fed[module] = ()
-            told = self.payers.get(module, links) if heard else ()
+            told = self.payers.get(module, links) if received else ()
             return {
                 link: Bundle(cost=cost, worth=worth, share=(link in told) / len(told))
                 for link in (links if told else ())
             }
 
         free = Bundle(cost=0.0, worth=0.0, share=1.0)
-        self.post.up({outflow.name: free for outflow in self.network.outflows}, speak)
+        self.bus.up({outflow.name: free for outflow in self.network.outflows}, send)
         return fed
 
     def _offer(self, fed: Mapping[str, Iterable[Stream]]) -> dict[str, float]:
         """Down: flow to those worth it. Returns what comes out at each sink."""
 
-        def speak(module: str, heard: Mapping[Link, float]) -> dict[Stream, float]:
-            most = self._most(module, heard)
+        def send(module: str, received: Mapping[Link, float]) -> dict[Stream, float]:
+            most = self._most(module, received)
             return {one: one.produces * most for one in fed[module]} if most > 0 else {}
 
-        return self.post.down(speak)
+        return self.bus.down(send)
 
-    def _most(self, module: str, heard: Mapping[Link, float]) -> float:
+    def _most(self, module: str, received: Mapping[Link, float]) -> float:
         most = self.network.budget if not self.network.inputs(module) else inf
         for inflow in self.network.inflows_of(module):
             most = min(most, inflow.rate / inflow.consumes)
         for link in self.network.inputs(module):
-            most = min(most, heard.get(link, 0.0) / link.consumes)
+            most = min(most, received.get(link, 0.0) / link.consumes)
         return most
 
     def _ask(self, flows: Mapping[str, float]) -> None:
         """Up: each for what is used of it (Algorithm 1)."""
 
-        def speak(module: str, heard: Mapping[Stream, float]) -> dict[Link, float]:
-            used = max((flow / stream.produces for stream, flow in heard.items()), default=0.0)
-            self.resource[module], self.asked[module] = used, heard
+        def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:
+            used = max((flow / stream.produces for stream, flow in received.items()), default=0.0)
+            self.resource[module], self.asked[module] = used, received
             links = self.network.inputs(module) if used > 0 else ()
             return {link: link.consumes * used for link in links}
 
-        self.post.up(flows, speak)
+        self.bus.up(flows, send)
 
     def _count(self) -> list[Tally]:
         """Down: who pays, and sums of all that is used. Returns what the final sink is told."""
 
-        def speak(module: str, heard: Mapping[Link, Tally]) -> dict[Stream, Tally]:
+        def send(module: str, received: Mapping[Link, Tally]) -> dict[Stream, Tally]:
             used, asked = self.resource[module], self.asked[module]
-            if paying := [link for link, tally in heard.items() if tally.pays]:
+            if paying := [link for link, tally in received.items() if tally.pays]:
                 self.payers[module] = paying
             # Sums go one way only, lest what has several ways to the end is counted on each.
-            total, times = used + sum(t.total for t in heard.values()), self._times(module, heard)
+            total, times = (
+                used + sum(t.total for t in received.values()),
+                self._times(module, received),
+            )
             return {
                 stream: Tally(
                     total=0.0 if i else total, times=times, pays=flow / stream.produces >= used
@@ -167,11 +170,11 @@ class Rounds:
                 for i, (stream, flow) in enumerate(asked.items())
             }
 
-        return list(self.post.down(speak).values())
+        return list(self.bus.down(send).values())
 
-    def _times(self, module: str, heard: Mapping[Link, Tally]) -> float:
+    def _times(self, module: str, received: Mapping[Link, Tally]) -> float:
         used = self.resource[module]
-        times = min((tally.times for tally in heard.values()), default=inf)
+        times = min((tally.times for tally in received.values()), default=inf)
         for inflow in self.network.inflows_of(module):
             if used > 0:
                 times = min(times, inflow.rate / (inflow.consumes * used))
@@ -205,11 +208,11 @@ def solve(network: Network, *, rounds: int = 10) -> Allocation:
     """A good division for any network, after so many rounds at most; the paper has one."""
     if rounds < 1:
         raise SettingError(f"rounds must be at least 1, got {rounds}")
-    post = Post(network)
-    best = _best(Rounds(network, post), rounds)
-    resource = _fit(post, best)
-    return settled(
-        network, resource, policy="heuristic-a", promised=best.times * best.value, post=post
+    bus = MessageBus(network)
+    best = _best(Rounds(network, bus), rounds)
+    resource = _fit(bus, best)
+    return checked_allocation(
+        network, resource, policy="heuristic-a", promised=best.times * best.value, bus=bus
     )
 
 
@@ -226,14 +229,14 @@ def _best(agents: Rounds, rounds: int) -> Outcome:
     return best
 
 
-def _fit(post: Post, best: Outcome) -> dict[str, float]:
+def _fit(bus: MessageBus, best: Outcome) -> dict[str, float]:
     """Up: each is told how many times what it has in mind there is."""
-    resource = dict.fromkeys(post.network.modules, 0.0)
+    resource = dict.fromkeys(bus.network.modules, 0.0)
 
-    def speak(module: str, heard: Mapping[Stream, float]) -> dict[Link, float]:
-        times = next(iter(heard.values()), 0.0)
+    def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:
+        times = next(iter(received.values()), 0.0)
         resource[module] = times * best.resource[module]
-        return dict.fromkeys(post.network.inputs(module), times) if heard else {}
+        return dict.fromkeys(bus.network.inputs(module), times) if received else {}
 
-    post.up({outflow.name: best.times for outflow in post.network.outflows}, speak)
+    bus.up({outflow.name: best.times for outflow in bus.network.outflows}, send)
     return resource

@@ -17,8 +17,8 @@ from math import exp, isfinite
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation, settled
-from penstock.policy.allocation.messages import Answer, Enquiry
+from penstock.policy.allocation.allocation import Allocation, checked_allocation
+from penstock.policy.allocation.messages import Answer, PricingQuery
 from penstock.policy.allocation.network import Network
 
 FIRST_STEP: Final = 3.0
@@ -48,15 +48,17 @@ def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> 
         raise SettingError(f"tolerance must be between 0 and 1, got {tolerance:g}")
     if questions < 1:
         raise SettingError(f"questions must be at least 1, got {questions}")
-    enquiry = Enquiry.of(network)
+    query = PricingQuery.of(network)
     climb = _Climb(network)
     for _ in range(questions):
-        climb.learn(enquiry.ask(climb.targets))
+        climb.learn(query.ask(climb.targets))
         if climb.calm(tolerance):
             break
         climb.move()
-    resource = enquiry.tell(climb.best)
-    return settled(network, resource, policy="heuristic-b", promised=climb.value, post=enquiry.post)
+    resource = query.tell(climb.best)
+    return checked_allocation(
+        network, resource, policy="heuristic-b", promised=climb.value, bus=query.bus
+    )
 
 
 class _Climb:

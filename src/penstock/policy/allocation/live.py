@@ -228,7 +228,7 @@ class Measured:
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
     >>> known = Measured(FlowGraph(source="scan", modules=(Module(name="scan"),)))
-    >>> known.take_in(seen(scan={"arrival_rate": 40.0, "service_time": 0.02, "backlog": 600.0}))
+    >>> known.observe(seen(scan={"arrival_rate": 40.0, "service_time": 0.02, "backlog": 600.0}))
     >>> known.offer().loads
     {'scan': 1.2}
     """
@@ -251,11 +251,11 @@ class Measured:
         slower = partial(Smoothed, self.smoothing / _LONGER)
         self._selectivities = Selectivities(self.graph, slower)
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Learn from a reading; unknown values are ignored."""
         for name in self.graph.names():
             self._read(name, seen.modules.get(name, ModuleReading()))
-        self._selectivities.take_in(seen)
+        self._selectivities.observe(seen)
 
     def unknown(self, seen: Observation) -> str | None:
         """What is missing to divide cores by, in words; None where nothing is."""
@@ -475,7 +475,7 @@ needs; about 23 % more weighted output than an even division'
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn, divide, and move what is worth moving."""
-        self._measured.take_in(seen)
+        self._measured.observe(seen)
         in_use = in_force(seen)
         if (unknown := self._measured.unknown(seen)) is not None:
             return _held(in_use, f"all held, {unknown}")

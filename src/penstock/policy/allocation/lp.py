@@ -38,8 +38,13 @@ from typing import Any, Final, NamedTuple
 
 from penstock.core.errors import PenstockError
 from penstock.core.extras import require
-from penstock.policy.allocation.allocation import Allocation, settled, too_far_apart, within_reach
-from penstock.policy.allocation.messages import Post, Stream
+from penstock.policy.allocation.allocation import (
+    Allocation,
+    checked_allocation,
+    rates_too_far_apart,
+    reachable_flows,
+)
+from penstock.policy.allocation.messages import MessageBus, Stream
 from penstock.policy.allocation.network import Link, Network, Outflow, affordable, needs
 from penstock.policy.allocation.single_output import alone
 
@@ -169,16 +174,18 @@ def solve(network: Network) -> Allocation:
     >>> {module: round(share, 9) for module, share in best.resource.items()}, round(best.value, 9)
     ({'a': 1.0, 'b': 1.0, 'c': 1.0}, 5.0)
     """
-    each = alone(Post(network))
-    most = within_reach(network, {k: one.flow(network.budget) for k, one in each.items()})
+    each = alone(MessageBus(network))
+    most = reachable_flows(network, {k: one.flow(network.budget) for k, one in each.items()})
     if not most:
-        return settled(network, dict.fromkeys(network.modules, 0.0), policy="lp", promised=0.0)
+        return checked_allocation(
+            network, dict.fromkeys(network.modules, 0.0), policy="lp", promised=0.0
+        )
     program = _Program.of(network, most)
     flows, split = program.solved()
     resource = needs(network, flows)
     times = affordable(network, resource)
     promised = times * sum(o.weight * flows.get(o.name, 0.0) for o in network.outflows)
-    allocation = settled(
+    allocation = checked_allocation(
         network, {m: times * x for m, x in resource.items()}, policy="lp", promised=promised
     )
     _check(allocation.value, bound(network, most, split))
@@ -205,7 +212,7 @@ class _Program:
         )
         rows = tuple(streams)
         if any(stream.origin not in scale for stream in rows):
-            raise too_far_apart("a module needs less than can be written down")
+            raise rates_too_far_apart("a module needs less than can be written down")
         return cls(network=network, most=most, scale=scale, streams=rows)
 
     def solved(self) -> tuple[dict[str, float], dict[Stream, float]]:

@@ -21,11 +21,11 @@ what one agent tells another on one stream in one pass: a number, or one for eac
 ...     resource = max(flow / stream.produces for stream, flow in wanted.items())
 ...     print(module, "needs", resource)
 ...     return {link: link.consumes * resource for link in network.inputs(module)}
->>> post = Post(network)
->>> post.up({"o": 4.0}, ask)
+>>> bus = MessageBus(network)
+>>> bus.up({"o": 4.0}, ask)
 b needs 0.5
 a needs 1.0
->>> post.messages, post.passes
+>>> bus.messages, bus.passes
 (2, 1)
 
 One question to the network: what would these outputs take, and what would a little more of each?
@@ -47,7 +47,7 @@ long as the same streams ask most; in any case it costs no less.
 ...     outflows=(Outflow(name="x", origin="b", produces=1.0), Outflow(name="y", origin="c",
 ...         produces=1.0)),
 ... )
->>> answer = Enquiry.of(network).ask({"x": 1.0, "y": 1.0})
+>>> answer = PricingQuery.of(network).ask({"x": 1.0, "y": 1.0})
 >>> answer.total, answer.price("x"), answer.price("y")
 (5.0, 1.0, 4.0)
 """
@@ -64,7 +64,7 @@ Stream: TypeAlias = Link | Outflow
 
 
 @dataclass(slots=True)
-class Post:
+class MessageBus:
     """Carries messages between agents that share a stream, and counts them."""
 
     network: Network
@@ -74,7 +74,7 @@ class Post:
     def up(
         self,
         told: Mapping[str, Content],
-        speak: Callable[[str, Mapping[Stream, Content]], Mapping[Link, Content]],
+        send: Callable[[str, Mapping[Stream, Content]], Mapping[Link, Content]],
     ) -> None:
         """Each module hears those that it feeds, then speaks to those that feed it.
 
@@ -86,35 +86,35 @@ class Post:
                 boxes[outflow.origin][outflow] = told[outflow.name]
         self.messages += len(told)
         for module in reversed(self.network.order()):
-            said = speak(module, boxes.pop(module))
-            for link, content in said.items():
+            sent = send(module, boxes.pop(module))
+            for link, content in sent.items():
                 boxes[link.origin][link] = content
-            self.messages += len(said)
+            self.messages += len(sent)
         self.passes += 1
 
     def down(
         self,
-        speak: Callable[[str, Mapping[Link, Content]], Mapping[Stream, Content]],
+        send: Callable[[str, Mapping[Link, Content]], Mapping[Stream, Content]],
     ) -> dict[str, Content]:
         """Each module hears those that feed it, then speaks to those that it feeds.
 
         Returns what the final sink hears, by sink.
         """
         boxes: dict[str, dict[Link, Content]] = {name: {} for name in self.network.modules}
-        heard: dict[str, Content] = {}
+        received: dict[str, Content] = {}
         for module in self.network.order():
-            said = speak(module, boxes.pop(module))
-            for stream, content in said.items():
+            sent = send(module, boxes.pop(module))
+            for stream, content in sent.items():
                 if isinstance(stream, Link):
                     boxes[stream.target][stream] = content
                 else:
-                    heard[stream.name] = content
-            self.messages += len(said)
+                    received[stream.name] = content
+            self.messages += len(sent)
         self.passes += 1
-        return heard
+        return received
 
 
-class Want(NamedTuple):
+class Demand(NamedTuple):
     """What a module tells those that feed it."""
 
     flow: float
@@ -145,7 +145,7 @@ class Agent:
     resource: float = 0.0
     _asker: Stream | None = None
 
-    def ask(self, wanted: Mapping[Stream, Want]) -> dict[Link, Want]:
+    def ask(self, wanted: Mapping[Stream, Demand]) -> dict[Link, Demand]:
         """The least resource that meets every want; what it takes of each input (Expr. 1)."""
         self.resource, self._asker, sink = 0.0, None, ""
         for stream, want in wanted.items():
@@ -155,26 +155,26 @@ class Agent:
         if self._asker is None:
             return {}
         inputs = self.network.inputs(self.module)
-        return {link: Want(link.consumes * self.resource, sink) for link in inputs}
+        return {link: Demand(link.consumes * self.resource, sink) for link in inputs}
 
-    def bill(self, heard: Mapping[Link, Bill]) -> dict[Stream, Bill]:
+    def bill(self, received: Mapping[Link, Bill]) -> dict[Stream, Bill]:
         """What a unit of flow costs the one that asks most; sinks are told in any case."""
         if self._asker is None:
             return {}
         sinks = self.network.outflows_of(self.module)
-        said: dict[Stream, Bill] = {
+        sent: dict[Stream, Bill] = {
             sink: Bill({}, 0.0, sink.produces * self.resource) for sink in sinks
         }
-        prices, strain = self._costs(heard)
+        prices, strain = self._costs(received)
         made = self._asker.produces
         unit = {home: price / made for home, price in prices.items()}
-        said[self._asker] = Bill(unit, strain / made, made * self.resource)
-        return said
+        sent[self._asker] = Bill(unit, strain / made, made * self.resource)
+        return sent
 
-    def _costs(self, heard: Mapping[Link, Bill]) -> tuple[dict[str, float], float]:
+    def _costs(self, received: Mapping[Link, Bill]) -> tuple[dict[str, float], float]:
         """Of a unit of resource here, with what it takes of those that give for its sake."""
         prices, strain = {self.home: 1.0}, self._strain()
-        for link, bill in heard.items():
+        for link, bill in received.items():
             strain = max(strain, bill.strain * link.consumes)
             for home, price in bill.prices.items():
                 prices[home] = prices.get(home, 0.0) + price * link.consumes
@@ -215,32 +215,32 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Enquiry:
+class PricingQuery:
     """The agents of all modules, asked from the final sink."""
 
-    post: Post
+    bus: MessageBus
     agents: dict[str, Agent] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, network: Network) -> "Enquiry":
+    def of(cls, network: Network) -> "PricingQuery":
         """With agents that have heard nothing yet."""
         agents = {module: Agent(network, module) for module in network.modules}
-        return cls(Post(network), agents)
+        return cls(MessageBus(network), agents)
 
     def ask(self, targets: Mapping[str, float]) -> Answer:
         """What so much flow at each sink would take: one pass up and one down."""
         self.tell(targets)
-        bills = self.post.down(self._bill)
+        bills = self.bus.down(self._bill)
         return Answer(targets=targets, bills=bills)
 
     def tell(self, targets: Mapping[str, float]) -> dict[str, float]:
         """Have every module take what so much flow at each sink needs: one pass up."""
-        told = {sink: Want(flow, sink) for sink, flow in targets.items() if flow > 0}
-        self.post.up(told, self._ask)
+        told = {sink: Demand(flow, sink) for sink, flow in targets.items() if flow > 0}
+        self.bus.up(told, self._ask)
         return {module: agent.resource for module, agent in self.agents.items()}
 
-    def _ask(self, module: str, wanted: Mapping[Stream, Want]) -> dict[Link, Want]:
+    def _ask(self, module: str, wanted: Mapping[Stream, Demand]) -> dict[Link, Demand]:
         return self.agents[module].ask(wanted)
 
-    def _bill(self, module: str, heard: Mapping[Link, Bill]) -> dict[Stream, Bill]:
-        return self.agents[module].bill(heard)
+    def _bill(self, module: str, received: Mapping[Link, Bill]) -> dict[Stream, Bill]:
+        return self.agents[module].bill(received)

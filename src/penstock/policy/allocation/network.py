@@ -195,7 +195,7 @@ def _check_numbers(network: Network) -> None:
     _check("budget", network.budget, part="budget", name="")
     for inflow in network.inflows:
         _check("consumes", inflow.consumes, part="sources", name=inflow.name)
-        _check("rate", inflow.rate, part="sources", name=inflow.name, endless=True)
+        _check("rate", inflow.rate, part="sources", name=inflow.name, infinite=True)
     for link in network.links:
         for key in ("produces", "consumes"):
             name = f"{link.origin} -> {link.target}"
@@ -205,11 +205,11 @@ def _check_numbers(network: Network) -> None:
             _check(key, getattr(outflow, key), part="sinks", name=outflow.name)
 
 
-def _check(key: str, value: float, *, part: str, name: str, endless: bool = False) -> None:
-    if value > 0 and (isfinite(value) or endless):
+def _check(key: str, value: float, *, part: str, name: str, infinite: bool = False) -> None:
+    if value > 0 and (isfinite(value) or infinite):
         return
     of = f" of {part[:-1]} {name}" if name else ""
-    limit = "above 0" if endless else "above 0 and finite"
+    limit = "above 0" if infinite else "above 0 and finite"
     raise NetworkError(f"{key}{of} must be {limit}, got {value:g}", part=part, name=name)
 
 

@@ -5,7 +5,7 @@ good as one of suitable numbers; a parent and its only leaf are as good as one m
 
 >>> cheap = Branch(fed=1.0, consumes=1.0, produces=1.0, weight=10.0)
 >>> dear = Branch(fed=1.0, consumes=1.0, produces=1.0, weight=4.0)
->>> outdoes(cheap, dear)
+>>> dominates(cheap, dear)
 True
 >>> absorb(1.0, merge(cheap, dear))
 Stem(consumes=0.5, produces=0.5, weight=10.0)
@@ -98,7 +98,7 @@ class Stem:
         return self.produces * self.weight
 
 
-def outdoes(one: Branch, other: Branch) -> bool:
+def dominates(one: Branch, other: Branch) -> bool:
     """Whether resource for one leaf, with what its parent needs for it, brings more than the other.
 
     Cases (i) and (ii) of Theorems 2 and 3.
@@ -108,9 +108,9 @@ def outdoes(one: Branch, other: Branch) -> bool:
 
 def merge(one: Branch, other: Branch) -> Branch:
     """The leaf that stands for two of the same parent (Theorem 3)."""
-    if outdoes(one, other):
+    if dominates(one, other):
         return one
-    if outdoes(other, one):
+    if dominates(other, one):
         return other
     reach = one.reach + other.reach
     produces = one.reach * one.produces + other.reach * other.produces
@@ -148,7 +148,7 @@ def divide(
     >>> divide(a, b, consumes=1.0, budget=6.0, rate=1.0)
     (1.0, 1.0, 1.0)
     """
-    first = 0.0 if outdoes(other, one) else one.reach
-    second = 0.0 if outdoes(one, other) else other.reach
+    first = 0.0 if dominates(other, one) else one.reach
+    second = 0.0 if dominates(one, other) else other.reach
     parent = min(budget / (1.0 + first + second), rate / consumes)
     return parent, first * parent, second * parent

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph
 from penstock.policy.allocation.network import Network, active
-from penstock.policy.allocation.single_output import Reach, reaches
+from penstock.policy.allocation.single_output import SinkNeeds, sink_needs
 
 # Between what and what each module's cores may lie.
 
@@ -94,27 +94,29 @@ Cores = NDArray[np.int64]
 Flows = NDArray[np.float64]
 
 
-def climb(sinks: Sequence[Reach], bounds: Bounds, *, start: Mapping[str, float]) -> dict[str, int]:
+def local_search(
+    sinks: Sequence[SinkNeeds], bounds: Bounds, *, start: Mapping[str, float]
+) -> dict[str, int]:
     """The best division that was come across, from a real-valued one on.
 
-    >>> fraud = Reach(sink="fraud", weight=5.0, unit={"read": 0.01, "match": 0.02}, most=90.0)
-    >>> reports = Reach(sink="reports", weight=1.0, unit={"sum": 0.01}, most=1000.0)
+    >>> fraud = SinkNeeds(sink="fraud", weight=5.0, unit={"read": 0.01, "match": 0.02}, most=90.0)
+    >>> reports = SinkNeeds(sink="reports", weight=1.0, unit={"sum": 0.01}, most=1000.0)
     >>> one = dict.fromkeys(("read", "match", "sum"), 1)
     >>> bounds = Bounds(cores=6, low=one, high=dict.fromkeys(one, 8))
-    >>> climb([fraud, reports], bounds, start={"read": 0.9, "match": 1.8, "sum": 3.3})
+    >>> local_search([fraud, reports], bounds, start={"read": 0.9, "match": 1.8, "sum": 3.3})
     {'read': 1, 'match': 2, 'sum': 3}
     """
-    hill = _Hill(sinks, bounds)
-    starts = (hill.low, hill.trimmed(_row(bounds.within(start))))
-    filled = [hill.filled(at) for at in starts if at.sum() <= bounds.cores]
-    best = hill.exchanged(max(filled, key=hill.value))
+    search = _LocalSearch(sinks, bounds)
+    starts = (search.low, search.trimmed(_row(bounds.within(start))))
+    filled = [search.filled(at) for at in starts if at.sum() <= bounds.cores]
+    best = search.exchanged(max(filled, key=search.value))
     return dict(zip(bounds.low, best.tolist(), strict=True))
 
 
-class _Hill:
+class _LocalSearch:
     """Divisions as rows of whole numbers, and what they are worth."""
 
-    def __init__(self, sinks: Sequence[Reach], bounds: Bounds) -> None:
+    def __init__(self, sinks: Sequence[SinkNeeds], bounds: Bounds) -> None:
         self.low, self._high, self._total = _row(bounds.low), _row(bounds.high), bounds.cores
         unit = [[sink.unit.get(name, 0.0) for name in bounds.low] for sink in sinks]
         self._unit = np.array(unit)
@@ -227,11 +229,11 @@ class _Table:
     divisions: NDArray[np.int64]
 
 
-def pack(sinks: Sequence[Reach], bounds: Bounds) -> dict[str, int] | None:
+def pack(sinks: Sequence[SinkNeeds], bounds: Bounds) -> dict[str, int] | None:
     """The division worth most, with the fewest cores; None where there are too many to try.
 
-    >>> fraud = Reach(sink="fraud", weight=5.0, unit={"read": 0.01, "match": 0.02}, most=90.0)
-    >>> reports = Reach(sink="reports", weight=1.0, unit={"sum": 0.01}, most=1000.0)
+    >>> fraud = SinkNeeds(sink="fraud", weight=5.0, unit={"read": 0.01, "match": 0.02}, most=90.0)
+    >>> reports = SinkNeeds(sink="reports", weight=1.0, unit={"sum": 0.01}, most=1000.0)
     >>> one = dict.fromkeys(("read", "match", "sum"), 1)
     >>> pack([fraud, reports], Bounds(cores=6, low=one, high=dict.fromkeys(one, 8)))
     {'read': 1, 'match': 2, 'sum': 3}
@@ -247,17 +249,17 @@ def pack(sinks: Sequence[Reach], bounds: Bounds) -> dict[str, int] | None:
     return best
 
 
-def _size(group: Sequence[Reach], levels: Levels) -> int:
+def _size(group: Sequence[SinkNeeds], levels: Levels) -> int:
     return prod(at.size for at in levels) * len(_modules(group))
 
 
-def _modules(group: Iterable[Reach]) -> tuple[str, ...]:
+def _modules(group: Iterable[SinkNeeds]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for sink in group for name in sink.unit))
 
 
-def _groups(sinks: Iterable[Reach]) -> list[list[Reach]]:
+def _groups(sinks: Iterable[SinkNeeds]) -> list[list[SinkNeeds]]:
     """Sinks that have modules in common, together."""
-    groups: list[list[Reach]] = []
+    groups: list[list[SinkNeeds]] = []
     for sink in sinks:
         near = [group for group in groups if not sink.unit.keys().isdisjoint(_modules(group))]
         groups = [group for group in groups if group not in near]
@@ -265,7 +267,7 @@ def _groups(sinks: Iterable[Reach]) -> list[list[Reach]]:
     return groups
 
 
-def _levels(sink: Reach, bounds: Bounds) -> NDArray[np.float64]:
+def _levels(sink: SinkNeeds, bounds: Bounds) -> NDArray[np.float64]:
     """Flow at a sink with each number of cores of each module before it, as far as it may go."""
     low, room = bounds.low, bounds.room
     tops = {name: min(bounds.high[name], low[name] + room) for name in sink.unit}
@@ -276,7 +278,7 @@ def _levels(sink: Reach, bounds: Bounds) -> NDArray[np.float64]:
     return np.asarray(flows, dtype=np.float64)
 
 
-def _table(group: Sequence[Reach], levels: Levels, bounds: Bounds) -> _Table:
+def _table(group: Sequence[SinkNeeds], levels: Levels, bounds: Bounds) -> _Table:
     modules, room = _modules(group), bounds.room
     low = np.array([bounds.low[name] for name in modules])
     need, worth = _combined(group, levels, modules, low)
@@ -293,7 +295,7 @@ def _table(group: Sequence[Reach], levels: Levels, bounds: Bounds) -> _Table:
 
 
 def _combined(
-    group: Sequence[Reach], levels: Levels, modules: Sequence[str], low: NDArray[np.int64]
+    group: Sequence[SinkNeeds], levels: Levels, modules: Sequence[str], low: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Cores and worth of every combination of levels."""
     places = np.indices([at.size for at in levels]).reshape(len(levels), -1)
@@ -345,9 +347,9 @@ def whole(network: Network, bounds: Bounds, *, start: Start) -> dict[str, int]:
     >>> whole(network, bounds, start=dict)
     {'fraud': 4, 'reports': 2}
     """
-    sinks = reaches(network)
+    sinks = sink_needs(network)
     found = pack(sinks, bounds)
-    return climb(sinks, bounds, start=start()) if found is None else found
+    return local_search(sinks, bounds, start=start()) if found is None else found
 
 
 def fill(division: Mapping[str, int], network: Network, bounds: Bounds) -> dict[str, int]:

@@ -56,11 +56,11 @@ module has one neighbour towards the hub, and talks to the hub through it.
 ...         Link(origin="b", target="c", produces=4.0, consumes=1.0),
 ...     ),
 ... )
->>> for limb in limbs(join):
-...     print(limb)
-Limb(module='a', hubward=None, link=None)
-Limb(module='c', hubward='a', link=Link(origin='a', target='c', produces=2.0, consumes=1.0))
-Limb(module='b', hubward='c', link=Link(origin='b', target='c', produces=4.0, consumes=1.0))
+>>> for node in tree_nodes(join):
+...     print(node)
+TreeNode(module='a', parent=None, link=None)
+TreeNode(module='c', parent='a', link=Link(origin='a', target='c', produces=2.0, consumes=1.0))
+TreeNode(module='b', parent='c', link=Link(origin='b', target='c', produces=4.0, consumes=1.0))
 """
 
 from collections import defaultdict
@@ -71,8 +71,8 @@ from math import inf, isfinite, sqrt
 from typing import Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation, settled
-from penstock.policy.allocation.messages import Post
+from penstock.policy.allocation.allocation import Allocation, checked_allocation
+from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Link, Network, affordable
 
 Curve = list[tuple[float, float]]
@@ -136,27 +136,27 @@ def feeding(curve: Curve, ratio: float) -> Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limb:
+class TreeNode:
     """A module and how it is tied to the tree."""
 
     module: str
-    hubward: str | None
+    parent: str | None
     """The neighbour towards the hub; None of the hub itself."""
     link: Link | None
     """Between the two."""
 
 
-def limbs(network: Network) -> list[Limb]:
+def tree_nodes(network: Network) -> list[TreeNode]:
     """Every module, each after its neighbour towards the hub; an error of what is no tree."""
-    seen: dict[str, Limb] = {}
+    seen: dict[str, TreeNode] = {}
     for hub in network.order():
         if hub not in seen:
             _grow(network, hub, seen)
     return list(seen.values())
 
 
-def _grow(network: Network, hub: str, seen: dict[str, Limb]) -> None:
-    seen[hub] = Limb(module=hub, hubward=None, link=None)
+def _grow(network: Network, hub: str, seen: dict[str, TreeNode]) -> None:
+    seen[hub] = TreeNode(module=hub, parent=None, link=None)
     reached = [hub]
     for module in reached:
         for link in chain(network.outputs(module), network.inputs(module)):
@@ -165,11 +165,11 @@ def _grow(network: Network, hub: str, seen: dict[str, Limb]) -> None:
             other = link.target if link.origin == module else link.origin
             if other in seen:
                 raise _no_tree(seen, module, other)
-            seen[other] = Limb(module=other, hubward=module, link=link)
+            seen[other] = TreeNode(module=other, parent=module, link=link)
             reached.append(other)
 
 
-def _no_tree(seen: Mapping[str, Limb], one: str, other: str) -> SettingError:
+def _no_tree(seen: Mapping[str, TreeNode], one: str, other: str) -> SettingError:
     first, second = _to_hub(seen, one), _to_hub(seen, other)
     while len(first) > 1 and len(second) > 1 and first[-2] == second[-2]:
         first.pop()
@@ -182,10 +182,10 @@ def _no_tree(seen: Mapping[str, Limb], one: str, other: str) -> SettingError:
     )
 
 
-def _to_hub(seen: Mapping[str, Limb], module: str) -> list[str]:
+def _to_hub(seen: Mapping[str, TreeNode], module: str) -> list[str]:
     path = [module]
-    while (hubward := seen[path[-1]].hubward) is not None:
-        path.append(hubward)
+    while (parent := seen[path[-1]].parent) is not None:
+        path.append(parent)
     return path
 
 
@@ -200,18 +200,18 @@ at the price that is right for it.
 
 def solve(network: Network) -> Allocation:
     """The optimum of a tree or several; an error of other networks."""
-    crew = _Crew.of(network)
-    planned = _within(crew.at, network.budget)
-    resource = dict(zip(crew.names, planned, strict=True))
+    agents_ = _Agents.of(network)
+    planned = _within(agents_.at, network.budget)
+    resource = dict(zip(agents_.names, planned, strict=True))
     # Rounding may have taken a little more than there is.
     times = min(1.0, affordable(network, resource))
-    promised = times * sum(a.worth * x for a, x in zip(crew.agents, planned, strict=True))
-    return settled(
+    promised = times * sum(a.worth * x for a, x in zip(agents_.agents, planned, strict=True))
+    return checked_allocation(
         network,
         {module: times * resource[module] for module in network.modules},
         policy="shrink",
         promised=promised,
-        post=Post(network, messages=crew.messages, passes=crew.passes),
+        bus=MessageBus(network, messages=agents_.messages, passes=agents_.passes),
     )
 
 
@@ -223,7 +223,7 @@ class _Agent:
     """What a unit of its resource brings at its own sinks."""
     limit: float
     """Resource that its own sources can keep busy."""
-    hubward: int | None
+    parent: int | None
     ratio: float
     """Of its resource to its neighbour's, where neither waits for the other."""
     feeds: bool
@@ -252,7 +252,7 @@ class _Plan:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Crew:
+class _Agents:
     """The agents of all modules, each after its neighbour towards the hub."""
 
     names: list[str]
@@ -261,10 +261,10 @@ class _Crew:
     passes: int = 0
 
     @classmethod
-    def of(cls, network: Network) -> "_Crew":
-        found = limbs(network)
-        index = {limb.module: i for i, limb in enumerate(found)}
-        return cls(names=list(index), agents=[_agent(network, limb, index) for limb in found])
+    def of(cls, network: Network) -> "_Agents":
+        found = tree_nodes(network)
+        index = {node.module: i for i, node in enumerate(found)}
+        return cls(names=list(index), agents=[_agent(network, node, index) for node in found])
 
     def at(self, price: float) -> _Plan:
         """Ask all at a price: one way to the hubs, and one back."""
@@ -281,21 +281,21 @@ class _Crew:
             agent = self.agents[i]
             if i not in curves and agent.limit == inf:
                 wanted[i] = agent.most if slopes[i] > 0 else 0.0
-                if agent.hubward is not None:
-                    slopes[agent.hubward] += agent.tell_slope(slopes[i])
+                if agent.parent is not None:
+                    slopes[agent.parent] += agent.tell_slope(slopes[i])
             else:
                 curve = total(curves.pop(i, []), own=slopes[i], limit=agent.limit)
                 wanted[i] = min(best(curve), agent.most)
-                if agent.hubward is not None:
-                    curves[agent.hubward].append(agent.tell(curve))
+                if agent.parent is not None:
+                    curves[agent.parent].append(agent.tell(curve))
         self._swept()
         return wanted
 
     def _take(self, wanted: list[float]) -> list[float]:
         taken = wanted[:]
         for i, agent in enumerate(self.agents):
-            if agent.hubward is not None:
-                taken[i] = agent.take(wanted[i], taken[agent.hubward])
+            if agent.parent is not None:
+                taken[i] = agent.take(wanted[i], taken[agent.parent])
         self._swept()
         return taken
 
@@ -305,14 +305,14 @@ class _Crew:
         self.passes += 1
 
 
-def _agent(network: Network, limb: Limb, index: dict[str, int]) -> _Agent:
-    module, link = limb.module, limb.link
+def _agent(network: Network, node: TreeNode, index: dict[str, int]) -> _Agent:
+    module, link = node.module, node.link
     feeds = link is not None and link.origin == module
     ratio = 1.0 if link is None else link.produces / link.consumes
     return _Agent(
         worth=sum(out.weight * out.produces for out in network.outflows_of(module)),
         limit=min([inf, *(inflow.rate / inflow.consumes for inflow in network.inflows_of(module))]),
-        hubward=None if limb.hubward is None else index[limb.hubward],
+        parent=None if node.parent is None else index[node.parent],
         ratio=1.0 / ratio if feeds else ratio,
         feeds=feeds,
         # The budget stands for endlessly much: a plan that is within it takes no more of anything.

@@ -17,7 +17,7 @@ that any source allows is kept, each along the streams that asked most.
 ...     links=(Link(origin="a", target="b", produces=2.0, consumes=4.0),),
 ...     outflows=(Outflow(name="o", origin="b", produces=8.0, weight=0.5),),
 ... )
->>> each = alone(Post(network))
+>>> each = alone(MessageBus(network))
 >>> each["o"], each["o"].flow(network.budget)
 (Alone(unit=0.375, most=12.0), 5.333333333333333)
 
@@ -35,8 +35,8 @@ network, for a search among divisions, is one row of numbers for each sink.
 ...     links=(Link(origin="a", target="b", produces=2.0, consumes=4.0),),
 ...     outflows=(Outflow(name="o", origin="b", produces=8.0, weight=0.5),),
 ... )
->>> reaches(network)
-(Reach(sink='o', weight=0.5, unit={'a': 0.25, 'b': 0.125}, most=9.0),)
+>>> sink_needs(network)
+(SinkNeeds(sink='o', weight=0.5, unit={'a': 0.25, 'b': 0.125}, most=9.0),)
 """
 
 from collections.abc import Mapping
@@ -45,8 +45,8 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation, settled, within_reach
-from penstock.policy.allocation.messages import Enquiry, Post, Stream
+from penstock.policy.allocation.allocation import Allocation, checked_allocation, reachable_flows
+from penstock.policy.allocation.messages import MessageBus, PricingQuery, Stream
 from penstock.policy.allocation.network import Link, Network, Outflow, needs
 
 
@@ -86,37 +86,37 @@ class _Agent:
             if self.units
         }
 
-    def answer(self, heard: Mapping[Link, _Told]) -> dict[Stream, _Told]:
+    def answer(self, received: Mapping[Link, _Told]) -> dict[Stream, _Told]:
         known = {sink: Alone(unit, self._most(unit)) for sink, unit in self.units.items()}
-        for told in heard.values():
+        for told in received.values():
             for sink, more in told.items():
                 unit, most = known[sink]
                 known[sink] = Alone(unit + more.unit, min(most, more.most))
-        said: dict[Stream, _Told] = {}
+        sent: dict[Stream, _Told] = {}
         for sink, total in known.items():
-            said.setdefault(self.askers[sink], {})[sink] = total
-        return said
+            sent.setdefault(self.askers[sink], {})[sink] = total
+        return sent
 
     def _most(self, unit: float) -> float:
         limited = (source for source in self.network.inflows_of(self.module) if source.rate < inf)
         return min((source.rate / source.consumes / unit for source in limited), default=inf)
 
 
-def alone(post: Post) -> dict[str, Alone]:
+def alone(bus: MessageBus) -> dict[str, Alone]:
     """Of every sink: one pass up and one down."""
-    network = post.network
+    network = bus.network
     agents = {module: _Agent(network, module) for module in network.modules}
 
     def ask(module: str, wanted: Mapping[Stream, _Wants]) -> dict[Link, _Wants]:
         return agents[module].ask(wanted)
 
     def answer(
-        module: str, heard: Mapping[Link, dict[str, Alone]]
+        module: str, received: Mapping[Link, dict[str, Alone]]
     ) -> dict[Stream, dict[str, Alone]]:
-        return agents[module].answer(heard)
+        return agents[module].answer(received)
 
-    post.up({outflow.name: {outflow.name: 1.0} for outflow in network.outflows}, ask)
-    return {sink: told[sink] for sink, told in post.down(answer).items()}
+    bus.up({outflow.name: {outflow.name: 1.0} for outflow in network.outflows}, ask)
+    return {sink: told[sink] for sink, told in bus.down(answer).items()}
 
 
 def solve(network: Network) -> Allocation:
@@ -133,12 +133,14 @@ def solve(network: Network) -> Allocation:
     >>> best.resource, best.value, best.messages, best.passes
     ({'a': 2.0, 'b': 1.0}, 4.0, 6, 3)
     """
-    enquiry, weight = Enquiry.of(network), only_sink(network).weight
-    each = alone(enquiry.post)
-    flows = within_reach(network, {k: one.flow(network.budget) for k, one in each.items()})
-    resource = enquiry.tell(flows)
+    query, weight = PricingQuery.of(network), only_sink(network).weight
+    each = alone(query.bus)
+    flows = reachable_flows(network, {k: one.flow(network.budget) for k, one in each.items()})
+    resource = query.tell(flows)
     promised = weight * sum(flows.values())
-    return settled(network, resource, policy="single-output", promised=promised, post=enquiry.post)
+    return checked_allocation(
+        network, resource, policy="single-output", promised=promised, bus=query.bus
+    )
 
 
 def only_sink(network: Network) -> Outflow:
@@ -152,7 +154,7 @@ def only_sink(network: Network) -> Outflow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class SinkNeeds:
     """A sink as those see it that bring flow to it."""
 
     sink: str
@@ -163,15 +165,15 @@ class Reach:
     """Flow a second that the sources before it have for it."""
 
 
-def reaches(network: Network) -> tuple[Reach, ...]:
+def sink_needs(network: Network) -> tuple[SinkNeeds, ...]:
     """One of each sink."""
-    return tuple(_reach(network, out.name, out.weight) for out in network.outflows)
+    return tuple(_sink_needs(network, out.name, out.weight) for out in network.outflows)
 
 
-def _reach(network: Network, sink: str, weight: float) -> Reach:
+def _sink_needs(network: Network, sink: str, weight: float) -> SinkNeeds:
     unit = {name: need for name, need in needs(network, {sink: 1.0}).items() if need > 0}
     most = inf
     for inflow in network.inflows:
         if inflow.target in unit:
             most = min(most, inflow.rate / (inflow.consumes * unit[inflow.target]))
-    return Reach(sink=sink, weight=weight, unit=unit, most=most)
+    return SinkNeeds(sink=sink, weight=weight, unit=unit, most=most)

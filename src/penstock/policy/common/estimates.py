@@ -5,9 +5,9 @@
 | `service_time`, `executor_time` | seconds of a replica that a row takes | not at all |
 | `Averages` | anything, by name | exponentially |
 | `Window` | anything | over the last seconds |
-| `Through` | rows a second that got through a module | not at all |
+| `Throughput` | rows a second that got through a module | not at all |
 | `Selectivities` | rows to a module for each that its origins took in | by either of the above |
-| `Reach` | rows to a module for each that its source took in | ratio of sums that forget |
+| `VisitRatios` | rows to a module for each that its source took in | ratio of sums that forget |
 | `RescaleTimes` | seconds until executors that were asked for can take tasks | median |
 
 Unknown, non-finite and negative values are ignored by all of them.
@@ -28,15 +28,15 @@ from penstock.model.scalability import Scalability, slowdown
 from penstock.policy.common.sentences import rows
 
 
-def known(value: float | None, *, endless: bool = False) -> float | None:
+def known(value: float | None, *, infinite: bool = False) -> float | None:
     """The reading, or None where it was not measured, is negative or is not a finite number.
 
     Infinity counts as known where it is said to: of a response time it means that rows pile up.
 
-    >>> known(0.5), known(float("nan")), known(-1.0), known(inf), known(inf, endless=True)
+    >>> known(0.5), known(float("nan")), known(-1.0), known(inf), known(inf, infinite=True)
     (0.5, None, None, None, inf)
     """
-    if value is None or isnan(value) or value < 0.0 or (value == inf and not endless):
+    if value is None or isnan(value) or value < 0.0 or (value == inf and not infinite):
         return None
     return value
 
@@ -100,7 +100,7 @@ class Averages:
         return {name: average.level for name, average in self._of.items()}
 
 
-EXACT = 1e-9
+TIME_TOLERANCE = 1e-9
 """Times are sums of steps."""
 
 
@@ -121,7 +121,7 @@ class Window:
     def add(self, at: float, value: float) -> None:
         """Take in a reading; the newest is kept however short the window."""
         self._held.append((at, value))
-        while len(self._held) > 1 and self._held[0][0] <= at - self.span + EXACT:
+        while len(self._held) > 1 and self._held[0][0] <= at - self.span + TIME_TOLERANCE:
             self._held.popleft()
 
     def __len__(self) -> int:
@@ -144,7 +144,7 @@ class Window:
 
 
 @dataclass
-class Through:
+class Throughput:
     """Rows a second that got through each module in a step: those that came, less the growth of
     its backlog.
 
@@ -152,16 +152,16 @@ class Through:
     mean over all of it, and is reported in the step in which it ends.
 
     >>> from penstock.testing import seen
-    >>> through = Through()
-    >>> through.take_in(seen(scan={"arrival_rate": 9.0, "backlog": 50.0}))
+    >>> through = Throughput()
+    >>> through.observe(seen(scan={"arrival_rate": 9.0, "backlog": 50.0}))
     {}
-    >>> through.take_in(seen(scan={"arrival_rate": 9.0, "backlog": 20.0}))
+    >>> through.observe(seen(scan={"arrival_rate": 9.0, "backlog": 20.0}))
     {'scan': 39.0}
     """
 
     _waiting: Mapping[str, float] = field(default_factory=dict)
 
-    def take_in(self, seen: Observation) -> dict[str, float]:
+    def observe(self, seen: Observation) -> dict[str, float]:
         """By module where it is known; backlogs are remembered for the next step."""
         rates = {name: self._of(name, module, seen.step) for name, module in seen.modules.items()}
         waiting = {name: known(module.backlog) for name, module in seen.modules.items()}
@@ -216,7 +216,7 @@ class Selectivities:
     >>> ratios = Selectivities(FlowGraph(source="scan", modules=modules, streams=(stream,)))
     >>> for _ in range(200):
     ...     rates = seen(scan={"processed_rate": 10.0}, match={"arrival_rate": 5.0})
-    ...     through = ratios.take_in(rates)
+    ...     through = ratios.observe(rates)
     >>> round(ratios.of(stream), 6)
     0.5
     """
@@ -227,15 +227,15 @@ class Selectivities:
     prior: bool = True
     """Whether the declared value counts as the first reading and pauses are left out; averages that
     forget by themselves, such as a window, need neither."""
-    _through: Through = field(default_factory=Through, init=False, repr=False)
+    _through: Throughput = field(default_factory=Throughput, init=False, repr=False)
     _sent: dict[str, Average] = field(default_factory=dict, init=False, repr=False)
     """Rows a second that were expected at a module."""
     _came: dict[str, Average] = field(default_factory=dict, init=False, repr=False)
     """Rows a second that came."""
 
-    def take_in(self, seen: Observation) -> dict[str, float]:
+    def observe(self, seen: Observation) -> dict[str, float]:
         """Learn from a reading; returns the rows a second that got through each module."""
-        through, sent = self._through.take_in(seen), dict[str, float]()
+        through, sent = self._through.observe(seen), dict[str, float]()
         for stream in self.graph.streams if self.graph is not None else ():
             expected = through.get(stream.origin, nan) * declared(stream)
             sent[stream.target] = sent.get(stream.target, 0.0) + expected
@@ -277,7 +277,7 @@ _ENOUGH: Final = 10.0
 
 
 @dataclass
-class Reach:
+class VisitRatios:
     """Rows at each module for one at its source, counted over many batches.
 
     Rows leave a micro-batch all at once, so the rate at which they come to the next module leaps
@@ -288,11 +288,11 @@ class Reach:
     >>> from penstock.testing import seen
     >>> modules = (Module(name="split"), Module(name="count"))
     >>> streams = (Stream(origin="split", target="count", selectivity=2.0),)
-    >>> reach = Reach(FlowGraph(source="split", modules=modules, streams=streams))
+    >>> reach = VisitRatios(FlowGraph(source="split", modules=modules, streams=streams))
     >>> reach.of({"split": 100.0})
     {'split': 100.0, 'count': 200.0}
     >>> for at in range(40):
-    ...     reach.take_in(seen(split={"processed_rate": 50.0}, count={"arrival_rate": 150.0}))
+    ...     reach.observe(seen(split={"processed_rate": 50.0}, count={"arrival_rate": 150.0}))
     >>> round(reach.of({"split": 100.0})["count"])
     300
     """
@@ -303,7 +303,7 @@ class Reach:
     )
     """By module: rows that came, rows that its source finished, and the weight of both."""
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Count a step in which both were measured."""
         for source in self.graph.sources:
             finished = known(seen.modules.get(source, ModuleReading()).processed_rate)
@@ -374,7 +374,7 @@ class RescaleTimes:
     >>> times = RescaleTimes()
     >>> for at, running in ((0.0, 2), (2.0, 2), (4.0, 2), (6.0, 2), (8.0, 5)):
     ...     asked = 2 if at == 0 else 5
-    ...     times.notice(seen(at=at, counter={"requested": asked, "running": running}))
+    ...     times.observe(seen(at=at, counter={"requested": asked, "running": running}))
     >>> times.of("counter", prior=10.0)  # asked for at 0 s, there between 6 s and 8 s
     7.0
 
@@ -391,7 +391,7 @@ class RescaleTimes:
     """By module those under way, the oldest first."""
     _before: float | None = field(default=None, init=False)
 
-    def notice(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Look whether executors were asked for, or have come."""
         for name, module in seen.modules.items():
             if module.requested is not None and module.running is not None:
@@ -430,7 +430,7 @@ class RescaleTimes:
         self._times[name] = [*self._times.get(name, []), min(time, self.cap)][-_KEPT:]
 
 
-def too_many_wait(reading: ModuleReading, degree: int, step: float) -> str | None:
+def backlog_forbids_shrinking(reading: ModuleReading, degree: int, step: float) -> str | None:
     """Why a module cannot shrink now, in words; None where nothing that waits forbids it.
 
     It cannot while more rows wait than came, were finished or could be served in a step. Where a
@@ -439,9 +439,9 @@ def too_many_wait(reading: ModuleReading, degree: int, step: float) -> str | Non
     forbids nothing.
 
     >>> reading = ModuleReading(arrival_rate=100.0, backlog=900.0)
-    >>> too_many_wait(reading, degree=2, step=4.0)
+    >>> backlog_forbids_shrinking(reading, degree=2, step=4.0)
     '900 rows wait, more than come or can be served in a step'
-    >>> too_many_wait(reading, degree=2, step=10.0)
+    >>> backlog_forbids_shrinking(reading, degree=2, step=10.0)
     """
     waiting = known(reading.backlog)
     if waiting is None:

@@ -46,7 +46,7 @@ def moved(region: str, before: int, after: int, why: str) -> Verdict:
     return Verdict(name=region, before=before, after=after, why=told)
 
 
-def silent(region: str, reading: RegionReading | None, nodes: int | None) -> Verdict | None:
+def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -> Verdict | None:
     """What there is to say of a region that does not answer, or is in trouble; None of others."""
     reading = reading or RegionReading()
     if reading.answers and reading.trouble is None:
@@ -75,7 +75,7 @@ def decide(
     verdicts = []
     for region in infrastructure.regions:
         reading = seen.regions.get(region.name)
-        verdict = silent(region.name, reading, remembered.get(region.name))
+        verdict = unavailable(region.name, reading, remembered.get(region.name))
         if verdict is None and reading is not None:
             verdict = judge(region, reading, now[region.name])
         verdicts += [verdict] if verdict else []

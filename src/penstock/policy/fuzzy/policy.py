@@ -45,13 +45,13 @@ class Stage:
         return after < self.degree and self.degree > self.running and self.behind > 1
 
     @property
-    def reckoned(self) -> float:
+    def expected_load(self) -> float:
         """The load as it would be on the executors that were asked for.
 
         Those still to come were asked for on account of the load: as many again would be twice the
         answer, and none at all would let a stage that is far behind wait for each in turn.
 
-        >>> Stage(name="plq", load=3.0, degree=6, running=4).reckoned
+        >>> Stage(name="plq", load=3.0, degree=6, running=4).expected_load
         2.0
         """
         return self.load * self.running / self.degree
@@ -301,7 +301,7 @@ plq 4 -> 6, wlq 12 -> 15'
     def _decide(self, plq: Stage, wlq: Stage, known: Mapping[str, int]) -> Decision:
         pool = self._pool()
         parts = 1.0 if plq.parts is None else plq.parts
-        loads = [self.setpoint if stage.doubt else stage.reckoned for stage in (plq, wlq)]
+        loads = [self.setpoint if stage.doubt else stage.expected_load for stage in (plq, wlq)]
         wanted = next_degrees(
             *(loads[0], parts, loads[1], plq.degree, wlq.degree, pool),
             terms=self._terms,

@@ -37,7 +37,7 @@ Each agent is an object with a mailbox, and messages go between neighbours only.
 ...     ),
 ...     streams=(Stream(origin="scan", target="match"),),
 ... )
->>> talk = Conversation(FlowModel.of(graph))
+>>> talk = MessageExchange(FlowModel.of(graph))
 >>> talk.find_pne()
 >>> talk.replicas(), talk.bottleneck(), talk.messages
 ({'scan': 0.5, 'match': 10.0}, ('match',), 2)
@@ -61,13 +61,21 @@ from penstock.policy.game.aggregate import (
     Network,
     Numbers,
     Tally,
+    broadcast,
     gather,
     gossip,
-    tell,
 )
-from penstock.policy.game.bulk import Bulk
+from penstock.policy.game.bulk import BulkExchange
+from penstock.policy.game.costs import (
+    SAME_PACE,
+    CostTerms,
+    fit,
+    is_nonlinear,
+    most,
+    preferred_replicas,
+    shortest_interval,
+)
 from penstock.policy.game.exchange import Aggregation, Exchange, Floats, Votes
-from penstock.policy.game.stake import SAME, Survey, fastest, fit, is_curved, most, wish
 from penstock.policy.game.topology import Topology
 
 
@@ -81,9 +89,9 @@ class Agent:
     mailbox: Mailbox = field(default_factory=Mailbox)
     incentive: float = 0.0
     """What is paid to it for each replica: gamma of game, Expr. 18."""
-    wished: float = 0.0
+    preferred: float = 0.0
     """The degree that it would choose alone: game, Def. 4.5."""
-    own_pace: float = 0.0
+    own_interval: float = 0.0
     """Seconds between its results with that degree."""
     pace: float = 0.0
     """Seconds between its results, as far as it has heard: T_D of game, Section 4.3."""
@@ -93,12 +101,12 @@ class Agent:
     @property
     def replicas(self) -> float:
         """Its best response: the degree it wishes for, or what fits the slowest; game, Expr. 14."""
-        return min(self.wished, fit(self.model, self.pace))
+        return min(self.preferred, fit(self.model, self.pace))
 
     @property
     def is_bottleneck(self) -> bool:
         """Whether nobody that it has heard of is slower."""
-        return self.own_pace >= self.pace * (1.0 - SAME)
+        return self.own_interval >= self.pace * (1.0 - SAME_PACE)
 
     @property
     def cost(self) -> float:
@@ -107,25 +115,25 @@ class Agent:
 
     def start(self) -> None:
         """Begin a game with the degree that it wishes for: Function 1, rows 1 and 2."""
-        self.before = (self.wished, self.own_pace, self.pace)
-        self.wished = wish(self.model, self.incentive)
-        self.own_pace = self.pace = self.model.service_time(self.wished)
+        self.before = (self.preferred, self.own_interval, self.pace)
+        self.preferred = preferred_replicas(self.model, self.incentive)
+        self.own_interval = self.pace = self.model.service_time(self.preferred)
 
-    def retreat(self) -> None:
+    def undo(self) -> None:
         """Return to what the game before led to."""
-        self.wished, self.own_pace, self.pace = self.before
+        self.preferred, self.own_interval, self.pace = self.before
 
     def follow(self, source_pace: float) -> None:
         """Go as fast as it is told, or as fast as it can: so many seconds per row of the source."""
-        self.wished = most(self.model)
-        self.own_pace = fastest(self.model)
-        self.pace = max(source_pace / self.model.reach, self.own_pace)
+        self.preferred = most(self.model)
+        self.own_interval = shortest_interval(self.model)
+        self.pace = max(source_pace / self.model.reach, self.own_interval)
 
     def advertise(self) -> tuple[Message, ...]:
         """Tell every neighbour its pace: row 4."""
-        told = (self.pace,)
+        answer = (self.pace,)
         return tuple(
-            Message(sender=self.model.name, receiver=name, content=told) for name in self.ratios
+            Message(sender=self.model.name, receiver=name, content=answer) for name in self.ratios
         )
 
     def respond(self) -> None:
@@ -133,7 +141,7 @@ class Agent:
         for message in self.mailbox.take():
             self.pace = max(self.pace, message.content[0] * self.ratios[message.sender])
 
-    def encourage(self, increment: float) -> None:
+    def raise_incentive(self, increment: float) -> None:
         """Take an incentive for more replicas if it is the bottleneck: Alg. 2, rows 8 and 9."""
         if self.is_bottleneck:
             self.incentive += increment * self.model.price
@@ -158,7 +166,7 @@ Role = Callable[[ModuleModel], bool]
 """Whom a message down the tree is for, or a report up the tree is from."""
 
 
-class Conversation:
+class MessageExchange:
     """An exchange between real agents."""
 
     def __init__(
@@ -188,24 +196,24 @@ class Conversation:
         """As many iterations as the diameter."""
         find_pne(self.agents, self.network, self.topology.diameter)
 
-    def encourage(self, increment: float) -> None:
+    def raise_incentive(self, increment: float) -> None:
         """Each agent finds out for itself whether it is meant."""
         for agent in self.agents:
-            agent.encourage(increment)
+            agent.raise_incentive(increment)
 
-    def retreat(self) -> None:
+    def undo(self) -> None:
         """All do, as all know that there is nothing to win."""
         for agent in self.agents:
-            agent.retreat()
+            agent.undo()
 
     def total_cost(self) -> Floats:
         """Up the tree and down again, or by gossip."""
         views = self._total(lambda agent: Tally((agent.cost,)))
         if not self.aggregation.by_gossip:
-            tell(self.tree(_anyone), views[0].sums, self.network)
+            broadcast(self.tree(_anyone), views[0].sums, self.network)
         return np.array([view.sums[0] for view in views])
 
-    def any_objects(self, votes: Votes) -> bool:
+    def any_objection(self, votes: Votes) -> bool:
         """One bit that floods the graph, where agents may disagree."""
         if not self.aggregation.by_gossip:
             return bool(votes[0])
@@ -216,20 +224,20 @@ class Conversation:
         heard = gossip(self.gossipers(), objections, self.network, self.topology.diameter)
         return any(view.maxima[0] > 0.0 for view in heard)
 
-    def survey(self) -> tuple[Survey, ...]:
+    def cost_terms(self) -> tuple[CostTerms, ...]:
         """Seven numbers of each agent."""
-        views = self._total(lambda agent: Tally(*Survey.of(agent.model).numbers()))
-        return tuple(Survey.from_numbers(view.sums, view.maxima) for view in views)
+        views = self._total(lambda agent: Tally(*CostTerms.of(agent.model).numbers()))
+        return tuple(CostTerms.from_numbers(view.sums, view.maxima) for view in views)
 
-    def try_out(self, paces: Floats) -> Floats:
+    def prices_at(self, paces: Floats) -> Floats:
         """Only those are asked whose answer is not known from the survey."""
         offered = tuple(paces.tolist())
         if self.aggregation.by_gossip:
             views = self._total(lambda agent: Tally(_prices(agent, offered)))
             return np.array([view.sums for view in views])
-        told = tell(self.tree(is_curved), offered, self.network)
-        own = {name: Tally(_prices(self._named[name], paces)) for name, paces in told.items()}
-        return np.array([gather(self.tree(is_curved), own, self.network).sums])
+        answer = broadcast(self.tree(is_nonlinear), offered, self.network)
+        own = {name: Tally(_prices(self._named[name], paces)) for name, paces in answer.items()}
+        return np.array([gather(self.tree(is_nonlinear), own, self.network).sums])
 
     def settle(self, paces: Floats) -> None:
         """Down the tree to those who can choose; after gossip, the slowest opinion floods."""
@@ -238,9 +246,9 @@ class Conversation:
                 agent.follow(pace)
             adapt(self.agents, self.network, self.topology.diameter)
             return
-        told = tell(self.tree(_has_a_choice), (float(paces[0]),), self.network)
+        answer = broadcast(self.tree(_has_a_choice), (float(paces[0]),), self.network)
         for agent in self.agents:
-            agent.follow(*told.get(agent.model.name, (0.0,)))
+            agent.follow(*answer.get(agent.model.name, (0.0,)))
 
     def replicas(self) -> dict[str, float]:
         """What each agent has chosen."""
@@ -249,8 +257,8 @@ class Conversation:
     def bottleneck(self) -> tuple[str, ...]:
         """As seen from outside: who was not told the pace does not know it."""
         slowest = max(agent.pace * agent.model.reach for agent in self.agents)
-        own = {agent.model.name: agent.own_pace * agent.model.reach for agent in self.agents}
-        return tuple(name for name, pace in own.items() if pace >= slowest * (1.0 - SAME))
+        own = {agent.model.name: agent.own_interval * agent.model.reach for agent in self.agents}
+        return tuple(name for name, pace in own.items() if pace >= slowest * (1.0 - SAME_PACE))
 
     def _total(self, ask: Callable[[Agent], Tally]) -> list[Tally]:
         own = {agent.model.name: ask(agent) for agent in self.agents}
@@ -306,7 +314,7 @@ def agents_of(model: FlowModel) -> tuple[Agent, ...]:
 def _prices(agent: Agent, paces: Numbers) -> Numbers:
     """What its replicas would cost at each pace of the source, where only it can tell."""
     module = agent.model
-    if not is_curved(module):
+    if not is_nonlinear(module):
         return (0.0,) * len(paces)
     return tuple(module.price * fit(module, pace / module.reach) for pace in paces)
 
@@ -327,7 +335,7 @@ AGENTS_UP_TO: Final = 32
 sum is computed instead; the result is the same."""
 
 
-def seat(
+def exchange_for(
     model: FlowModel,
     topology: Topology | None = None,
     aggregation: Aggregation | None = None,
@@ -336,12 +344,12 @@ def seat(
 ) -> Exchange:
     """Agents for small graphs, and arithmetic in their place for large ones."""
     for module in model.modules.values():
-        check_stakes(module)
-    kind = Conversation if len(model.modules) <= agents_up_to else Bulk
+        check_costs(module)
+    kind = MessageExchange if len(model.modules) <= agents_up_to else BulkExchange
     return kind(model, topology, aggregation)
 
 
-def check_stakes(module: ModuleModel) -> None:
+def check_costs(module: ModuleModel) -> None:
     """Refuse a module without a time or a price: a game needs something to win."""
     stakes = {
         "running time": module.running_time,

@@ -106,12 +106,12 @@ class Branch:
     """Of itself and of those below that it has heard of."""
     awaited: int = 0
     """Reports that it still waits for; -1 once it has reported itself."""
-    told: Numbers | None = None
+    answer: Numbers | None = None
     """The answer from above."""
 
     def start(self, own: Tally) -> None:
         """Begin with what it knows itself."""
-        self.tally, self.awaited, self.told = own, len(self.children), None
+        self.tally, self.awaited, self.answer = own, len(self.children), None
 
     def report(self) -> tuple[Message, ...]:
         """Tell the parent, as soon as all children have told it."""
@@ -128,18 +128,19 @@ class Branch:
             self.tally += Tally(message.content[:added], message.content[added:])
             self.awaited -= 1
 
-    def hand_down(self) -> tuple[Message, ...]:
+    def forward(self) -> tuple[Message, ...]:
         """Tell the children what it was told."""
-        if self.told is None:
+        if self.answer is None:
             return ()
         return tuple(
-            Message(sender=self.name, receiver=child, content=self.told) for child in self.children
+            Message(sender=self.name, receiver=child, content=self.answer)
+            for child in self.children
         )
 
     def hear(self) -> bool:
         """Take the answer from above; whether there was one."""
         for message in self.mailbox.take():
-            self.told = message.content
+            self.answer = message.content
             return True
         return False
 
@@ -156,15 +157,15 @@ def gather(branches: Sequence[Branch], own: Mapping[str, Tally], network: Networ
     return root.tally
 
 
-def tell(branches: Sequence[Branch], answer: Numbers, network: Network) -> dict[str, Numbers]:
+def broadcast(branches: Sequence[Branch], answer: Numbers, network: Network) -> dict[str, Numbers]:
     """From the root to the leaves: what each agent was told."""
     for branch in branches:
-        branch.told = answer if branch.parent is None else None
+        branch.answer = answer if branch.parent is None else None
     speaking = [branch for branch in branches if branch.parent is None]
     while any(branch.children for branch in speaking):
-        network.deliver(message for branch in speaking for message in branch.hand_down())
+        network.deliver(message for branch in speaking for message in branch.forward())
         speaking = [branch for branch in branches if branch.hear()]
-    return {branch.name: branch.told for branch in branches if branch.told is not None}
+    return {branch.name: branch.answer for branch in branches if branch.answer is not None}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,7 +12,7 @@ maximum. Messages and iterations are counted as the agents would have needed the
 ...     ),
 ...     streams=(Stream(origin="scan", target="match"),),
 ... )
->>> bulk = Bulk(FlowModel.of(graph))
+>>> bulk = BulkExchange(FlowModel.of(graph))
 >>> bulk.find_pne()
 >>> bulk.replicas(), bulk.bottleneck(), bulk.messages
 ({'scan': 0.5, 'match': 10.0}, ('match',), 2)
@@ -30,8 +30,15 @@ import numpy as np
 
 from penstock.model import FlowModel, Measured, Minimum
 from penstock.model.flow_graph import ModuleModel
+from penstock.policy.game.costs import (
+    SAME_PACE,
+    CostTerms,
+    is_nonlinear,
+    most,
+    preferred_replicas,
+    shortest_interval,
+)
 from penstock.policy.game.exchange import Aggregation, Floats, Votes
-from penstock.policy.game.stake import SAME, Survey, fastest, is_curved, most, wish
 from penstock.policy.game.topology import Topology
 
 # The replicas that fit a pace, for thousands of modules at once.
@@ -43,7 +50,7 @@ Fit = Callable[[Floats], Floats]
 """From the share of the running time that may pass between two results to the replicas."""
 
 
-class Fitting:
+class ReplicasAtPace:
     """What each module of a list needs at a pace of the source.
 
     >>> from penstock.model import Ideal
@@ -51,7 +58,7 @@ class Fitting:
     ...     name="edges", reach=0.5, running_time=8.0, price=0.02, delay_cost=0.5,
     ...     max_replicas=32.0, scalability=Ideal(),
     ... )
-    >>> Fitting([module]).replicas(0.5)
+    >>> ReplicasAtPace([module]).replicas(0.5)
     array([8.])
     """
 
@@ -73,7 +80,7 @@ class Fitting:
 def _groups(modules: Sequence[ModuleModel]) -> list[tuple[list[int], Fit]]:
     """Modules that are computed alike, and how; those with one degree only are in none."""
     free = [i for i, module in enumerate(modules) if not module.fixed]
-    elastic = [i for i in free if not is_curved(modules[i])]
+    elastic = [i for i in free if not is_nonlinear(modules[i])]
     lowest = [i for i in free if isinstance(modules[i].scalability, Minimum)]
     measured = [i for i in free if isinstance(modules[i].scalability, Measured)]
     curved = ((lowest, _with_minimum), (measured, _on_lines))
@@ -128,12 +135,12 @@ class Views:
         self, modules: Sequence[ModuleModel], topology: Topology, aggregation: Aggregation
     ) -> None:
         self._topology, self._aggregation = topology, aggregation
-        numbers = [Survey.of(module).numbers() for module in modules]
+        numbers = [CostTerms.of(module).numbers() for module in modules]
         self._sums = np.array([sums for sums, _ in numbers])
         self.maxima = tuple(np.array([maxima for _, maxima in numbers]).max(axis=0).tolist())
-        self.is_curved: Votes = np.array([is_curved(module) for module in modules])
-        self._curved = Fitting([module for module in modules if is_curved(module)])
-        self._prices = np.array([module.price for module in modules if is_curved(module)])
+        self.is_nonlinear: Votes = np.array([is_nonlinear(module) for module in modules])
+        self._curved = ReplicasAtPace([module for module in modules if is_nonlinear(module)])
+        self._prices = np.array([module.price for module in modules if is_nonlinear(module)])
         self._known: dict[int, Floats] = {}
 
     def sums(self, iterations: int) -> Floats:
@@ -144,11 +151,11 @@ class Views:
 
     def curved_prices(self, paces: Floats) -> Floats:
         """What the replicas of all curved modules cost at each pace, a row per view."""
-        size = len(self.is_curved)
+        size = len(self.is_nonlinear)
         if not len(self._prices):
             return np.zeros((size if self._aggregation.by_gossip else 1, len(paces)))
         own = np.zeros((size, len(paces)))
-        own[self.is_curved] = np.transpose([self._at(pace) for pace in paces.tolist()])
+        own[self.is_nonlinear] = np.transpose([self._at(pace) for pace in paces.tolist()])
         return self._seen(own, self._aggregation.iterations)
 
     def cost(self, pace: float) -> Floats:
@@ -180,7 +187,7 @@ def push_sum(own: Floats, topology: Topology, iterations: int) -> Floats:
     return estimates
 
 
-class Bulk:
+class BulkExchange:
     """An exchange in which nobody speaks. Paces here are those of the source."""
 
     def __init__(
@@ -203,7 +210,7 @@ class Bulk:
         self._pace = float(self._own.max())
         self._flood()
 
-    def encourage(self, increment: float) -> None:
+    def raise_incentive(self, increment: float) -> None:
         """Only the wish of the bottleneck changes."""
         self._before = self._own, self._pace
         self._own = self._own.copy()
@@ -211,7 +218,7 @@ class Bulk:
             self._incentive[i] += increment * self._modules[i].price
             self._own[i] = self._alone(i)
 
-    def retreat(self) -> None:
+    def undo(self) -> None:
         """Both as they were."""
         self._own, self._pace = self._before
 
@@ -222,30 +229,30 @@ class Bulk:
             self._over_the_tree()
         return self._views.cost(self._pace)
 
-    def any_objects(self, votes: Votes) -> bool:
+    def any_objection(self, votes: Votes) -> bool:
         """Where agents may disagree, a bit floods."""
         if self.aggregation.by_gossip:
             self._flood()
         return bool(votes.any())
 
-    def survey(self) -> tuple[Survey, ...]:
+    def cost_terms(self) -> tuple[CostTerms, ...]:
         """The same numbers as agents have."""
         iterations = max(self.aggregation.iterations, self.topology.diameter)
         self._add_up(iterations)
         views, maxima = self._views.sums(iterations), self._views.maxima
-        return tuple(Survey.from_numbers(tuple(sums), maxima) for sums in views.tolist())
+        return tuple(CostTerms.from_numbers(tuple(sums), maxima) for sums in views.tolist())
 
-    def try_out(self, paces: Floats) -> Floats:
+    def prices_at(self, paces: Floats) -> Floats:
         """Only the curved modules are asked, where there is a tree."""
         if self.aggregation.by_gossip:
             self._add_up(self.aggregation.iterations)
         else:
-            self._along_the_tree(self._views.is_curved, times=2)
+            self._along_the_tree(self._views.is_nonlinear, times=2)
         return self._views.curved_prices(paces)
 
     def settle(self, paces: Floats) -> None:
         """The slowest of the opinions, and no faster than all can go."""
-        self._own = np.array([fastest(m) * m.reach for m in self._modules])
+        self._own = np.array([shortest_interval(m) * m.reach for m in self._modules])
         self._pace = max(float(paces.max()), float(self._own.max()))
         if self.aggregation.by_gossip:
             self._flood()
@@ -254,7 +261,7 @@ class Bulk:
 
     def replicas(self) -> dict[str, float]:
         """By name."""
-        needed = Fitting(self._modules).replicas(self._pace).tolist()
+        needed = ReplicasAtPace(self._modules).replicas(self._pace).tolist()
         return {m.name: n for m, n in zip(self._modules, needed, strict=True)}
 
     def bottleneck(self) -> tuple[str, ...]:
@@ -263,10 +270,13 @@ class Bulk:
 
     def _alone(self, i: int) -> float:
         module = self._modules[i]
-        return module.service_time(wish(module, float(self._incentive[i]))) * module.reach
+        return (
+            module.service_time(preferred_replicas(module, float(self._incentive[i])))
+            * module.reach
+        )
 
     def _slowest(self) -> Votes:
-        slowest: Votes = self._own >= self._pace * (1.0 - SAME)
+        slowest: Votes = self._own >= self._pace * (1.0 - SAME_PACE)
         return slowest
 
     @cached_property

@@ -6,10 +6,10 @@ import numpy as np
 
 from penstock.core.errors import SettingError
 from penstock.model import FlowModel
-from penstock.policy.game.agents import AGENTS_UP_TO, seat
+from penstock.policy.game.agents import AGENTS_UP_TO, exchange_for
+from penstock.policy.game.costs import SAME_PACE
 from penstock.policy.game.exchange import Aggregation, Exchange
 from penstock.policy.game.plan import Plan, plan_of
-from penstock.policy.game.stake import SAME
 from penstock.policy.game.topology import Topology
 
 
@@ -35,7 +35,7 @@ def nash(
     >>> plan.replicas, plan.bottleneck, plan.rounded
     ({'scan': 0.5, 'match': 10.0}, ('match',), {'scan': 1, 'match': 10})
     """
-    exchange = seat(model, topology, agents_up_to=agents_up_to)
+    exchange = exchange_for(model, topology, agents_up_to=agents_up_to)
     exchange.find_pne()
     return plan_of("nash", model, exchange, rounds=1, rounding=rounding)
 
@@ -76,7 +76,7 @@ def incentive(
     """
     check_rounds(increment, max_rounds)
     by = Aggregation(aggregation, iterations)
-    exchange = seat(model, topology, by, agents_up_to=agents_up_to)
+    exchange = exchange_for(model, topology, by, agents_up_to=agents_up_to)
     rounds = play(exchange, increment=increment, max_rounds=max_rounds)
     return plan_of("incentive", model, exchange, rounds=rounds, rounding=rounding)
 
@@ -98,9 +98,9 @@ def play(exchange: Exchange, *, increment: float, max_rounds: int) -> int:
     for number in range(1, max_rounds + 1):
         exchange.find_pne()
         cost = exchange.total_cost()
-        if exchange.any_objects(cost >= best * (1.0 - SAME)):
-            exchange.retreat()
+        if exchange.any_objection(cost >= best * (1.0 - SAME_PACE)):
+            exchange.undo()
             return number
         best = cost
-        exchange.encourage(increment)
+        exchange.raise_incentive(increment)
     return max_rounds

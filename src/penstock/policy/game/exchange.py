@@ -1,7 +1,7 @@
 """What agents do together, whoever carries their messages.
 
-`nash`, `incentive` and `social` are written in these terms. `Conversation` has real agents that
-exchange real messages; `Bulk` computes what that amounts to for thousands of agents at once, and
+`nash`, `incentive` and `social` are written in these terms. `MessageExchange` has real agents that
+exchange real messages; `BulkExchange` computes what that amounts to for thousands of agents at once, and
 counts the messages that it saved.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.settings import near
-from penstock.policy.game.stake import Survey
+from penstock.policy.game.costs import CostTerms
 
 Floats = NDArray[np.float64]
 Votes = NDArray[np.bool_]
@@ -68,11 +68,11 @@ class Exchange(Protocol):
         """Play one game: Function 1."""
         ...
 
-    def encourage(self, increment: float) -> None:
+    def raise_incentive(self, increment: float) -> None:
         """Let the bottleneck take a further incentive, of this share of its price."""
         ...
 
-    def retreat(self) -> None:
+    def undo(self) -> None:
         """Return to what the game before led to."""
         ...
 
@@ -80,15 +80,15 @@ class Exchange(Protocol):
         """What all pay for a step, in each view."""
         ...
 
-    def any_objects(self, votes: Votes) -> bool:
+    def any_objection(self, votes: Votes) -> bool:
         """Whether any view has an objection; all agents know afterwards."""
         ...
 
-    def survey(self) -> tuple[Survey, ...]:
+    def cost_terms(self) -> tuple[CostTerms, ...]:
         """What the best common pace depends on, in each view."""
         ...
 
-    def try_out(self, paces: Floats) -> Floats:
+    def prices_at(self, paces: Floats) -> Floats:
         """The price of the curved modules' replicas at each of these paces, a row per view."""
         ...
 

@@ -43,7 +43,7 @@ class Estimates:
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
     >>> known = Estimates(FlowGraph(source="scan", modules=(Module(name="scan"),)))
-    >>> known.take_in(seen(scan={"arrival_rate": 4.0, "service_time": 0.02}))
+    >>> known.observe(seen(scan={"arrival_rate": 4.0, "service_time": 0.02}))
     >>> scan = known.model().modules["scan"]
     >>> scan.inter_arrival, scan.running_time
     (0.25, 0.02)
@@ -72,7 +72,7 @@ class Estimates:
         self._arrivals = Averages(self.smoothing)
         self._times, self._reach = Averages(self.smoothing), Averages(self.smoothing)
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Learn from a reading; unknown values are ignored."""
         ours = self._base().modules
         modules = {name: module for name, module in seen.modules.items() if name in ours}
@@ -317,7 +317,7 @@ class Social(Game):
 
 def decide(estimates: Estimates, seen: Observation, plan: Planner) -> Decision:
     """Learn, play, and tell what changes; without arrivals to go by, hold."""
-    estimates.take_in(seen)
+    estimates.observe(seen)
     graph, kept = estimates.graph, in_force(seen)
     if known(seen.modules.get(graph.source, ModuleReading()).arrival_rate) is None:
         held = f"all held, the arrival rate of {graph.source} is unknown"

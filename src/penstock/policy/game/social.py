@@ -24,10 +24,10 @@ from typing import Final
 import numpy as np
 
 from penstock.model import FlowModel
-from penstock.policy.game.agents import AGENTS_UP_TO, seat
+from penstock.policy.game.agents import AGENTS_UP_TO, exchange_for
+from penstock.policy.game.costs import SAME_PACE, CostTerms
 from penstock.policy.game.exchange import Aggregation, Exchange, Floats
 from penstock.policy.game.plan import Plan, plan_of
-from penstock.policy.game.stake import SAME, Survey
 from penstock.policy.game.topology import Topology
 
 _POINTS: Final = 128
@@ -55,16 +55,16 @@ def smallest(
     points = grid(low, high)
     values, questions = ask(points), 1
     while questions < _QUESTIONS:
-        hollow = _Hollow(points, values)
-        if hollow.depth() <= tolerance * abs(hollow.value):
+        bracket = _Bracket(points, values)
+        if bracket.depth() <= tolerance * abs(bracket.value):
             break
-        asked = hollow.telling_points()
-        points, values = hollow.joined(asked, ask(asked))
+        asked = bracket.next_points()
+        points, values = bracket.joined(asked, ask(asked))
         questions += 1
     return Found(at=float(points[values.argmin()]), questions=questions)
 
 
-class _Hollow:
+class _Bracket:
     """The lowest of several points, and what its neighbours tell about the room between them."""
 
     def __init__(self, points: Floats, values: Floats) -> None:
@@ -78,7 +78,7 @@ class _Hollow:
         """How much lower than the lowest point the function may be, at most."""
         return self.value - min((bound for _, bound in self._meetings()), default=self.value)
 
-    def telling_points(self) -> Floats:
+    def next_points(self) -> Floats:
         """Points closer and closer to where the smallest value may be expected."""
         first, last = max(self.best - 1, 0), min(self.best + 1, len(self.points) - 1)
         low, high = self.points[first], self.points[last]
@@ -156,19 +156,19 @@ def social(
     ({'scan': 1, 'match': 14}, 2)
     """
     by = Aggregation(aggregation, iterations)
-    exchange = seat(model, topology, by, agents_up_to=agents_up_to)
+    exchange = exchange_for(model, topology, by, agents_up_to=agents_up_to)
     rounds = agree(exchange, by_gossip=by.by_gossip)
     return plan_of("social", model, exchange, rounds=rounds, rounding=rounding)
 
 
 def agree(exchange: Exchange, *, by_gossip: bool) -> int:
     """Find the best pace and let all follow it; returns how often all were asked."""
-    views = exchange.survey()
+    views = exchange.cost_terms()
     low, high = _bounds(views[0])  # of maxima, which all agree on
-    if not any(view.curved > SAME for view in views):
+    if not any(view.curved > SAME_PACE for view in views):
         exchange.settle(np.array([_closed_form(view) for view in views]))
         return 1
-    if high <= low * (1.0 + SAME):
+    if high <= low * (1.0 + SAME_PACE):
         exchange.settle(np.full(len(views), low))
         return 1
     if by_gossip:
@@ -177,32 +177,32 @@ def agree(exchange: Exchange, *, by_gossip: bool) -> int:
     return 1 + _search(exchange, views[0])
 
 
-def _closed_form(view: Survey) -> float:
+def _closed_form(view: CostTerms) -> float:
     """Where the derivative is nought, if all can keep that pace."""
     return max(sqrt(view.work / view.delay), view.limit)
 
 
-def _bounds(view: Survey) -> tuple[float, float]:
+def _bounds(view: CostTerms) -> tuple[float, float]:
     """Nobody gains from less than the quickest pace that any wishes for, or from more than the
     slowest."""
     return max(view.quickest, view.limit), max(view.slowest, view.limit)
 
 
-def _search(exchange: Exchange, view: Survey) -> int:
-    found = smallest(*_bounds(view), lambda paces: _cost(view, paces, exchange.try_out(paces)[0]))
+def _search(exchange: Exchange, view: CostTerms) -> int:
+    found = smallest(*_bounds(view), lambda paces: _cost(view, paces, exchange.prices_at(paces)[0]))
     exchange.settle(np.array([found.at]))
     return found.questions
 
 
-def _best_of_a_grid(exchange: Exchange, views: tuple[Survey, ...]) -> Floats:
+def _best_of_a_grid(exchange: Exchange, views: tuple[CostTerms, ...]) -> Floats:
     """Each agent's opinion: estimates that differ leave nothing to search more closely."""
     paces = grid(*_bounds(views[0]))
-    prices = exchange.try_out(paces)
+    prices = exchange.prices_at(paces)
     costs = [_cost(view, paces, price) for view, price in zip(views, prices, strict=True)]
     best: Floats = paces[np.argmin(costs, axis=1)]
     return best
 
 
-def _cost(view: Survey, paces: Floats, curved: Floats) -> Floats:
+def _cost(view: CostTerms, paces: Floats, curved: Floats) -> Floats:
     cost: Floats = view.delay * paces + view.work / paces + view.standing + curved
     return cost

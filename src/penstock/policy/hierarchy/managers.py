@@ -42,10 +42,10 @@ def requests(answers: Iterable[Answer]) -> Iterator[Request]:
                 )
 
 
-def share_of(why: str, name: str) -> str:
+def clauses_about(why: str, name: str) -> str:
     """What a sentence about everybody says of one.
 
-    >>> share_of("count 2 -> 3: 82 % busy; split holds at 4; count limited to 3", "count")
+    >>> clauses_about("count 2 -> 3: 82 % busy; split holds at 4; count limited to 3", "count")
     'count 2 -> 3: 82 % busy; count limited to 3'
     """
     clauses = [c for c in why.split("; ") if c.startswith((f"{name} ", f"{name}:"))]
@@ -123,7 +123,7 @@ the next comes in 1 min; 0 of 1 token left'
             manager=name,
             before=before,
             change=after - before,
-            why=share_of(why, name),
+            why=clauses_about(why, name),
             region=self._region(name),
             load=reading.utilisation if reading.load is None else reading.load,
         )
@@ -195,7 +195,7 @@ class InfrastructureManager:
                 manager=name,
                 before=now[name],
                 change=nodes[name] - now[name],
-                why=share_of(decided.why, name),
+                why=clauses_about(decided.why, name),
                 region=name,
                 load=seen.regions[name].utilisation,
             )

@@ -46,7 +46,7 @@ class Answer:
     """How much of its change, from none to all."""
     why: str
     """Of what was refused, where any of it was; else of what was granted."""
-    roomless: bool = False
+    without_room: bool = False
     """Whether it is granted only so that its region knows: nothing will change by it."""
 
     @property
@@ -156,7 +156,7 @@ class Conflicts:
         given = min(wish.change, max(room, 1) if first else room)
         left[region] = max(room - given, 0)
         why = _because(given, wish, room, region)
-        return Answer(proposal=wish, granted=given, why=why, roomless=room == 0 and given > 0)
+        return Answer(proposal=wish, granted=given, why=why, without_room=room == 0 and given > 0)
 
 
 def _because(given: int, wish: Proposal, room: int, region: str) -> str:
@@ -231,7 +231,7 @@ class TokenBucket:
         self._at = at
 
     def _pay(self, answer: Answer) -> Answer:
-        if not answer.granted or answer.roomless:
+        if not answer.granted or answer.without_room:
             return answer
         if self._tokens < 1 - _ROUNDING:
             wait = format_duration((1 - self._tokens) * self.every)

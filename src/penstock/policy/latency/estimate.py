@@ -43,7 +43,7 @@ class Sojourn:
         return self.mean + _TAIL * sqrt(self.variance)
 
 
-NEVER: Final = Sojourn(mean=inf)
+UNSTABLE: Final = Sojourn(mean=inf)
 """Of rows that come faster than they are served."""
 
 
@@ -80,13 +80,13 @@ class Stage:
         """Seconds that rows spend here beside so many executors, once that has settled."""
         busy = self.utilisation(executors)
         if busy >= 1.0:
-            return NEVER
+            return UNSTABLE
         return self._batch(busy) if self.batches else self._queue(executors, busy)
 
     def _batch(self, busy: float) -> Sojourn:
         alone = self.overhead / (1.0 - busy)
         if alone > self.max_batch + self.overhead:
-            return NEVER  # batches are too short to keep up with so few
+            return UNSTABLE  # batches are too short to keep up with so few
         every = max(self.trigger, alone)
         takes = busy * every + self.overhead
         return Sojourn(mean=every / 2.0 + takes, variance=every**2 / 12.0)
@@ -112,7 +112,7 @@ class Estimate:
 
     >>> from penstock.forecast import Last
     >>> count = Estimate(Module(name="count", service_time=0.01, start_up=20.0), Trusted(Last()))
-    >>> count.take_in(ModuleReading(arrival_rate=150.0, running=2, requested=2), step=5.0)
+    >>> count.observe(ModuleReading(arrival_rate=150.0, running=2, requested=2), step=5.0)
     >>> count.foresee(count.start_up)
     >>> count.stage(limit=10.0, catch_up=60.0).rate
     150.0
@@ -131,7 +131,7 @@ class Estimate:
     foreseen: float | None = None
     """The most rows a second until executors that are asked for now have come: of a source by its
     own forecast, of others by that of their sources."""
-    tells_backlog: bool | None = field(default=None, init=False)
+    reports_backlog: bool | None = field(default=None, init=False)
     """Whether it says how many rows wait; None before it has finished any."""
     _reading: ModuleReading = field(default_factory=ModuleReading, init=False, repr=False)
     _step: float = field(default=0.0, init=False, repr=False)
@@ -159,15 +159,15 @@ class Estimate:
         """Whether it works in micro-batches."""
         return self.module.trigger > 0 or self._reading.batch_duration is not None
 
-    def take_in(self, reading: ModuleReading, *, step: float) -> None:
+    def observe(self, reading: ModuleReading, *, step: float) -> None:
         """Learn from a step; what it did not measure teaches nothing."""
         self._reading, self._step = reading, step
         self._averages.update("service_time", service_time(reading))
         self._learn_overhead(reading)
         if known(reading.backlog) is not None:
-            self.tells_backlog = True
-        elif self.tells_backlog is None and known(reading.processed_rate) is not None:
-            self.tells_backlog = False
+            self.reports_backlog = True
+        elif self.reports_backlog is None and known(reading.processed_rate) is not None:
+            self.reports_backlog = False
         self.rate = known(reading.arrival_rate)
         if self.rate is not None:
             self.forecaster.update(self.rate)
@@ -180,7 +180,7 @@ class Estimate:
         if self.rate is not None and isfinite(most):
             self.foreseen = max(most, 0.0) * (1.0 + self._doubt())
 
-    def lacks(self) -> str | None:
+    def missing(self) -> str | None:
         """What is missing to choose executors, in words; None where nothing is."""
         if self.rate is None or self.foreseen is None:
             return "arrival rate unknown"

@@ -1,7 +1,7 @@
 """Keep the promised latency with the fewest executors.
 
 The fewest executors are found from the load foreseen (`fewest`). How long they are kept after they
-were needed (`Keep`) is learned: giving one back saves its cost and risks that rows come before
+were needed (`ScaleInDelay`) is learned: giving one back saves its cost and risks that rows come before
 another has started. Where rows were late soon after executors were given back, they are kept twice
 as long from then on; every time they are given back, a little less.
 """
@@ -19,7 +19,7 @@ from penstock.core.units import format_duration
 from penstock.forecast import build_forecaster
 from penstock.model.queueing import Correction
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import Reach, RescaleTimes
+from penstock.policy.common.estimates import RescaleTimes, VisitRatios
 from penstock.policy.common.sentences import change, foreseen, sentence
 from penstock.policy.latency.estimate import Estimate, Sojourn, Stage
 
@@ -34,10 +34,10 @@ _SHORTEST: Final = 10.0
 
 
 @dataclass
-class Keep:
+class ScaleInDelay:
     """Of one module: what was needed lately, and how far back that counts.
 
-    >>> keep = Keep()
+    >>> keep = ScaleInDelay()
     >>> [keep.degree(n, at=10.0 * i, now=5, start_up=10.0) for i, n in enumerate((5, 2, 2))]
     [5, 5, 2]
     >>> keep.missed(at=40.0, start_up=10.0)
@@ -197,19 +197,19 @@ class LatencyPolicy:
     smoothing: float = 0.3
     """Weight of the newest measurement of what is learned."""
     _modules: dict[str, Estimate] = field(init=False, repr=False, compare=False)
-    _reach: Reach = field(init=False, repr=False, compare=False)
+    _reach: VisitRatios = field(init=False, repr=False, compare=False)
     _times: RescaleTimes = field(
         default_factory=RescaleTimes, init=False, repr=False, compare=False
     )
-    _keeps: dict[str, Keep] = field(init=False, repr=False, compare=False)
+    _keeps: dict[str, ScaleInDelay] = field(init=False, repr=False, compare=False)
     _correction: Correction = field(
         default_factory=lambda: Correction(window=5), init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
         self._check()
-        self._reach = Reach(self.graph)
-        self._keeps = {name: Keep(self.keep) for name in self.graph.names()}
+        self._reach = VisitRatios(self.graph)
+        self._keeps = {name: ScaleInDelay(self.keep) for name in self.graph.names()}
         self._modules = {
             module.name: Estimate(
                 module,
@@ -222,7 +222,7 @@ class LatencyPolicy:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn from a step, and choose for the next."""
-        self._take_in(seen)
+        self._observe(seen)
         stages = self._stages(seen)
         self._compare(seen, stages)
         chosen = self._choose(stages)
@@ -234,13 +234,13 @@ class LatencyPolicy:
             expects=self._expects(stages, after),
         )
 
-    def _take_in(self, seen: Observation) -> None:
-        self._times.notice(seen)
+    def _observe(self, seen: Observation) -> None:
+        self._times.observe(seen)
         for name, estimate in self._modules.items():
             if name in seen.modules:
-                estimate.take_in(seen.modules[name], step=seen.step)
+                estimate.observe(seen.modules[name], step=seen.step)
             estimate.start_up = self._times.of(name, prior=estimate.module.start_up)
-        self._reach.take_in(seen)
+        self._reach.observe(seen)
         within = max((estimate.start_up for estimate in self._modules.values()), default=0.0)
         sources = {name: self._modules[name] for name in self.graph.sources}
         for estimate in sources.values():
@@ -250,7 +250,7 @@ class LatencyPolicy:
             self._modules[name].foreseen = rate
 
     def _stages(self, seen: Observation) -> dict[str, Stage]:
-        ready = [n for n, e in self._modules.items() if n in seen.modules and e.lacks() is None]
+        ready = [n for n, e in self._modules.items() if n in seen.modules and e.missing() is None]
         return {name: self._stage(self._modules[name]) for name in ready}
 
     def _stage(self, estimate: Estimate) -> Stage:
@@ -269,18 +269,18 @@ class LatencyPolicy:
         )
 
     @property
-    def _off(self) -> float:
+    def _correction_factor(self) -> float:
         """What was measured by what was reckoned, lately."""
         return min(max(self._correction.factor, _LEAST_OFF), _MOST_OFF)
 
     @property
     def _limit(self) -> float:
-        return inf if self.slo is None else self.slo * self.safety / self._off
+        return inf if self.slo is None else self.slo * self.safety / self._correction_factor
 
     def _busiest(self, estimate: Estimate) -> float:
         if self.max_utilisation is not None:
             return self.max_utilisation
-        return 0.75 if self.slo is None or estimate.tells_backlog is False else 0.95
+        return 0.75 if self.slo is None or estimate.reports_backlog is False else 0.95
 
     def _choose(self, stages: Mapping[str, Stage]) -> dict[str, int]:
         chosen = fewest(self.graph, stages, self._limit)
@@ -312,7 +312,7 @@ class LatencyPolicy:
             return f"{name} is left alone, the graph does not know it"
         if after is None:
             stays = "is left alone" if before is None else f"holds at {before}"
-            return f"{name} {stays}, {estimate.lacks()}"
+            return f"{name} {stays}, {estimate.missing()}"
         rates = foreseen(estimate.foreseen or 0.0, estimate.rate or 0.0)
         return f"{name}: {rates}, {change(before, after)}"
 
@@ -323,7 +323,7 @@ class LatencyPolicy:
         if not isfinite(latency):
             return ["more than the executors allowed can take"]
         promised = "" if self.slo is None else f" of {format_duration(self.slo)}"
-        return [f"p95 {format_duration(latency * self._off)}{promised} expected"]
+        return [f"p95 {format_duration(latency * self._correction_factor)}{promised} expected"]
 
     def _expects(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> dict[str, float]:
         busy = {

@@ -6,7 +6,7 @@
 | `branch_and_bound` | the paper's search of the evolution tree, as a cross-check (Section 3.3.2) |
 | `options`, `costs` | what can be chosen, and what it costs (Section 3.3.1, Tab. 6) |
 | `limits` | how much there may be to weigh |
-| `known`, `pilot` | what was measured of a module, and the course that is best for it |
+| `known`, `controller` | what was measured of a module, and the course that is best for it |
 | `fleet` | all modules of a graph, and the clock they share |
 | `rebalance` | which replica gets which key |
 | `waiting` | when so many rows wait that no replica can be spared |

@@ -20,7 +20,7 @@ answer.
 >>> costs, apart = draw.random((3, 20)), draw.random((20, 20))
 >>> problem = Problem(stages=costs, switching=apart, start=apart[4], current=4)
 >>> found = branch_and_bound(problem)
->>> found.choices == solve(problem).choices, found.looked_at < 20**3
+>>> found.choices == solve(problem).choices, found.explored < 20**3
 (True, True)
 """
 
@@ -58,7 +58,7 @@ class Problem:
     """To each configuration from the one in force, which need not be listed."""
     current: int | None = None
     """The configuration in force, where it is listed."""
-    refuge: int = 0
+    fallback: int = 0
     """The configuration that has the most capacity."""
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Problem:
         return steps, options
 
     @cached_property
-    def hopeless(self) -> tuple[int, ...]:
+    def infeasible(self) -> tuple[int, ...]:
         """Steps in which nothing may be."""
         return tuple(np.flatnonzero(~np.isfinite(self.stages).any(axis=1)).tolist())
 
@@ -94,8 +94,8 @@ class Problem:
         The grid is finer than 1e-12 of the optimum for horizons of up to a thousand steps. What is
         too large for it costs more than the optimum, and cannot be part of it.
         """
-        rough = replace(self, stages=self._with_refuge())
-        least = float((self.start + _onwards(rough)[0]).min())
+        rough = replace(self, stages=self._with_fallback())
+        least = float((self.start + _cost_to_go(rough)[0]).min())
         if not 0 < least < inf:
             return rough
         room = ceil(log2(2 * len(self.stages))) + 1
@@ -115,10 +115,10 @@ class Problem:
             total += float(self.switching[before, after] + self.stages[step, after])
         return total
 
-    def _with_refuge(self) -> Costs:
+    def _with_fallback(self) -> Costs:
         stages = self.stages.copy()
-        for step in self.hopeless:
-            stages[step, self.refuge] = 0.0
+        for step in self.infeasible:
+            stages[step, self.fallback] = 0.0
         return stages
 
 
@@ -129,10 +129,10 @@ class Trajectory:
     choices: tuple[int, ...]
     cost: float
     """Of the problem as it was put: inf where a step had nothing that may be."""
-    looked_at: int
+    explored: int
     """States that were looked at: by dynamic programming a pair of consecutive configurations, in
     the tree a whole course."""
-    hopeless: tuple[int, ...] = ()
+    infeasible: tuple[int, ...] = ()
     """Steps in which nothing may be, and the refuge was taken."""
 
 
@@ -140,34 +140,36 @@ def solve(problem: Problem) -> Trajectory:
     """The best course, by dynamic programming from the last step to the first."""
     exact = problem.exact
     steps, options = exact.size
-    choices = _walk(exact, _onwards(exact))
-    return ended(problem, choices, looked_at=options + (steps - 1) * options**2)
+    choices = _walk(exact, _cost_to_go(exact))
+    return trajectory_of(problem, choices, explored=options + (steps - 1) * options**2)
 
 
-def ended(problem: Problem, choices: tuple[int, ...] | None, *, looked_at: int) -> Trajectory:
+def trajectory_of(
+    problem: Problem, choices: tuple[int, ...] | None, *, explored: int
+) -> Trajectory:
     """A search's answer; where no course is possible, the refuge in every step."""
-    taken = (problem.refuge,) * len(problem.stages) if choices is None else choices
+    taken = (problem.fallback,) * len(problem.stages) if choices is None else choices
     return Trajectory(
         choices=taken,
         cost=problem.cost(taken),
-        looked_at=looked_at,
-        hopeless=problem.hopeless if choices else tuple(range(len(problem.stages))),
+        explored=explored,
+        infeasible=problem.infeasible if choices else tuple(range(len(problem.stages))),
     )
 
 
-def _onwards(problem: Problem) -> list[Costs]:
+def _cost_to_go(problem: Problem) -> list[Costs]:
     """For each step, what it costs to be in each configuration and to go on as well as possible."""
-    onwards = [problem.stages[-1]]
+    cost_to_go = [problem.stages[-1]]
     for stage in problem.stages[-2::-1]:
-        onwards.append(stage + (problem.switching + onwards[-1]).min(axis=1))
-    return onwards[::-1]
+        cost_to_go.append(stage + (problem.switching + cost_to_go[-1]).min(axis=1))
+    return cost_to_go[::-1]
 
 
-def _walk(exact: Problem, onwards: list[Costs]) -> tuple[int, ...] | None:
+def _walk(exact: Problem, cost_to_go: list[Costs]) -> tuple[int, ...] | None:
     """From the configuration in force along the least costs, ties by the rule."""
     choices: list[int] = []
     here, moving = exact.current, exact.start
-    for rest in onwards:
+    for rest in cost_to_go:
         total = moving + rest
         best = int(total.argmin())
         if not isfinite(total[best]):
@@ -188,7 +190,7 @@ def branch_and_bound(problem: Problem) -> Trajectory:
     """The best course, and how many whole courses were looked at (mpc, Tab. 5)."""
     search = _Search(problem.exact)
     search.explore((), 0.0)
-    return ended(problem, search.choices, looked_at=search.courses)
+    return trajectory_of(problem, search.choices, explored=search.plans)
 
 
 @dataclass
@@ -196,7 +198,7 @@ class _Search:
     exact: Problem
     least: float = inf
     choices: tuple[int, ...] | None = None
-    courses: int = 0
+    plans: int = 0
     _orders: dict[int | None, list[int]] = field(default_factory=dict)
 
     def explore(self, path: tuple[int, ...], spent: float) -> None:
@@ -213,7 +215,7 @@ class _Search:
 
     def _finish(self, path: tuple[int, ...], reached: Costs, here: int | None) -> None:
         """Look at all leaves of a node; the first of equals in the order wins."""
-        self.courses += len(reached)
+        self.plans += len(reached)
         best = int(np.argmin(reached))
         if here is not None and reached[here] == reached[best]:
             best = here

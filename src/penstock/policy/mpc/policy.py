@@ -20,9 +20,9 @@ from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import change, foreseen
 from penstock.policy.common.verdict import Verdict, conclude, held, judged
+from penstock.policy.mpc.controller import ModuleController, ModulePlan, Optimiser, is_valid_clock
 from penstock.policy.mpc.costs import Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
-from penstock.policy.mpc.pilot import Course, Optimiser, Pilot, is_legible
 
 # The controllers of all modules, and the clock on which they agree.
 
@@ -32,7 +32,7 @@ Heaviest = Callable[[str], float]
 
 
 @dataclass
-class Fleet:
+class Controllers:
     """Steers modules that share one clock: the fastest that any of them asks for.
 
     Each module first chooses replicas and clock as if it were alone; those that would have had a
@@ -40,7 +40,7 @@ class Fleet:
     fall.
     """
 
-    pilots: Mapping[str, Pilot]
+    controllers: Mapping[str, ModuleController]
     clocks: tuple[float, ...]
     """GHz to choose from, the slowest first."""
     sets_clock: bool = True
@@ -51,43 +51,43 @@ class Fleet:
     _clock: float | None = field(default=None, init=False)
     """GHz in the newest step."""
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Learn from a step."""
         self._steps += 1
         self._clock = seen.frequency
-        for pilot in self.pilots.values():
-            pilot.take_in(seen)
+        for controller in self.controllers.values():
+            controller.observe(seen)
 
     def reason(self, name: str) -> str | None:
         """Why a module is not steered in this step, in words; None where it is."""
-        if name not in self.pilots:
+        if name not in self.controllers:
             return "it is not steered"
         if self._steps <= self.warm_up:
             return f"step {self._steps} of {self.warm_up} in which it only watches"
-        if not is_legible(self._clock):
+        if not is_valid_clock(self._clock):
             return f"the clock cannot be {self._clock:g} GHz"
-        return self.pilots[name].lacks()
+        return self.controllers[name].lacks()
 
-    def courses(
+    def plans(
         self, seen: Observation, heaviest: Heaviest
-    ) -> tuple[dict[str, Course], float | None]:
+    ) -> tuple[dict[str, ModulePlan], float | None]:
         """The course of each module that can be steered, and the clock where that is decided."""
         degrees = {n: degree for n, degree in in_force(seen).items() if self.reason(n) is None}
 
-        def course(name: str, clocks: Iterable[float]) -> Course:
-            return self.pilots[name].course(
+        def plan(name: str, clocks: Iterable[float]) -> ModulePlan:
+            return self.controllers[name].plan(
                 degree=degrees[name],
                 clock=seen.frequency,
                 clocks=clocks,
                 heaviest=heaviest(name),
             )
 
-        alone = {name: course(name, self._free(seen.frequency)) for name in degrees}
+        alone = {name: plan(name, self._free(seen.frequency)) for name in degrees}
         if not alone or seen.frequency is None or not self.sets_clock:
             return alone, None
-        waiting = any(name in self.pilots and name not in degrees for name in seen.modules)
+        waiting = any(name in self.controllers and name not in degrees for name in seen.modules)
         clock = self._agreed(alone.values(), seen.frequency, waiting=waiting)
-        return {n: c if c.clock == clock else course(n, (clock,)) for n, c in alone.items()}, clock
+        return {n: c if c.clock == clock else plan(n, (clock,)) for n, c in alone.items()}, clock
 
     def _free(self, now: float | None) -> tuple[float, ...]:
         """The clocks that a module may choose from."""
@@ -95,8 +95,8 @@ class Fleet:
             return self.clocks[-1:]
         return self.clocks if self.sets_clock else (now,)
 
-    def _agreed(self, courses: Iterable[Course], now: float, *, waiting: bool) -> float:
-        wanted = max(course.clock for course in courses)
+    def _agreed(self, plans: Iterable[ModulePlan], now: float, *, waiting: bool) -> float:
+        wanted = max(plan.clock for plan in plans)
         if not waiting:
             return wanted
         as_fast = [clock for clock in self.clocks if clock >= now]
@@ -260,7 +260,7 @@ class Mpc:
         default_factory=dict, init=False, repr=False, compare=False
     )
     """The best course of each module in the newest step, where one was sought."""
-    _fleet: Fleet = field(init=False, repr=False, compare=False)
+    _controllers: Controllers = field(init=False, repr=False, compare=False)
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -285,35 +285,35 @@ class Mpc:
                 horizon=self.horizon,
                 tree=OPTIMISERS[self.optimiser] is branch_and_bound,
             )
-        pilots = {name: self._pilot(name, prices) for name in steered}
-        self._fleet = Fleet(pilots, clocks, prices.kind.power, self.warm_up)
+        controllers = {name: self._controller(name, prices) for name in steered}
+        self._controllers = Controllers(controllers, clocks, prices.kind.power, self.warm_up)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn from a step, and decide for the next."""
-        self._fleet.take_in(seen)
-        courses, clock = self._fleet.courses(seen, self._heaviest)
-        self.trajectories = {name: course.trajectory for name, course in courses.items()}
+        self._controllers.observe(seen)
+        plans, clock = self._controllers.plans(seen, self._heaviest)
+        self.trajectories = {name: plan.trajectory for name, plan in plans.items()}
 
         def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
-            if name not in courses:
-                return held(name, degree, self._fleet.reason(name) or "not seen")
-            return self._verdict(name, degree, courses[name], seen.frequency)
+            if name not in plans:
+                return held(name, degree, self._controllers.reason(name) or "not seen")
+            return self._verdict(name, degree, plans[name], seen.frequency)
 
         return conclude(seen, judged(seen, judge), self._rebalancers, clock)
 
-    def _verdict(self, name: str, degree: int, course: Course, clock: float | None) -> Verdict:
-        pilot = self._fleet.pilots[name]
-        next_clock = None if clock is None else course.clock
-        coming = foreseen(course.rate, pilot.rate or 0.0, course.behind)
-        would = _effect(course, pilot.module.max_replicas, next_clock)
-        asked = clocked_change(degree, course.replicas, clock, next_clock)
+    def _verdict(self, name: str, degree: int, plan: ModulePlan, clock: float | None) -> Verdict:
+        controller = self._controllers.controllers[name]
+        next_clock = None if clock is None else plan.clock
+        coming = foreseen(plan.rate, controller.rate or 0.0, plan.behind)
+        would = _effect(plan, controller.module.max_replicas, next_clock)
+        asked = clocked_change(degree, plan.replicas, clock, next_clock)
         return Verdict(
             name=name,
             before=degree,
-            after=course.replicas,
+            after=plan.replicas,
             why=f"{name}: {coming}, {would}: {asked}",
-            caveat=pilot.caveat,
-            expects=_expected(course),
+            caveat=controller.caveat,
+            expects=_expected(plan),
         )
 
     def _heaviest(self, name: str) -> float:
@@ -331,9 +331,9 @@ class Mpc:
             voltages=VOLTAGES if self.voltages is None else VoltageTable.parse(self.voltages),
         )
 
-    def _pilot(self, name: str, prices: Prices) -> Pilot:
+    def _controller(self, name: str, prices: Prices) -> ModuleController:
         module = self.graph[name]
-        return Pilot(
+        return ModuleController(
             module,
             prices,
             build_forecaster(self.forecaster, trust=self.trust, of="policy mpc"),
@@ -412,18 +412,18 @@ def _taking(responds: float | None) -> str:
     return "" if responds is None else f" and take {format_duration(responds)}"
 
 
-def _effect(course: Course, most: int, clock: float | None) -> str:
-    if 0 in course.trajectory.hopeless:
+def _effect(plan: ModulePlan, most: int, clock: float | None) -> str:
+    if 0 in plan.trajectory.infeasible:
         return _OVERLOAD
-    busy, responds = course.utilisation, course.response_time
-    if course.useful < _EVEN * course.replicas:
-        return hot_key(ceil(round(course.useful, 6)), clock, busy, responds)
-    return effect(course.replicas, most, clock, busy, responds)
+    busy, responds = plan.utilisation, plan.response_time
+    if plan.useful < _EVEN * plan.replicas:
+        return hot_key(ceil(round(plan.useful, 6)), clock, busy, responds)
+    return effect(plan.replicas, most, clock, busy, responds)
 
 
-def _expected(course: Course) -> dict[str, float]:
+def _expected(plan: ModulePlan) -> dict[str, float]:
     """What the next step should measure, as far as it can be told."""
-    expected = {"utilisation": min(course.utilisation, 1.0), "rate": course.rate}
-    if course.response_time is not None and isfinite(course.response_time):
-        expected["latency"] = course.response_time
+    expected = {"utilisation": min(plan.utilisation, 1.0), "rate": plan.rate}
+    if plan.response_time is not None and isfinite(plan.response_time):
+        expected["latency"] = plan.response_time
     return expected

@@ -7,16 +7,16 @@ from penstock.core.graph import FlowGraph
 from penstock.core.schema import Seconds
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
-from penstock.policy.common.estimates import EXACT
+from penstock.policy.common.estimates import TIME_TOLERANCE
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
     check,
     check_interval,
+    executors_for,
     interval_of,
     missing,
     ratio_of,
     took,
-    whole,
 )
 
 
@@ -91,10 +91,10 @@ class Amadeus:
         return self._compare(name, degree, mean, told)
 
     def _compare(self, name: str, degree: int, mean: float, told: str) -> Verdict:
-        if self.low - EXACT <= mean <= self.high + EXACT:
+        if self.low - TIME_TOLERANCE <= mean <= self.high + TIME_TOLERANCE:
             low, high = percent(self.low), percent(self.high)
             return held(name, degree, f"{told}, between {low} and {high}")
-        wanted = whole(degree * mean)
+        wanted = executors_for(degree * mean)
         side = f"above {percent(self.high)}" if mean > self.high else f"below {percent(self.low)}"
         if wanted == degree:
             return held(name, degree, f"{told}, {side}, for which {wanted} are right")

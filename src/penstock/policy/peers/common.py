@@ -14,7 +14,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
-from penstock.policy.common.estimates import EXACT, Selectivities, Window, known
+from penstock.policy.common.estimates import TIME_TOLERANCE, Selectivities, Window, known
 from penstock.policy.common.sentences import rows
 from penstock.policy.common.verdict import Verdict, decision, held, judged
 
@@ -33,10 +33,10 @@ def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
     return decision(judged(seen, judge))
 
 
-def whole(executors: float) -> int:
+def executors_for(executors: float) -> int:
     """Executors that are enough, at least one.
 
-    >>> whole(2.1), whole(2.0000000001), whole(0.0), whole(float("inf"))
+    >>> executors_for(2.1), executors_for(2.0000000001), executors_for(0.0), executors_for(float("inf"))
     (3, 2, 1, 1000000000)
     """
     return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
@@ -72,11 +72,11 @@ def check(what: str, value: float, low: float, high: float = inf, *, above: bool
 
 
 @dataclass
-class Beat:
+class Timer:
     """Something that is done every so often, first at once or after one period.
 
-    >>> beat = Beat(15.0)
-    >>> [at for at in range(2, 40, 2) if beat.due(at, step=2.0)]
+    >>> timer = Timer(15.0)
+    >>> [at for at in range(2, 40, 2) if timer.due(at, step=2.0)]
     [2, 18, 32]
     """
 
@@ -90,9 +90,9 @@ class Beat:
         """Whether it is time; if so, the next time is later."""
         if self.next is None:
             self.next = at - step + self.period if self.waits else at
-        if at < self.next - EXACT:
+        if at < self.next - TIME_TOLERANCE:
             return False
-        periods = (at - self.next + EXACT) // self.period + 1 if self.period else 0
+        periods = (at - self.next + TIME_TOLERANCE) // self.period + 1 if self.period else 0
         self.next += periods * self.period
         return True
 
@@ -102,13 +102,13 @@ class Beat:
 
 
 @dataclass
-class Rest:
+class LastChange:
     """How long ago something last changed, as observations show it.
 
-    >>> rest = Rest()
+    >>> last_change = LastChange()
     >>> for at, degree in ((1.0, 2), (2.0, 2), (3.0, 4), (9.0, 4)):
-    ...     rest.notice(at, degree)
-    >>> rest.since(9.0)
+    ...     last_change.observe(at, degree)
+    >>> last_change.since(9.0)
     7.0
     """
 
@@ -117,7 +117,7 @@ class Rest:
     _last: Hashable = field(default=None, init=False, repr=False)
     _at: float | None = field(default=None, init=False, repr=False)
 
-    def notice(self, at: float, now: Hashable) -> None:
+    def observe(self, at: float, now: Hashable) -> None:
         """See what is in force; the first sight is no change."""
         if self._at is not None and now != self._last:
             self.changed = self._at
@@ -130,16 +130,18 @@ class Rest:
     def over(self, at: float, after: float) -> bool:
         """Whether the last change, if any, is so many seconds past."""
         since = self.since(at)
-        return since is None or since >= after - EXACT
+        return since is None or since >= after - TIME_TOLERANCE
 
 
-def not_yet(rest: Rest, beat: Beat, *, at: float, step: float, cooldown: float) -> str | None:
+def reason_to_wait(
+    last_change: LastChange, timer: Timer, *, at: float, step: float, cooldown: float
+) -> str | None:
     """Why nothing is judged now: a module has just changed, or it is not time; None where it is."""
-    if not rest.over(at, cooldown):
-        since = format_duration(rest.since(at) or 0.0)
+    if not last_change.over(at, cooldown):
+        since = format_duration(last_change.since(at) or 0.0)
         return f"a module changed {since} ago and all rest for {format_duration(cooldown)}"
-    if not beat.due(at, step):
-        return f"looks again in {format_duration(beat.left(at))}"
+    if not timer.due(at, step):
+        return f"looks again in {format_duration(timer.left(at))}"
     return None
 
 
@@ -159,7 +161,7 @@ class Flow:
     >>> modules = (Module(name="scan"), Module(name="match"))
     >>> flow = Flow(FlowGraph(source="scan", modules=modules, streams=(stream,)), 60.0)
     >>> scan = {"arrival_rate": 10.0, "processed_rate": 8.0}
-    >>> flow.take_in(seen(scan=scan, match={"arrival_rate": 24.0}))
+    >>> flow.observe(seen(scan=scan, match={"arrival_rate": 24.0}))
     >>> flow.inflow()
     {'scan': 10.0, 'match': 30.0}
     """
@@ -177,13 +179,13 @@ class Flow:
     def __post_init__(self) -> None:
         self._selectivities = Selectivities(self.graph, partial(Window, self.span), prior=False)
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Learn from an observation; unknown values are ignored."""
         rates = {n: known(m.arrival_rate) for n, m in seen.modules.items()}
         arrived = {name: rate for name, rate in rates.items() if rate is not None}
         for name, rate in arrived.items():
             self._arrived.setdefault(name, Window(self.span)).add(seen.at, rate)
-        for name, rate in self._selectivities.take_in(seen).items():
+        for name, rate in self._selectivities.observe(seen).items():
             self.through.setdefault(name, Window(self.span)).add(seen.at, rate)
         self._now, self._measured = tuple(seen.modules), frozenset(arrived)
 

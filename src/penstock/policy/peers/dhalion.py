@@ -11,14 +11,14 @@ from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, known
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
-    Beat,
-    Rest,
+    LastChange,
+    Timer,
     all_hold,
     check,
+    executors_for,
     interval_of,
-    not_yet,
     number,
-    whole,
+    reason_to_wait,
 )
 
 _MOST = 0.9
@@ -66,8 +66,8 @@ class Dhalion:
     """Seconds over which growth and arrivals are taken."""
     cooldown: Seconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
-    _beat: Beat = field(init=False, repr=False)
-    _rest: Rest = field(default_factory=Rest, init=False, repr=False)
+    _timer: Timer = field(init=False, repr=False)
+    _last_change: LastChange = field(default_factory=LastChange, init=False, repr=False)
     _waiting: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
     _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
@@ -76,17 +76,19 @@ class Dhalion:
         check("pressure of policy dhalion", self.pressure, 0.0, 1.0)
         for name in ("max_increase", "near_zero", "period", "window", "cooldown"):
             check(f"{name} of policy dhalion", getattr(self, name), 0.0)
-        self._beat = Beat(self.period)
+        self._timer = Timer(self.period)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed lately."""
-        self._take_in(seen)
-        wait = not_yet(self._rest, self._beat, at=seen.at, step=seen.step, cooldown=self.cooldown)
+        self._observe(seen)
+        wait = reason_to_wait(
+            self._last_change, self._timer, at=seen.at, step=seen.step, cooldown=self.cooldown
+        )
         if wait is not None:
             return all_hold(seen, wait)
         missed = {n: self._missed(n, reading) for n, reading in seen.modules.items()}
         if None in missed.values():
-            self._beat.next = seen.at  # so that the next step is looked at
+            self._timer.next = seen.at  # so that the next step is looked at
         pressed = [n for n, share in missed.items() if (share or 0.0) > self.pressure]
 
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
@@ -99,8 +101,8 @@ class Dhalion:
 
         return decision(judged(seen, judge))
 
-    def _take_in(self, seen: Observation) -> None:
-        self._rest.notice(seen.at, tuple(sorted(in_force(seen).items())))
+    def _observe(self, seen: Observation) -> None:
+        self._last_change.observe(seen.at, tuple(sorted(in_force(seen).items())))
         for name, reading in seen.modules.items():
             waiting, arrived = known(reading.backlog), known(reading.arrival_rate)
             if waiting is not None and arrived is not None:
@@ -118,7 +120,7 @@ class Dhalion:
 
     def _grow(self, name: str, degree: int, share: float) -> Verdict:
         factor = 1 + share / (1 - share)
-        wanted = min(whole(degree * factor), degree + self.max_increase)
+        wanted = min(executors_for(degree * factor), degree + self.max_increase)
         told = f"misses {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
         why = f"{told}, {number(factor)} times as many are needed"
         if wanted == degree:

@@ -9,7 +9,16 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, executor_time
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Beat, Flow, Rest, all_hold, check, not_yet, number, whole
+from penstock.policy.peers.common import (
+    Flow,
+    LastChange,
+    Timer,
+    all_hold,
+    check,
+    executors_for,
+    number,
+    reason_to_wait,
+)
 
 
 @dataclass
@@ -39,20 +48,22 @@ class Ds2:
     cooldown: Seconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
     _flow: Flow = field(init=False, repr=False)
-    _beat: Beat = field(init=False, repr=False)
-    _rest: Rest = field(default_factory=Rest, init=False, repr=False)
+    _timer: Timer = field(init=False, repr=False)
+    _last_change: LastChange = field(default_factory=LastChange, init=False, repr=False)
     _times: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check("overprovisioning of policy ds2", self.overprovisioning, 1.0)
         for name in ("period", "window", "cooldown"):
             check(f"{name} of policy ds2", getattr(self, name), 0.0)
-        self._flow, self._beat = Flow(self.graph, self.window), Beat(self.period)
+        self._flow, self._timer = Flow(self.graph, self.window), Timer(self.period)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed lately."""
-        self._take_in(seen)
-        wait = not_yet(self._rest, self._beat, at=seen.at, step=seen.step, cooldown=self.cooldown)
+        self._observe(seen)
+        wait = reason_to_wait(
+            self._last_change, self._timer, at=seen.at, step=seen.step, cooldown=self.cooldown
+        )
         if wait is not None:
             return all_hold(seen, wait)
         inflow = self._flow.inflow()
@@ -63,12 +74,12 @@ class Ds2:
 
         decided = decision(judged(seen, judge))
         if lacks:
-            self._beat.next = seen.at  # so that the next step is looked at
+            self._timer.next = seen.at  # so that the next step is looked at
         return decided
 
-    def _take_in(self, seen: Observation) -> None:
-        self._flow.take_in(seen)
-        self._rest.notice(seen.at, tuple(sorted(in_force(seen).items())))
+    def _observe(self, seen: Observation) -> None:
+        self._flow.observe(seen)
+        self._last_change.observe(seen.at, tuple(sorted(in_force(seen).items())))
         for name, reading in seen.modules.items():
             time = executor_time(reading)
             if time is not None:
@@ -87,7 +98,7 @@ class Ds2:
         return self._compare(name, degree, rate, time)
 
     def _compare(self, name: str, degree: int, rate: float, time: float) -> Verdict:
-        wanted = whole(self.overprovisioning * rate * time)
+        wanted = executors_for(self.overprovisioning * rate * time)
         extra = f" {self.overprovisioning:g} times" if self.overprovisioning != 1 else ""
         each = f" at {number(1 / time)} rows/s an executor" if time else ""
         why = f"is to take in{extra} {number(rate)} rows/s{each}"

@@ -11,8 +11,8 @@ from penstock.core.units import format_duration
 from penstock.core.words import percent
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
-    Beat,
     Ratio,
+    Timer,
     all_hold,
     check,
     check_interval,
@@ -54,7 +54,7 @@ class DStream:
     """Seconds between two looks."""
     interval: Seconds | None = None
     """Seconds between batches, in place of every module's trigger."""
-    _beat: Beat = field(init=False, repr=False)
+    _timer: Timer = field(init=False, repr=False)
     _ratios: dict[str, list[Ratio]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class DStream:
                 f"got {self.scaling_up_ratio:g} and {self.scaling_down_ratio:g}"
             )
         check_interval(self.interval, "dstream")
-        self._beat = Beat(self.scaling_interval, waits=True)
+        self._timer = Timer(self.scaling_interval, waits=True)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Remember what batches took, and judge each module on its own when it is time."""
@@ -74,8 +74,8 @@ class DStream:
             found = ratio_of(reading, interval_of(self.graph, name, self.interval))
             if found is not None:
                 self._ratios.setdefault(name, []).append(found)
-        if not self._beat.due(seen.at, seen.step):
-            return all_hold(seen, f"looks again in {format_duration(self._beat.left(seen.at))}")
+        if not self._timer.due(seen.at, seen.step):
+            return all_hold(seen, f"looks again in {format_duration(self._timer.left(seen.at))}")
         decided = decision(judged(seen, self._judge))
         self._ratios = {}
         return decided

@@ -10,9 +10,9 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import EXACT, Window, known
+from penstock.policy.common.estimates import TIME_TOLERANCE, Window, known
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Flow, all_hold, check, number, whole
+from penstock.policy.peers.common import Flow, all_hold, check, executors_for, number
 
 # Flink's delayed scale-down: not at once, and no lower than the window's highest.
 
@@ -45,9 +45,9 @@ class DelayedScaleDown:
         if self.first is None:
             self.first = at
         start = at - self.interval
-        self._recommended = [one for one in self._recommended if one[0] >= start - EXACT]
+        self._recommended = [one for one in self._recommended if one[0] >= start - TIME_TOLERANCE]
         self._recommended.append((at, wanted, outside))
-        if start < self.first - EXACT:
+        if start < self.first - TIME_TOLERANCE:
             return None
         _, degree, was_outside = max(reversed(self._recommended), key=lambda one: one[1])
         return degree, was_outside
@@ -86,7 +86,7 @@ class History:
     changes: list[Change] = field(default_factory=list)
     pending: Change | None = None
 
-    def notice(self, at: float, degree: int) -> None:
+    def observe(self, at: float, degree: int) -> None:
         """See the degree in force: what was decided last took effect, or a guard refused it."""
         if self.pending is not None and self.pending.after == degree and self.pending.rate < inf:
             self.changes.append(self.pending)
@@ -176,16 +176,16 @@ class Metrics:
         """Seconds until the window is full."""
         return 0.0 if self._since is None else max(self._since + self.window - at, 0.0)
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Learn from an observation; what is unknown teaches nothing."""
         if self._since is None:
             self._since = seen.at - seen.step
-        self._flow.take_in(seen)
+        self._flow.observe(seen)
         for name, reading in seen.modules.items():
             busy, rate = known(reading.utilisation), known(reading.processed_rate)
             if busy is not None:
                 self._busy.setdefault(name, Window(self.window)).add(seen.at, busy)
-            if rate and (known(reading.backlog) or 0.0) > _LAGS * rate + EXACT:
+            if rate and (known(reading.backlog) or 0.0) > _LAGS * rate + TIME_TOLERANCE:
                 self._catching.setdefault(name, Window(self.window)).add(seen.at, rate)
 
     def evaluate(self, seen: Observation) -> dict[str, Evaluated | str]:
@@ -333,16 +333,16 @@ class Flink:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Measure, and once the window is full, judge all modules."""
-        self._notice(seen)
-        if seen.at < self._stable - EXACT:
+        self._observe(seen)
+        if seen.at < self._stable - TIME_TOLERANCE:
             left = format_duration(self._stable - seen.at)
             return all_hold(seen, f"the pipeline settles for another {left}")
-        self._metrics.take_in(seen)
-        if (left_ := self._metrics.left(seen.at)) > EXACT:
+        self._metrics.observe(seen)
+        if (left_ := self._metrics.left(seen.at)) > TIME_TOLERANCE:
             return all_hold(seen, f"the metrics window is full in {format_duration(left_)}")
         return self._decide(seen)
 
-    def _notice(self, seen: Observation) -> None:
+    def _observe(self, seen: Observation) -> None:
         """Begin anew after a change, and learn whether what was decided took effect."""
         degrees = in_force(seen)
         now = tuple((n, degrees.get(n), m.running) for n, m in sorted(seen.modules.items()))
@@ -352,7 +352,7 @@ class Flink:
             self._delays = {}
         self._seen = now
         for name, degree in degrees.items():
-            self._histories.setdefault(name, History()).notice(seen.at, degree)
+            self._histories.setdefault(name, History()).observe(seen.at, degree)
 
     def _decide(self, seen: Observation) -> Decision:
         found = self._metrics.evaluate(seen)
@@ -387,7 +387,7 @@ class Flink:
             return _Proposal(held(name, degree, why))
         needed = self._capacity(metrics, self.utilisation_target, restart=True)
         factor = self._factor(name, needed, metrics.true_rate)
-        wanted = whole(factor * reading.running)
+        wanted = executors_for(factor * reading.running)
         why = f"needs {number(needed)} rows/s and can take in {_rate(metrics.true_rate)}"
         change = Change(
             at=at, before=degree, after=wanted, rate=metrics.true_rate,
@@ -438,7 +438,10 @@ class Flink:
         low, high = (0.0, 1.0) if lagging else self._band()
         at_least = self._capacity(metrics, high, restart=False)
         at_most = self._capacity(metrics, low, restart=True)
-        return metrics.true_rate < at_least - EXACT or metrics.true_rate > at_most + EXACT
+        return (
+            metrics.true_rate < at_least - TIME_TOLERANCE
+            or metrics.true_rate > at_most + TIME_TOLERANCE
+        )
 
     def _capacity(self, metrics: Evaluated, utilisation: float, *, restart: bool) -> float:
         """Flink's target capacity: for the backlog, for a restart, and for what comes."""

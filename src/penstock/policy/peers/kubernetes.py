@@ -16,7 +16,7 @@ from penstock.core.units import format_duration
 from penstock.core.words import count_of, percent
 from penstock.policy.common.estimates import Window, known
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Beat, check, number, whole
+from penstock.policy.peers.common import Timer, check, executors_for, number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Stabiliser:
     def __post_init__(self) -> None:
         self._recommended = Window(self.limits.scale_down_window)
 
-    def notice(self, at: float, degree: int) -> None:
+    def observe(self, at: float, degree: int) -> None:
         """See the degree in force; a change counts from the observation that it was decided at."""
         if self._last is None:
             self._recommended.add(at, degree)
@@ -126,7 +126,7 @@ class Hpa:
     """Growth in a period, in executors."""
     scale_up_period: Seconds = 15.0
     """Seconds in which growth is limited."""
-    _beat: Beat = field(init=False, repr=False)
+    _timer: Timer = field(init=False, repr=False)
     _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
 
@@ -135,32 +135,32 @@ class Hpa:
         check("tolerance of policy hpa", self.tolerance, 0.0)
         check("sync_period of policy hpa", self.sync_period, 0.0)
         self._limits().check("hpa")
-        self._beat = Beat(self.sync_period)
+        self._timer = Timer(self.sync_period)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own, when it is time to look."""
         for name, reading in seen.modules.items():
-            self._take_in(name, reading, seen.at)
-        looks = self._beat.due(seen.at, seen.step)
+            self._observe(name, reading, seen.at)
+        looks = self._timer.due(seen.at, seen.step)
 
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
             stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
-            stabiliser.notice(seen.at, degree)
+            stabiliser.observe(seen.at, degree)
             return self._judge(name, reading, degree, seen.at, stabiliser)
 
         verdicts = judged(seen, judge) if looks else self._between(seen)
         return decision(verdicts)
 
     def _between(self, seen: Observation) -> list[Verdict]:
-        left = format_duration(self._beat.left(seen.at))
+        left = format_duration(self._timer.left(seen.at))
 
         def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
-            self._stabilisers.setdefault(name, Stabiliser(self._limits())).notice(seen.at, degree)
+            self._stabilisers.setdefault(name, Stabiliser(self._limits())).observe(seen.at, degree)
             return held(name, degree, f"looks again in {left}")
 
         return judged(seen, judge)
 
-    def _take_in(self, name: str, reading: ModuleReading, at: float) -> None:
+    def _observe(self, name: str, reading: ModuleReading, at: float) -> None:
         busy = known(reading.utilisation)
         if busy is not None:
             self._busy.setdefault(name, Window(self.sync_period)).add(at, busy)
@@ -185,7 +185,7 @@ class Hpa:
         close = abs(ratio - 1) <= self.tolerance + 1e-12
         if close or (ratio < 1) != (busy < self.target):
             return degree, f"{told}, within {percent(self.tolerance)} of the target of {aim}"
-        return whole(busy * running / self.target), f"{told} for a target of {aim}"
+        return executors_for(busy * running / self.target), f"{told} for a target of {aim}"
 
     def _limits(self) -> Limits:
         return Limits(
@@ -231,7 +231,7 @@ class KedaLag:
     """Growth in a period, in executors."""
     scale_up_period: Seconds = 15.0
     """Seconds in which growth is limited."""
-    _beat: Beat = field(init=False, repr=False)
+    _timer: Timer = field(init=False, repr=False)
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -243,16 +243,16 @@ class KedaLag:
                 f"partitions of policy keda-lag must be 1 or more, got {self.partitions}"
             )
         self._limits().check("keda-lag")
-        self._beat = Beat(self.polling_interval)
+        self._timer = Timer(self.polling_interval)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own, when it is time to look."""
-        looks = self._beat.due(seen.at, seen.step)
-        left = format_duration(self._beat.left(seen.at))
+        looks = self._timer.due(seen.at, seen.step)
+        left = format_duration(self._timer.left(seen.at))
 
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
             stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
-            stabiliser.notice(seen.at, degree)
+            stabiliser.observe(seen.at, degree)
             if not looks:
                 return held(name, degree, f"looks again in {left}")
             return self._judge(name, known(reading.backlog), degree, seen.at, stabiliser)
@@ -271,7 +271,7 @@ class KedaLag:
         if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
             why = f"{told}, within {percent(self.tolerance)} of enough"
             return stabiliser.settle(at, name, degree, degree, why)
-        return stabiliser.settle(at, name, degree, whole(lag / self.lag_threshold), told)
+        return stabiliser.settle(at, name, degree, executors_for(lag / self.lag_threshold), told)
 
     def _limits(self) -> Limits:
         return Limits(

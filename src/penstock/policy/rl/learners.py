@@ -48,7 +48,7 @@ class Rl(OperatorLearning):
     'count 2 -> 3: 900 rows/s at level 3, expected cost 0.117 against 0.118 without'
     """
 
-    called: ClassVar[str] = "policy rl"
+    label: ClassVar[str] = "policy rl"
     kind: ClassVar[str] = MODEL_BASED
 
     sweeps: int = SWEEPS
@@ -56,7 +56,7 @@ class Rl(OperatorLearning):
     hundreds of steps to show."""
 
     def __post_init__(self) -> None:
-        check_sweeps(self.sweeps, of=self.called)
+        check_sweeps(self.sweeps, of=self.label)
         super().__post_init__()
 
     def agent(self, name: str) -> Agent:
@@ -179,7 +179,7 @@ class QLearning(OperatorLearning):
     'count 3 -> 2: 900 rows/s at level 3, to see what happens'
     """
 
-    called: ClassVar[str] = "policy q-learning"
+    label: ClassVar[str] = "policy q-learning"
     kind: ClassVar[str] = MODEL_FREE
 
     epsilon: float = 0.1
@@ -193,10 +193,10 @@ class QLearning(OperatorLearning):
         for name in ("epsilon", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingError(
-                    f"{name} of {self.called} must be in [0, 1], got {getattr(self, name):g}"
+                    f"{name} of {self.label} must be in [0, 1], got {getattr(self, name):g}"
                 )
         if self.seed < 0:
-            raise SettingError(f"seed of {self.called} must be 0 or more, got {self.seed}")
+            raise SettingError(f"seed of {self.label} must be 0 or more, got {self.seed}")
         super().__post_init__()
 
     def agent(self, name: str) -> Agent:

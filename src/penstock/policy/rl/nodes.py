@@ -8,7 +8,7 @@ from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Decision, Observation, RegionReading
 from penstock.core.words import count_of, percent
-from penstock.policy.common.nodes import decide, held, moved, silent
+from penstock.policy.common.nodes import decide, held, moved, unavailable
 from penstock.policy.common.verdict import Verdict
 from penstock.policy.rl.agent import (
     SWEEPS,
@@ -54,7 +54,7 @@ class LearnedNodes:
 expected cost 0.049 against 0.05 without'
     """
 
-    called: ClassVar[str] = "policy rl of infrastructure"
+    label: ClassVar[str] = "policy rl of infrastructure"
 
     infrastructure: Infrastructure
     demand_weight: float = 0.7
@@ -81,10 +81,10 @@ expected cost 0.049 against 0.05 without'
 
     def __post_init__(self) -> None:
         weights = {"demand_weight": self.demand_weight, "resource_weight": self._resource()}
-        check_weights(weights, of=self.called)
-        check_pace(self.discount, self.learning_rate, of=self.called)
-        check_quantum(self.quantum, of=self.called)
-        check_sweeps(self.sweeps, of=self.called)
+        check_weights(weights, of=self.label)
+        check_pace(self.discount, self.learning_rate, of=self.label)
+        check_quantum(self.quantum, of=self.label)
+        check_sweeps(self.sweeps, of=self.label)
         for region in self.infrastructure.regions:
             states = 2 * utilisation_levels(self.quantum) * (region.max_nodes + 1)
             check_size(states, table=region.name, remedy="raise quantum or lower max_nodes")
@@ -94,7 +94,7 @@ expected cost 0.049 against 0.05 without'
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn, value every state anew, and choose for each region."""
         for name, manager in self._managers.items():
-            if silent(name, seen.regions.get(name), None):
+            if unavailable(name, seen.regions.get(name), None):
                 manager.last = None  # what happens meanwhile is not the last action's doing
         return decide(self.infrastructure, seen, self._remembered, self._judge)
 

@@ -51,7 +51,7 @@ class OperatorSettings:
     The three weights are those of e2df, Expr. 6, and sum to one.
     """
 
-    called: ClassVar[str] = "policy rl"
+    label: ClassVar[str] = "policy rl"
     """As messages call it."""
 
     graph: FlowGraph
@@ -84,9 +84,9 @@ class OperatorSettings:
 
     def __post_init__(self) -> None:
         weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
-        check_weights({name: getattr(self, name) for name in weights}, of=self.called)
-        check_pace(self.discount, self.learning_rate, of=self.called)
-        check_levels(self.levels, of=self.called)
+        check_weights({name: getattr(self, name) for name in weights}, of=self.label)
+        check_pace(self.discount, self.learning_rate, of=self.label)
+        check_levels(self.levels, of=self.label)
         for module in self.graph.modules:
             states = self.levels * (module.max_replicas + 1)
             check_size(states, table=module.name, remedy="lower levels or max_replicas")
@@ -94,7 +94,7 @@ class OperatorSettings:
         self._check_peak()
         if self.catch_up is not None and not self.catch_up > 0:
             raise SettingError(
-                f"catch_up of {self.called} must be above 0s, got {self.catch_up:g}s; leave rows "
+                f"catch_up of {self.label} must be above 0s, got {self.catch_up:g}s; leave rows "
                 "that wait aside with catch_up: null"
             )
         visits = self.graph.visits()  # once: graphs may have thousands of modules
@@ -170,19 +170,19 @@ class OperatorSettings:
         for bound in given.values() if isinstance(given, Mapping) else (given,):
             if bound is not None and not 0 < bound < inf:
                 raise SettingError(
-                    f"bound of {self.called} must be above 0s and finite, "
+                    f"bound of {self.label} must be above 0s and finite, "
                     f"got {format_duration(bound)}"
                 )
 
     def _check_peak(self) -> None:
         if self.peak is not None and not 0 < self.peak < inf:
             raise SettingError(
-                f"peak of {self.called} must be above 0/s and finite, got {self.peak:g}/s"
+                f"peak of {self.label} must be above 0/s and finite, got {self.peak:g}/s"
             )
         for module in self.graph.modules if self.peak is None else ():
             if not module.service_time:
                 raise SettingError(
-                    f"{self.called} cannot tell the rates of module {module.name} apart, whose "
+                    f"{self.label} cannot tell the rates of module {module.name} apart, whose "
                     "service_time is not given; give it, or the policy a peak such as 600/s"
                 )
 
@@ -243,7 +243,7 @@ def _overloaded(reading: ModuleReading) -> bool:
 
 def _measured(value: float | None) -> float | None:
     """A reading, which may be endless: then rows are late."""
-    return known(value, endless=True)
+    return known(value, infinite=True)
 
 
 # Operator managers: one for each module, with what it has learned and what it says.
@@ -256,16 +256,16 @@ class OperatorManager:
     agent: Agent
     last: State | None = None
     """Where it was a step ago; None after a gap."""
-    waits_since: int | None = None
+    level_at_request: int | None = None
     """The level at which executors were asked for that are still to come."""
 
-    def withdraws(self, level: int, coming: int) -> bool:
+    def may_cancel(self, level: int, coming: int) -> bool:
         """Whether it may do without what is still to come: only once there is less to do."""
         if coming <= 0:
-            self.waits_since = None
-        elif self.waits_since is None:
-            self.waits_since = level
-        return self.waits_since is None or level < self.waits_since
+            self.level_at_request = None
+        elif self.level_at_request is None:
+            self.level_at_request = level
+        return self.level_at_request is None or level < self.level_at_request
 
 
 @dataclass
@@ -308,8 +308,8 @@ class Managers:
         manager.agent.learn(manager.last, found, self.settings.penalty(name, response))
         manager.last = found
         choice, coming = manager.agent.choose(found), degree - (reading.running or 0)
-        withdraws = manager.withdraws(found.level, coming)
-        if coming > 0 and not (withdraws and choice.action < 0):
+        may_cancel = manager.may_cancel(found.level, coming)
+        if coming > 0 and not (may_cancel and choice.action < 0):
             return still_to_come(name, degree, coming)
         return _told(name, reading, degree, found, choice)
 

@@ -41,7 +41,7 @@ class WarmStart(OperatorSettings):
 count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     """
 
-    called: ClassVar[str] = "policy warm-start"
+    label: ClassVar[str] = "policy warm-start"
 
     learner: str = "rl"
     """What it is handed over to: rl or q-learning."""
@@ -68,13 +68,13 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
                 f"there is no learner {self.learner!r}{near(self.learner, LEARNERS)}"
             )
         if self.patience < 1:
-            raise SettingError(f"patience of {self.called} must be 1 or more, got {self.patience}")
+            raise SettingError(f"patience of {self.label} must be 1 or more, got {self.patience}")
         if not 0 < self.tolerance < 1:
             raise SettingError(
-                f"tolerance of {self.called} must be in (0, 1), got {self.tolerance:g}"
+                f"tolerance of {self.label} must be in (0, 1), got {self.tolerance:g}"
             )
         super().__post_init__()
-        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor, self.called)
+        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor, self.label)
         shared = [f.name for f in fields(OperatorSettings) if f.init]
         self._learner = LEARNERS[self.learner](**{name: getattr(self, name) for name in shared})
         self._handed = self._handed_before()

@@ -27,17 +27,17 @@ _FASTEST: Final = 1000.0
 
 
 @dataclass
-class Known:
+class LastMeasured:
     """Service time, variability and the correction of the waiting time, each as last measured.
 
     A service time that was never measured is the declared one, at the clock that is seen first.
 
-    >>> known = Known(Module(name="count", service_time=0.002))
+    >>> known = LastMeasured(Module(name="count", service_time=0.002))
     >>> options = Options.of(least=1, most=1, clocks=(1.0, 2.0))
-    >>> known.take_in(ModuleReading(), clock=1.0, headroom=0.95)
+    >>> known.observe(ModuleReading(), clock=1.0, headroom=0.95)
     >>> known.service_times(options).tolist()
     [0.002, 0.001]
-    >>> known.take_in(ModuleReading(service_time=0.003), clock=2.0, headroom=0.95)
+    >>> known.observe(ModuleReading(service_time=0.003), clock=2.0, headroom=0.95)
     >>> known.service_times(options).tolist()
     [0.006, 0.003]
     """
@@ -54,10 +54,10 @@ class Known:
     _clock: float | None = None
     """GHz at which that was measured."""
 
-    def take_in(self, reading: ModuleReading, *, clock: float | None, headroom: float) -> None:
+    def observe(self, reading: ModuleReading, *, clock: float | None, headroom: float) -> None:
         """Learn from a reading; unknown values, and a time at an unknown clock, are ignored."""
         self._vary(reading)
-        if not is_legible(clock):
+        if not is_valid_clock(clock):
             return
         if self._alone is None and self.module.service_time:
             self._alone, self._clock = self.module.service_time, clock
@@ -115,10 +115,10 @@ class Known:
         self.correction.update(measured=wait, predicted=predicted)
 
 
-def is_legible(clock: float | None) -> bool:
+def is_valid_clock(clock: float | None) -> bool:
     """Whether a clock can be computed with: none to decide on, or one that ticks.
 
-    >>> is_legible(None), is_legible(1.6), is_legible(float("nan"))
+    >>> is_valid_clock(None), is_valid_clock(1.6), is_valid_clock(float("nan"))
     (True, True, False)
     """
     return clock is None or 0.0 < clock < _FASTEST
@@ -128,7 +128,7 @@ Optimiser = Callable[[Problem], Trajectory]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Course:
+class ModulePlan:
     """What a module should do in the steps to come, and what it would be like."""
 
     replicas: int
@@ -149,16 +149,16 @@ class Course:
 
 
 @dataclass
-class Pilot:
+class ModuleController:
     """Steers one module, as if it were alone: what is seen goes in, a course comes out.
 
     >>> from penstock.forecast import Last
     >>> from penstock.testing import seen
     >>> module = Module(name="count", service_time=0.01, max_replicas=8)
-    >>> pilot = Pilot(module, Prices(strategy="th-node"), Last(), horizon=2)
-    >>> pilot.take_in(seen(count={"arrival_rate": 350.0}))
-    >>> course = pilot.course(degree=3, clock=None, clocks=(2.0,))
-    >>> course.replicas, round(course.utilisation, 3)
+    >>> controller = ModuleController(module, Prices(strategy="th-node"), Last(), horizon=2)
+    >>> controller.observe(seen(count={"arrival_rate": 350.0}))
+    >>> plan = controller.plan(degree=3, clock=None, clocks=(2.0,))
+    >>> plan.replicas, round(plan.utilisation, 3)
     (4, 0.875)
     """
 
@@ -177,22 +177,24 @@ class Pilot:
     """Steps seen so far."""
     rate: float | None = None
     """Rows a second that came in the newest step, where they were measured."""
-    _known: Known = field(init=False, repr=False)
+    _known: LastMeasured = field(init=False, repr=False)
     _behind: NDArray[np.float64] = field(init=False, repr=False)
     """Rows a second to be caught up on, by step."""
 
     def __post_init__(self) -> None:
-        self._known = Known(self.module, arrival_cv=self.arrival_cv, own_queues=self.own_queues)
+        self._known = LastMeasured(
+            self.module, arrival_cv=self.arrival_cv, own_queues=self.own_queues
+        )
         self._behind = np.zeros(self.horizon)
 
-    def take_in(self, seen: Observation) -> None:
+    def observe(self, seen: Observation) -> None:
         """Learn from a step."""
         reading = seen.modules.get(self.module.name, ModuleReading())
         self.steps += 1
         self.rate = known(reading.arrival_rate)
         if self.rate is not None:
             self.forecaster.update(self.rate)
-        self._known.take_in(reading, clock=seen.frequency, headroom=self.prices.headroom)
+        self._known.observe(reading, clock=seen.frequency, headroom=self.prices.headroom)
         self._behind = self._backlog(reading.backlog, seen.step)
 
     def lacks(self) -> str | None:
@@ -213,9 +215,9 @@ class Pilot:
         return self.forecaster.caveat if isinstance(self.forecaster, Trusted) else None
 
     @np.errstate(over="ignore", invalid="ignore")  # a load beyond all numbers is an endless cost
-    def course(
+    def plan(
         self, *, degree: int, clock: float | None, clocks: Iterable[float], heaviest: float = 0.0
-    ) -> Course:
+    ) -> ModulePlan:
         """The best course from a degree and a clock in GHz; None for a clock left to itself.
 
         `heaviest` is the share of the work that one key brings: a replica cannot share it.
@@ -229,9 +231,9 @@ class Pilot:
             switching=self.prices.switching(options),
             start=self.prices.start(options, degree, here),
             current=options.index(degree, here),
-            refuge=int(outlook.ideal.argmin()),
+            fallback=int(outlook.ideal.argmin()),
         )
-        return self._course(options, outlook, self.optimiser(problem))
+        return self._plan(options, outlook, self.optimiser(problem))
 
     def _outlook(self, options: Options, heaviest: float) -> Outlook:
         return Outlook(
@@ -244,10 +246,10 @@ class Pilot:
             own_queues=self.own_queues,
         )
 
-    def _course(self, options: Options, outlook: Outlook, best: Trajectory) -> Course:
+    def _plan(self, options: Options, outlook: Outlook, best: Trajectory) -> ModulePlan:
         first, late = best.choices[0], self.prices.kind.latency
         responds = outlook.response_times(self.prices.headroom)[0, first] if late else None
-        return Course(
+        return ModulePlan(
             replicas=options.degree(first),
             clock=options.clock(first),
             rate=float(self._coming()[0]),

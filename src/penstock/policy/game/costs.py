@@ -10,11 +10,11 @@ from typing import Final
 from penstock.model import Ideal, Saturating
 from penstock.model.flow_graph import ModuleModel
 
-SAME: Final = 1e-9
+SAME_PACE: Final = 1e-9
 """Relative difference under which two paces are the same."""
 
 
-def wish(module: ModuleModel, incentive: float = 0.0) -> float:
+def preferred_replicas(module: ModuleModel, incentive: float = 0.0) -> float:
     """The replicas that it would choose alone, if this much of each one's price were paid for it.
 
     Game, `idealDegree` of Alg. 2: an incentive of the whole price makes it want all that help.
@@ -22,7 +22,7 @@ def wish(module: ModuleModel, incentive: float = 0.0) -> float:
     if module.fixed:
         return module.max_replicas
     rest = module.price - incentive
-    return module.ideal(rest if rest > SAME * module.price else 0.0)
+    return module.ideal(rest if rest > SAME_PACE * module.price else 0.0)
 
 
 def fit(module: ModuleModel, inter_departure: float) -> float:
@@ -35,18 +35,18 @@ def most(module: ModuleModel) -> float:
     return module.max_replicas if module.fixed else module.most
 
 
-def fastest(module: ModuleModel) -> float:
+def shortest_interval(module: ModuleModel) -> float:
     """The shortest time between its results that it can reach, rows from outside permitting."""
     return module.service_time(most(module))
 
 
-def is_curved(module: ModuleModel) -> bool:
+def is_nonlinear(module: ModuleModel) -> bool:
     """Whether its replicas are something else than its work divided by the pace."""
     return not module.fixed and not isinstance(module.scalability, Ideal | Saturating)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class CostTerms:
     """What must be known of all modules to find their best common pace: sums and maxima.
 
     Paces are those of the source: seconds between two rows that enter the graph.
@@ -69,10 +69,10 @@ class Survey:
     """The longest pace that any would choose alone."""
 
     @classmethod
-    def of(cls, module: ModuleModel) -> "Survey":
+    def of(cls, module: ModuleModel) -> "CostTerms":
         """What one module knows of it."""
-        curved = is_curved(module)
-        alone = module.service_time(wish(module)) * module.reach
+        curved = is_nonlinear(module)
+        alone = module.service_time(preferred_replicas(module)) * module.reach
         elastic = not module.fixed and not curved
         work = module.price * module.running_time * module.reach
         return cls(
@@ -80,7 +80,7 @@ class Survey:
             work=work if elastic else 0.0,
             standing=module.price * module.max_replicas if module.fixed else 0.0,
             curved=float(curved),
-            limit=fastest(module) * module.reach,
+            limit=shortest_interval(module) * module.reach,
             quickest=alone,
             slowest=alone,
         )
@@ -91,7 +91,7 @@ class Survey:
         return sums, (self.limit, -self.quickest, self.slowest)
 
     @classmethod
-    def from_numbers(cls, sums: tuple[float, ...], maxima: tuple[float, ...]) -> "Survey":
+    def from_numbers(cls, sums: tuple[float, ...], maxima: tuple[float, ...]) -> "CostTerms":
         """The same the other way round."""
         delay, work, standing, curved = sums
         limit, quickest, slowest = maxima
