@@ -1,7 +1,7 @@
 """A scale-up that did not help is taken back.
 
-`RateByDegree` has the rate of a module at each degree while rows waited throughout: only then is its rate
-that of its executors and not that of its load.
+`RateByDegree` has the rate of a module at each degree while rows waited throughout: only then is
+its rate that of its executors and not that of its load.
 
 >>> levels = RateByDegree(window=60.0)
 >>> late = {"backlog": 1e6, "processed_rate": 100.0, "arrival_rate": 500.0}

@@ -1,8 +1,8 @@
 """What agents do together, whoever carries their messages.
 
 `nash`, `incentive` and `social` are written in these terms. `MessageExchange` has real agents that
-exchange real messages; `BulkExchange` computes what that amounts to for thousands of agents at once, and
-counts the messages that it saved.
+exchange real messages; `BulkExchange` computes what that amounts to for thousands of agents at
+once, and counts the messages that it saved.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """Keep the promised latency with the fewest executors.
 
 The fewest executors are found from the load foreseen (`fewest`). How long they are kept after they
-were needed (`ScaleInDelay`) is learned: giving one back saves its cost and risks that rows come before
-another has started. Where rows were late soon after executors were given back, they are kept twice
-as long from then on; every time they are given back, a little less.
+were needed (`ScaleInDelay`) is learned: giving one back saves its cost and risks that rows come
+before another has started. Where rows were late soon after executors were given back, they are kept
+twice as long from then on; every time they are given back, a little less.
 """
 
 from collections.abc import Mapping

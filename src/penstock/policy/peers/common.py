@@ -36,8 +36,8 @@ def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
 def executors_for(executors: float) -> int:
     """Executors that are enough, at least one.
 
-    >>> executors_for(2.1), executors_for(2.0000000001), executors_for(0.0), executors_for(float("inf"))
-    (3, 2, 1, 1000000000)
+    >>> [executors_for(n) for n in (2.1, 2.0000000001, 0.0, inf)]
+    [3, 2, 1, 1000000000]
     """
     return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
 
