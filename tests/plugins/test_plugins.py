@@ -6,10 +6,12 @@ import re
 import shlex
 import sys
 import tomllib
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -280,25 +282,65 @@ def test_attach_takes_a_name_an_import_string_and_a_callable() -> None:
 # The handbook
 
 
-def test_the_policy_of_the_handbook_runs_and_conforms(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
-    policy, declared_settings, spec, checks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    [command] = re.findall(r"```bash\npenstock (.*?)\n```", page, re.DOTALL)
+HANDBOOK = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"```python\n# ([\w/]+\.py)\n(.*?)```", HANDBOOK, re.DOTALL))
+RUNS = re.findall(r"```bash\npenstock (.*?)\n```", HANDBOOK, re.DOTALL)
+
+
+@pytest.fixture
+def handbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The modules of the handbook in the working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
-    (tmp_path / "my_policy.py").write_text(policy)
+    own = {name: text for name, text in FILES.items() if "/" not in name}
+    for name, text in own.items():
+        (tmp_path / name).write_text(text)
+    yield
+    for name in own:
+        sys.modules.pop(Path(name).stem, None)
+
+
+def test_the_handbook_has_an_example_of_each_kind() -> None:
+    kinds = ("policy", "guard", "forecaster", "workload", "nodes", "manager")
+    assert set(FILES) == {f"my_{kind}.py" for kind in kinds} | {
+        "acme/clicks/__init__.py",
+        "check_parts.py",
+        "my_settings.py",
+    }
+    assert len(RUNS) == len(kinds)
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_the_parts_of_the_handbook_run(
+    command: str, handbook: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*shlex.split(command), "--duration", "10s", "--out", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["policy"] == "my_policy:by_rate"
-    monkeypatch.syspath_prepend(str(tmp_path))
-    exec(checks, {})  # noqa: S102  # what the page shows
+    text = Path("run/settings.json").read_text()
+    [part] = re.findall(r"my_\w+:\w+", command)
+    assert part in text
+    assert json.loads(capsys.readouterr().out)["steps"] >= 2
+
+
+def test_the_parts_of_the_handbook_conform(
+    handbook: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    exec(FILES["check_parts.py"], {})  # noqa: S102  # what the page shows
     assert capsys.readouterr().out == "{}\n"
-    declared: dict[str, object] = {}
-    exec(declared_settings, declared)  # noqa: S102
+
+
+def test_the_settings_of_the_handbook_are_checked() -> None:
+    declared: dict[str, Any] = {}
+    exec(FILES["my_settings.py"], declared)  # noqa: S102
     with pytest.raises(SettingError, match="target of policy calm must be in"):
-        declared["Calm"](target=1.3)  # type: ignore[operator]
-    exec(spec, declared)  # noqa: S102
+        declared["Calm"](target=1.3)
+    with pytest.raises(SettingError, match="short of policy calm is above its long"):
+        declared["Calm"](short=700.0)
+
+
+def test_the_application_of_the_handbook_is_that_of_the_package() -> None:
+    declared: dict[str, object] = {}
+    exec(FILES["acme/clicks/__init__.py"], declared)  # noqa: S102
     assert declared["CLICKS"] == APPLICATIONS["clicks"]
 
 
