@@ -17,7 +17,8 @@ second that an attached application should not pay.
 
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from datetime import datetime
 from functools import cache
 from math import inf, isfinite
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -204,6 +205,14 @@ def validator(hint: Any) -> Any:
     from pydantic_core import SchemaValidator
 
     return SchemaValidator(describe(hint))
+
+
+@cache
+def record_reader(kind: Any) -> Any:
+    """What reads values of a type back from a recording, made once."""
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator(recorded(kind))
 
 
 def validator_of_fields(hints: Mapping[str, Any]) -> Any:
@@ -481,6 +490,102 @@ def _true_or_false(value: object) -> object:
     return words.get(value.lower(), value) if isinstance(value, str) else value
 
 
+# What is read back from a recording: the types as they are, numbers finite, units left out.
+
+
+def recorded(hint: Any) -> Schema:
+    """A type as recordings in JSON have it: fields that are unknown are left aside."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return recorded(inner[0])
+    if origin in (types.UnionType, Union):
+        some = next(kind for kind in inner if kind is not type(None))
+        return {"type": "nullable", "schema": recorded(some)}
+    if is_dataclass(hint):
+        return _recorded_object(hint)
+    if origin is tuple:
+        return {"type": "tuple", "items_schema": [recorded(inner[0])], "variadic_item_index": 0}
+    if origin is Mapping:
+        return _recorded_mapping(inner[1])
+    return _RECORDED.get(hint, {"type": "any"})
+
+
+def _recorded_object(kind: Any) -> Schema:
+    hints = get_type_hints(kind)
+    given = [f for f in fields(kind) if f.init]
+    arguments = {
+        "type": "dataclass-args",
+        "dataclass_name": kind.__name__,
+        "fields": [_recorded_field(f, hints[f.name]) for f in given],
+        "extra_behavior": "ignore",
+    }
+    return {
+        "type": "dataclass",
+        "cls": kind,
+        "schema": arguments,
+        "fields": [f.name for f in given],
+        "post_init": hasattr(kind, "__post_init__"),
+        "slots": hasattr(kind, "__slots__"),
+    }
+
+
+def _recorded_field(field: Field[Any], hint: Any) -> Schema:
+    """An absent field has its default; so has one whose default JSON cannot say, such as inf."""
+    schema = recorded(hint)
+    if field.default is not MISSING:
+        schema = {"type": "default", "schema": schema, "default": field.default}
+    elif field.default_factory is not MISSING:
+        schema = {"type": "default", "schema": schema, "default_factory": field.default_factory}
+    if schema["type"] == "default" and not is_optional(hint):
+        schema = _or_default(schema, field)
+    return {"type": "dataclass-field", "name": field.name, "schema": schema, "kw_only": True}
+
+
+def _or_default(schema: Schema, field: Field[Any]) -> Schema:
+    def read_or_default(value: object, inner: Callable[[object], object]) -> object:
+        return made() if value is None else inner(value)
+
+    made: Any = field.default_factory
+    if made is MISSING:
+        made = lambda: field.default  # noqa: E731  # a factory as the other is
+
+    wrap = {"type": "no-info", "function": read_or_default}
+    inner = {"type": "function-wrap", "function": wrap, "schema": schema["schema"]}
+    return schema | {"schema": inner}
+
+
+def _recorded_mapping(hint: Any) -> Schema:
+    """Where a value cannot be unknown, one that is null is left out."""
+    text, value = _RECORDED[str], recorded(hint)
+    if is_optional(hint):
+        return {"type": "dict", "keys_schema": text, "values_schema": value}
+    nullable = {"type": "nullable", "schema": value}
+    said = {"type": "no-info", "function": _without_nulls}
+    schema = {"type": "dict", "keys_schema": text, "values_schema": nullable}
+    return {"type": "function-after", "function": said, "schema": schema}
+
+
+def _without_nulls(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def is_optional(hint: Any) -> bool:
+    """Whether a value of the type may be None."""
+    return hint is object or type(None) in get_args(hint)
+
+
+def _integral(value: object) -> int:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise ValueError
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError  # which pydantic-core takes for a mistake in the value
+    return value
+
+
 _WORDS: Final = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _LEAVES: Final[dict[Any, Schema]] = {
     bool: _before(_true_or_false, {"type": "bool", "strict": True}),
@@ -490,17 +595,56 @@ _LEAVES: Final[dict[Any, Schema]] = {
 }
 
 
+_RECORDED: Final[dict[Any, Schema]] = {
+    bool: _worded({"type": "bool", "strict": True}, "true or false"),
+    float: _worded({"type": "float", "strict": True, "allow_inf_nan": False}, "a finite number"),
+    int: _worded(
+        {
+            "type": "union",
+            "mode": "left_to_right",
+            "choices": [
+                {"type": "int", "strict": True},
+                {
+                    "type": "function-plain",
+                    "function": {"type": "no-info", "function": _integral},
+                },
+            ],
+        },
+        "a whole number",
+    ),
+    str: _worded(
+        {
+            "type": "json-or-python",
+            "json_schema": {"type": "str"},
+            # a text of Python may hold what UTF-8 cannot
+            "python_schema": {
+                "type": "function-plain",
+                "function": {"type": "no-info", "function": _text},
+            },
+        },
+        "a text",
+    ),
+    datetime: _worded({"type": "datetime"}, "a date and time"),
+}
+
+
 def _problem(error: Any) -> Problem:
     """One error of pydantic's in our words."""
     path = tuple(step for step in error["loc"] if step not in _SHAPES)
     if error["type"] == "refused":
         return Problem(path, error["ctx"]["why"])
+    if error["type"] == "missing":
+        return Problem(path, "is missing")
     words = _PYDANTIC.get(error["type"], error["msg"])
     given = error["input"]
     return Problem(path, f"{words}, got {'nothing' if given is None else repr(given)}")
 
 
-_PYDANTIC: Final = {"dict_type": "must be a mapping", "tuple_type": "must be a list"}
+_PYDANTIC: Final = {
+    "dict_type": "must be an object",
+    "dataclass_type": "must be an object",
+    "tuple_type": "must be a list",
+}
 
 
 def _refusal(why: str) -> Exception:

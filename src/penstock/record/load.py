@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeVar
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.signals import Tick
-from penstock.record.codec import tick_from_json
+from penstock.record.codec import from_text, tick_from_json
 from penstock.record.folder import SETTINGS, SUMMARY, TICKS
 from penstock.record.settings import RunSettings, settings_from_json
 from penstock.record.summary import Summary, summary_from_json
@@ -94,7 +94,12 @@ def _is_json(text: str) -> bool:
 
 def _parsed_lines(lines: list[str], path: Path) -> Iterator[Tick]:
     for number, line in enumerate(lines, start=1):
-        yield parse(line, tick_from_json, f"line {number} of {path}")
+        yield _tick(line, f"line {number} of {path}")
+
+
+def _tick(line: str, what: str) -> Tick:
+    """A line of ticks at once, and step by step where it has to be explained what is wrong."""
+    return from_text(Tick, line) or parse(line, tick_from_json, what)
 
 
 def parse(text: str, reader: Callable[[Any], T], what: str) -> T:
@@ -223,7 +228,7 @@ class Follower:
             self._lines += 1
             what = f"line {self._lines} of {self.path / TICKS}"
             try:
-                ticks.append(parse(line.decode("utf-8", "replace"), tick_from_json, what))
+                ticks.append(_tick(line.decode("utf-8", "replace"), what))
             except FileError as error:
                 trouble = trouble or str(error)
         return tuple(ticks), trouble

@@ -175,8 +175,7 @@ def settings_from_json(data: Mapping[str, Any]) -> RunSettings:
             f"it was written by penstock {data.get('penstock', '?')} in format {version}, and "
             f"penstock {__version__} reads up to format {FORMAT}; upgrade penstock"
         )
-    settings: RunSettings = reader(RunSettings)(data)
-    return settings
+    return reader(RunSettings)(data)
 
 
 def run_path(pipeline: str, at: datetime, *, root: Path = Path("runs")) -> Path:

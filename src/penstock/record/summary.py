@@ -270,8 +270,7 @@ class Summary:
 
 def summary_from_json(data: Mapping[str, Any]) -> Summary:
     """The summary that `to_json` wrote; raises ValueError with the field that is wrong."""
-    summary: Summary = reader(Summary)(data)
-    return summary
+    return reader(Summary)(data)
 
 
 def summarise(

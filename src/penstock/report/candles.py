@@ -83,7 +83,7 @@ class _Published:
 def sticks(results: Mapping[str, object]) -> tuple[Sticks, ...]:
     """The candlesticks among the results of an application; none where nothing looks like it."""
     try:
-        told: _Published = reader(_Published)(results.get(NAME))
+        told = reader(_Published)(results.get(NAME))
     except FieldError:
         return ()
     bars = (bar for symbol in told.symbols for bar in symbol.bars)
