@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.attachment.deciding import Size, build_policy, check_effect, graph_of, guard
-from penstock.attachment.settings import SETTINGS, Settings, from_conf, read_settings, squash
+from penstock.attachment.settings import Settings, declared, from_conf, read_settings, squash
 from penstock.core.errors import FileError, SettingError
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation
@@ -49,7 +49,7 @@ def test_the_conf_may_name_the_file(write: Write) -> None:
     assert read_settings({}, {"config": str(file)}).mode == "apply"
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", declared(), ids=lambda setting: setting.name)
 def test_every_setting_is_known_by_dots_underscores_and_capitals(setting: Any) -> None:
     words = squash(setting.name).split("_")
     camel = words[0] + "".join(word.capitalize() for word in words[1:])
@@ -60,7 +60,7 @@ def test_every_setting_is_known_by_dots_underscores_and_capitals(setting: Any) -
 def test_every_setting_has_its_place_in_the_documentation() -> None:
     page = (DOCS / "attach.md").read_text(encoding="utf-8")
     names = [name for row in page.split("\n") if row.startswith("| `") for name in row.split("`")]
-    ends = {setting.name: setting.name.rpartition(".")[2] for setting in SETTINGS}
+    ends = {setting.name: setting.name.rpartition(".")[2] for setting in declared()}
     missing = [name for name, end in ends.items() if name not in names and f".{end}" not in names]
     assert missing == []
 
@@ -99,12 +99,12 @@ def test_another_policy_leaves_the_options_of_the_first_behind() -> None:
          "got 5 and 3"),
         ({"initial_executors": 30}, "initial_executors must be between min_executors and "
          "max_executors, got 30 and 1 to 20"),
-        ({"scale_down_interval": 30}, "scale_down_interval: a duration needs a unit, got 30; "
+        ({"scale_down_interval": 30}, "scale_down_interval needs a unit, got 30; "
          "write 30s, 30ms or 30m"),
-        ({"slo": "10"}, "slo: a duration needs a unit, got 10; write 10s, 10ms or 10m"),
-        ({"slo": "0s"}, "slo must be above 0s, got '0s'"),
-        ({"mode": "aply"}, "mode: there is no mode 'aply'; did you mean 'apply'?"),
-        ({"min_executors": 0}, "min_executors must be a whole number from 1, got 0"),
+        ({"slo": "10"}, "slo needs a unit, got 10; write 10s, 10ms or 10m"),
+        ({"slo": "0s"}, "slo must be above 0s, got 0s"),
+        ({"mode": "aply"}, "mode must be advise, apply or off, got 'aply'"),
+        ({"min_executors": 0}, "min_executors must be 1 or more, got 0"),
         ({"max_executors": "many"}, "max_executors must be a whole number, got 'many'"),
         ({"utilization_target": 70}, "utilization_target must be in (0, 1], got 70"),
         ({"utilization_min": 0.9, "utilization_max": 0.8}, "utilization.min must be below "
@@ -113,15 +113,14 @@ def test_another_policy_leaves_the_options_of_the_first_behind() -> None:
          "0.85; give both"),
         ({"utilization_max": 0.4}, "utilization.min must be below utilization.max, got 0.5 and "
          "0.4; give both"),
-        ({"step": "1ms"}, "step must be 100ms or more, got '1ms'"),
+        ({"step": "1ms"}, "step must be 0.1s or more, got 0.001s"),
         ({"policy": {"name": "threshold", "max_utilisation": 0.6}, "utilization_target": 0.7},
          "policy.max_utilisation of policy threshold is set twice, as utilization.target too; "
          "leave one out"),
         ({"policy": {"name": "latency", "forecaster": "last"}, "forecast_model": "holt"},
          "policy.forecaster of policy latency is set twice, as forecast too; leave one out"),
         ({"metrics_window": "1s"}, "metrics.window must not be shorter than step, got 1s and 10s"),
-        ({"quota_memory": 16}, "quota_memory: it must be a size with its unit, got '16'; "
-         "write 16m or 16g"),
+        ({"quota_memory": 16}, "quota_memory needs a unit, got 16; write 16m or 16g"),
         ({"enabled": False}, "there is no setting 'enabled' here; write mode: off, advise or "
          "apply"),
         ({"policy": Threshold}, "policy must be a name or an instance, such as Threshold()"),
@@ -140,7 +139,7 @@ def test_a_mistake_gets_one_sentence(given: dict[str, object], sentence: str) ->
 
 
 def test_a_mistake_in_the_conf_is_told_under_its_whole_name() -> None:
-    with pytest.raises(SettingError, match=r"^spark\.penstock\.step: a duration needs a unit"):
+    with pytest.raises(SettingError, match=r"^spark\.penstock\.step needs a unit"):
         read_settings({}, from_conf([("spark.penstock.step", "5")]))
     with pytest.raises(SettingError, match=r"no setting 'spark\.penstock\.maxExecuters'; did"):
         read_settings({}, from_conf([("spark.penstock.maxExecuters", "5")]))
@@ -148,7 +147,7 @@ def test_a_mistake_in_the_conf_is_told_under_its_whole_name() -> None:
 
 def test_a_mistake_in_a_file_names_the_file(write: Write) -> None:
     file = write("step: 5\n")
-    with pytest.raises(SettingError, match=f"step in {file}: a duration needs a unit"):
+    with pytest.raises(SettingError, match=f"step in {file} needs a unit"):
         read_settings({"config": file}, NO_FILE)
 
 

@@ -1,11 +1,12 @@
-"""What an attachment was told to do: keywords, then a YAML file, then `spark.penstock.*`.
+"""Settings of an attachment: keywords, then a YAML file, then `spark.penstock.*`.
+
+Each is declared once, as a field of `Settings`: its names, type, unit, bounds and default.
 
 >>> read_settings({"policy": "mpc", "scale_down_interval": "2m"}, {"minExecutors": "3"}).told()
 {'policy': 'mpc', 'min_executors': 3, 'scale-down.interval': 120.0}
 
-The names of settings as users of Spark and Flink write them, and what each is called here.
-
-Dots, dashes, underscores and capitals tell names apart no more than they do in a user's memory:
+Names are those of Flink's autoscaler. Dots, dashes, underscores and capitals do not tell names
+apart:
 
 >>> squash("scale-down.max-factor"), squash("minExecutors"), squash("utilisation.target")
 ('scale_down_max_factor', 'min_executors', 'utilization_target')
@@ -22,282 +23,87 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_type_hints
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.located import read
+from penstock.core.schema import (
+    Bounds,
+    Bytes,
+    Count,
+    OneOf,
+    Port,
+    Positive,
+    PositiveSeconds,
+    Seconds,
+    Share,
+    Written,
+)
 from penstock.core.schema import read as read_value
-from penstock.core.settings import near
 from penstock.core.signals import Decision, Observation
-from penstock.core.units import parse_duration, parse_size
 from penstock.guard import DeadBand
 from penstock.policy import DEFAULT
-
-# Values of settings as people write them. Each reader refuses what cannot be, in one sentence.
-
 
 MODES: Final = ("advise", "apply", "off")
 
 
-def or_off(read: Callable[[object], object]) -> Callable[[object], object]:
-    """A reader that takes `off` for an answer.
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The names of a setting, where they are not that of its field."""
 
-    >>> or_off(duration)("off"), or_off(duration)("5m")
-    (None, 300.0)
-    """
-
-    def read_or_off(given: object) -> object:
-        switched_off = given is False or str(given).strip().lower() == "off"
-        return None if switched_off else read(given)
-
-    return read_or_off
-
-
-def duration(given: object) -> float:
-    """Seconds, above none."""
-    seconds = parse_duration(given)
-    if not seconds > 0:
-        raise SettingError(f"must be above 0s, got {given!r}")
-    return seconds
+    name: str
+    was: tuple[str, ...] = ()
+    """Names that Flink has given up; they are taken, with a note about the new one."""
+    also: tuple[str, ...] = ()
+    """Further names."""
+    off: bool = False
+    """Whether `off` is a value: then there is none."""
 
 
-def pace(given: object) -> float:
-    """Seconds from look to look, each of which asks Spark a dozen things."""
-    seconds = duration(given)
-    if seconds < 0.1:
-        raise SettingError(f"must be 100ms or more, got {given!r}")
-    return seconds
+INTERNAL: Final = object()
+"""Marks a field that is no setting."""
 
 
-def mode(given: object) -> str:
-    """Whether to advise, to act or to stand aside.
-
-    >>> mode("aply")
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: there is no mode 'aply'; did you mean 'apply'?
-    """
+def _mode(given: object) -> str:
     # YAML of old reads a bare `off` as false
-    word = "off" if given is False else str(given).strip().lower()
-    if word not in MODES:
-        raise SettingError(f"there is no mode {given!r}{near(word, MODES)}")
-    return word
+    return "off" if given is False else str(given).strip().lower()
 
 
-def count(given: object) -> int:
-    """A whole number from one."""
-    number = _number(given, int)
-    if number < 1:
-        raise SettingError(f"must be a whole number from 1, got {given!r}")
-    return int(number)
-
-
-def positive(given: object) -> float:
-    """A number above zero."""
-    number = _number(given, float)
-    if not 0 < number < float("inf"):
-        raise SettingError(f"must be a number above 0, got {given!r}")
-    return number
-
-
-def share(given: object) -> float:
-    """A number above zero, at most one.
-
-    >>> share("1.3")
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: must be in (0, 1], got '1.3'
-    """
-    number = _number(given, float)
-    if not 0 < number <= 1:
-        raise SettingError(f"must be in (0, 1], got {given!r}")
-    return number
-
-
-def factor(given: object) -> float:
-    """How many times as many; above zero, as Flink has it: 1 is twice as many."""
-    return positive(given)
-
-
-def switch(given: object) -> bool:
-    """On or off."""
-    try:
-        return bool(read_value(bool, given))
-    except SettingError:
-        raise SettingError(f"must be true or false, got {given!r}") from None
-
-
-def memory(given: object) -> float:
-    """Bytes, from a size as Spark writes it.
-
-    >>> memory("1g") / 2**20
-    1024.0
-    """
-    return float(parse_size(str(given), "it"))
-
-
-def periods(given: object) -> tuple[str, ...]:
+def _periods(given: object) -> tuple[str, ...]:
     """Times of the day, a list or one text with semicolons.
 
-    >>> periods("22:00-06:00; 12:00-13:00")
+    >>> _periods("22:00-06:00; 12:00-13:00")
     ('22:00-06:00', '12:00-13:00')
     """
     parts = given.split(";") if isinstance(given, str) else given
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise SettingError(f"must be a list such as [22:00-06:00], got {given!r}")
+        raise SettingError(f"it must be a list such as [22:00-06:00], got {given!r}")
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def word(given: object) -> str:
-    """A name."""
-    if not isinstance(given, str) or not given.strip():
-        raise SettingError(f"must be a name, got {given!r}")
-    return given.strip()
-
-
-def path(given: object) -> Path:
-    """A folder."""
+def _folder(given: object) -> Path:
     if not isinstance(given, str | Path) or not str(given):
-        raise SettingError(f"must be the name of a folder, got {given!r}")
+        raise SettingError(f"it must be the name of a folder, got {given!r}")
     return Path(given)
 
 
-def port(given: object) -> bool | int:
-    """Whether there is a page, or the port of it."""
-    try:
-        return bool(read_value(bool, given))
-    except SettingError:
-        pass
-    number = _number(given, int)
-    if not 0 <= number < 2**16:
-        raise SettingError(f"must be true, false or a port from 0 to 65535, got {given!r}")
-    return int(number)
+def _page(given: object) -> object:
+    """Whether there is a page, or its port."""
+    for kind in (bool, Port):
+        try:
+            return read_value(kind, given)
+        except SettingError:
+            continue
+    raise SettingError(f"it must be true, false or a port from 0 to 65535, got {given!r}")
 
 
-def _number(given: object, kind: type) -> float:
-    try:
-        return float(read_value(kind, given))
-    except SettingError:
-        what = "a whole number" if kind is int else "a number"
-        raise SettingError(f"must be {what}, got {given!r}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A setting by its one name, and how its value is read."""
-
-    name: str
-    read: Callable[[object], object]
-
-    @property
-    def field(self) -> str:
-        """Its name in Python."""
-        return squash(self.name)
-
-
-SETTINGS: Final = (
-    Known("mode", mode),
-    Known("slo", duration),
-    Known("step", pace),
-    Known("min_executors", count),
-    Known("max_executors", count),
-    Known("initial_executors", count),
-    Known("utilization.target", share),
-    Known("utilization.min", share),
-    Known("utilization.max", share),
-    Known("metrics.window", duration),
-    Known("stabilization.interval", duration),
-    Known("scale-down.interval", or_off(duration)),
-    Known("scale-up.max-factor", factor),
-    Known("scale-down.max-factor", or_off(share)),
-    Known("catch-up.duration", or_off(duration)),
-    Known("restart.time", duration),
-    Known("restart.time-tracking", switch),
-    Known("scaling.effectiveness.detection.enabled", switch),
-    Known("scaling.effectiveness.detection.threshold", share),
-    Known("quota.cpu", positive),
-    Known("quota.memory", memory),
-    Known("excluded.periods", periods),
-    Known("history.max.count", count),
-    Known("pause", switch),
-    Known("pause-scale-in", switch),
-    Known("pause-scale-out", switch),
-    Known("forecast.model", word),
-    Known("forecast.horizon", duration),
-    Known("forecast.season", duration),
-    Known("forecast.gate", positive),
-    Known("record", path),
-    Known("dashboard", port),
-)
-"""All but `policy`, which has settings of its own."""
-
-RENAMED: Final[Mapping[str, str]] = {
-    "target_utilization": "utilization.target",
-    "scale_up_grace_period": "scale-down.interval",
-}
-"""What Flink has given another name."""
-
-_ALSO: Final[Mapping[str, str]] = {
-    "scaling_effectiveness_threshold": "scaling.effectiveness.detection.threshold",
-    "restart_time_tracking_enabled": "restart.time-tracking",
-}
-_INSTEAD: Final[Mapping[str, str]] = {
-    "enabled": "write mode: off, advise or apply",
-    "scaling_enabled": "write mode: advise or apply",
-    "target_utilization_boundary": "write utilization.min and utilization.max",
-    "fallback": "executors are kept as they are while figures are missing",
-    "vertex_min_parallelism": "write min_executors",
-    "vertex_max_parallelism": "write max_executors",
-}
-
-
-def squash(name: str) -> str:
-    """One spelling for all."""
-    plain = separated(name)
-    return plain.replace("utilisation", "utilization").replace("stabilisation", "stabilization")
-
-
-def separated(name: str) -> str:
-    """The words of a name, as Python joins them.
-
-    >>> separated("maxUtilisation"), separated("scale-in_factor")
-    ('max_utilisation', 'scale_in_factor')
-    """
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return re.sub(r"[.\-_\s]+", "_", spaced).strip("_").lower()
-
-
-def known(name: str) -> Known:
-    """The setting that a name means, or an error with the nearest that there is."""
-    plain = squash(name)
-    table = {setting.field: setting for setting in SETTINGS}
-    meant = RENAMED.get(plain) or _ALSO.get(plain)
-    found = table.get(plain if meant is None else squash(meant))
-    if found is not None:
-        return found
-    if plain in _INSTEAD:
-        raise SettingError(f"there is no setting {name!r} here; {_INSTEAD[plain]}")
-    spellings = {field: setting.name for field, setting in table.items()} | {"policy": "policy"}
-    close = get_close_matches(plain, spellings, n=1)
-    listed = ", ".join(sorted(spellings.values()))
-    hint = f"did you mean {spellings[close[0]]!r}?" if close else f"there are {listed}"
-    raise SettingError(f"there is no setting {name!r}; {hint}")
-
-
-def flat(given: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Nested settings with dotted names; those of a policy go one level deep.
-
-    >>> dict(flat({"scale-down": {"interval": "5m"}, "policy": {"name": "mpc", "x": {"y": 1}}}))
-    {'scale-down.interval': '5m', 'policy.name': 'mpc', 'policy.x': {'y': 1}}
-    """
-    for key, value in given.items():
-        name = f"{above}{key}"
-        if isinstance(value, Mapping) and not above.startswith("policy."):
-            yield from flat(value, f"{name}.")
-        else:
-            yield name, value
-
+Mode = Annotated[str, Written("advise, apply or off", _mode), OneOf(MODES)]
+Periods = Annotated[tuple[str, ...], Written("times such as 22:00-06:00 or Sat,Sun", _periods)]
+Folder = Annotated[Path, Written("a folder", _folder)]
+Page = Annotated[bool | int, Written("true, false or a port", _page)]
+Pace = Annotated[Seconds, Bounds(least=0.1)]
 
 PREFIX: Final = "spark.penstock."
 _BAND: Final = (DeadBand.low, DeadBand.high)
@@ -308,50 +114,109 @@ _BAND: Final = (DeadBand.low, DeadBand.high)
 class Settings:
     """All settings, durations in seconds. None leaves a guard or an aim out."""
 
+    mode: Mode = "advise"
+    """What is done with decisions, as above."""
     policy: str | Callable[[Observation], Decision] = DEFAULT
-    options: Mapping[str, object] = field(default_factory=dict)
-    """Of the policy."""
-    mode: str = "advise"
-    slo: float | None = None
-    """Seconds that the 95th percentile of the latency may reach."""
-    step: float = 10.0
-    min_executors: int = 1
-    max_executors: int = 20
-    initial_executors: int | None = None
-    utilization_target: float | None = None
-    utilization_min: float | None = None
-    utilization_max: float | None = None
-    metrics_window: float = 300.0
-    stabilization_interval: float | None = None
-    scale_down_interval: float | None = 300.0
-    scale_up_max_factor: float | None = None
-    scale_down_max_factor: float | None = 0.6
-    catch_up_duration: float | None = 600.0
-    restart_time: float | None = None
-    restart_time_tracking: bool = True
-    scaling_effectiveness_detection_enabled: bool = False
-    scaling_effectiveness_detection_threshold: float = 0.1
-    quota_cpu: float | None = None
-    quota_memory: float | None = None
-    """Bytes."""
-    excluded_periods: tuple[str, ...] = ()
-    history_max_count: int = 360
+    """A policy by name or as `package.module:name` ([Extend Penstock](extend.md)), with settings as
+    `policy: {name: …, …}` or `spark.penstock.policy.<setting>`; in Python also any callable from
+    `Observation` to `Decision`."""
+    slo: PositiveSeconds | None = None
+    """Latency that 95 % of the rows should keep: for policies that take one, and the recording."""
+    step: Pace = 10.0
+    """Time between two decisions; each asks Spark a dozen things."""
+    min_executors: Count = 1
+    """Fewest executors, whatever is decided (guard `clamp`)."""
+    max_executors: Count = 20
+    """Most executors, whatever is decided (guard `clamp`)."""
+    initial_executors: Count | None = None
+    """Asked for at once, in mode `apply`; as they are unless given."""
+    utilization_target: Annotated[
+        Share | None, Named("utilization.target", was=("target.utilization",))
+    ] = None
+    """The busy share that a policy aims at: `max_utilisation` of `latency`, `threshold` and
+    `rules`, `headroom` of `mpc`, and what others call it; the policy's unless given."""
+    utilization_min: Annotated[Share | None, Named("utilization.min")] = None
+    """No change while the busy share is between this and `utilization.max` (guard `dead-band`); 0.5
+    where only the other is given."""
+    utilization_max: Annotated[Share | None, Named("utilization.max")] = None
+    """No change between `utilization.min` and this (guard `dead-band`); 0.85 where only the other
+    is given."""
+    metrics_window: Annotated[PositiveSeconds, Named("metrics.window")] = 300.0
+    """How long the last report of a query stands in for what it does not report; after that,
+    executors are held."""
+    stabilization_interval: Annotated[PositiveSeconds | None, Named("stabilization.interval")] = (
+        None
+    )
+    """Rest after a change (guard `cooldown`)."""
+    scale_down_interval: Annotated[
+        PositiveSeconds | None,
+        Named("scale-down.interval", was=("scale-up.grace-period",), off=True),
+    ] = 300.0
+    """Shrink only to the most that was recommended in this time (guard `scale-down`)."""
+    scale_up_max_factor: Annotated[Positive | None, Named("scale-up.max-factor")] = None
+    """Largest share more in one step, 1 doubles (guard `step-factor`)."""
+    scale_down_max_factor: Annotated[Share | None, Named("scale-down.max-factor", off=True)] = 0.6
+    """Largest share fewer in one step (guard `step-factor`)."""
+    catch_up_duration: Annotated[PositiveSeconds | None, Named("catch-up.duration", off=True)] = (
+        600.0
+    )
+    """Enough executors to work off what waits in this time (guard `catch-up`), where sources report
+    their backlog."""
+    restart_time: Annotated[PositiveSeconds | None, Named("restart.time")] = None
+    """What a change of executors is taken to cost until one was measured (guard `catch-up`); 10s
+    unless given."""
+    restart_time_tracking: Annotated[
+        bool, Named("restart.time-tracking", also=("restart.time-tracking.enabled",))
+    ] = True
+    """Always on: the cost of a change is learned."""
+    scaling_effectiveness_detection_enabled: Annotated[
+        bool, Named("scaling.effectiveness.detection.enabled")
+    ] = False
+    """Take back a growth that did not help (guard `effectiveness`), where sources report their
+    backlog."""
+    scaling_effectiveness_detection_threshold: Annotated[
+        Share,
+        Named(
+            "scaling.effectiveness.detection.threshold", also=("scaling.effectiveness.threshold",)
+        ),
+    ] = 0.1
+    """Share of the expected gain below which a growth did not help."""
+    quota_cpu: Annotated[Positive | None, Named("quota.cpu")] = None
+    """Most cores of all executors (guard `quota`)."""
+    quota_memory: Annotated[Bytes | None, Named("quota.memory")] = None
+    """Most memory of all executors (guard `quota`), such as `16g`."""
+    excluded_periods: Annotated[Periods, Named("excluded.periods")] = ()
+    """Times in which nothing changes, such as `22:00-06:00` or `Sat,Sun` (guard
+    `excluded-periods`)."""
     pause: bool = False
-    pause_scale_in: bool = False
-    pause_scale_out: bool = False
-    forecast_model: str | None = None
-    forecast_horizon: float | None = None
-    forecast_season: float | None = None
-    forecast_gate: float | None = None
-    record: Path | None = None
-    dashboard: bool | int = False
-    given: frozenset[str] = frozenset()
-    """Fields that somebody set."""
-    notes: tuple[str, ...] = ()
+    """No change at all (guard `pause`)."""
+    pause_scale_in: Annotated[bool, Named("pause-scale-in")] = False
+    """No executor fewer (guard `pause`)."""
+    pause_scale_out: Annotated[bool, Named("pause-scale-out")] = False
+    """No executor more (guard `pause`)."""
+    forecast_model: Annotated[str | None, Named("forecast.model")] = None
+    """Forecaster of policies that forecast, such as `mpc`; the policy's unless given."""
+    forecast_horizon: Annotated[PositiveSeconds | None, Named("forecast.horizon")] = None
+    """How far it looks; the policy's unless given."""
+    forecast_season: Annotated[PositiveSeconds | None, Named("forecast.season")] = None
+    """Time after which the load repeats."""
+    forecast_gate: Annotated[Positive | None, Named("forecast.gate")] = None
+    """Error above which a forecast is not used."""
+    history_max_count: Annotated[Count, Named("history.max.count")] = 360
+    """Turns of the loop kept in `.ticks`."""
+    record: Folder | None = None
+    """A run folder for `penstock report`, `serve` and `fit`; a finished run in it is replaced. It
+    grows by some 20 MB a day at a `step` of `10s`, and by the progress events of the queries."""
+    dashboard: Page = False
+    """The page of `penstock serve` on loopback; true for any port. `.status()` has its address."""
+    options: Annotated[Mapping[str, object], INTERNAL] = field(default_factory=dict)
+    """Of the policy."""
+    given: Annotated[frozenset[str], INTERNAL] = frozenset()
+    """Fields that were set."""
+    notes: Annotated[tuple[str, ...], INTERNAL] = ()
     """What to say about how they were written."""
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself."""
         low, high, first = self.min_executors, self.max_executors, self.initial_executors
         if low > high:
             raise SettingError(
@@ -382,8 +247,8 @@ class Settings:
         return str(getattr(self.policy, "__name__", type(self.policy).__name__))
 
     def told(self) -> dict[str, Any]:
-        """The settings that somebody set, by their names."""
-        named = {setting.field: setting.name for setting in SETTINGS}
+        """The settings that were given, by their names."""
+        named = {setting.field: setting.name for setting in declared()}
         shown = {"policy": self.policy_name, **{f"policy.{k}": v for k, v in self.options.items()}}
         values = {
             named[f.name]: getattr(self, f.name)
@@ -391,6 +256,94 @@ class Settings:
             if f.name in self.given and f.name in named
         }
         return shown | {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A setting as it is declared."""
+
+    field: str
+    hint: Any
+    named: Named
+
+    @property
+    def name(self) -> str:
+        """As it is written."""
+        return self.named.name
+
+
+def _known(field: str, hint: Any) -> Known:
+    extras = getattr(hint, "__metadata__", ())
+    named = next((extra for extra in extras if isinstance(extra, Named)), Named(field))
+    return Known(field, hint, named)
+
+
+@cache
+def declared() -> tuple[Known, ...]:
+    """All settings but `policy`, which has settings of its own."""
+    hints = get_type_hints(Settings, include_extras=True)
+    ours = [f.name for f in fields(Settings) if f.name != "policy"]
+    return tuple(
+        _known(name, hints[name])
+        for name in ours
+        if INTERNAL not in getattr(hints[name], "__metadata__", ())
+    )
+
+
+_INSTEAD: Final[Mapping[str, str]] = {
+    "enabled": "write mode: off, advise or apply",
+    "scaling_enabled": "write mode: advise or apply",
+    "target_utilization_boundary": "write utilization.min and utilization.max",
+    "fallback": "executors are kept as they are while figures are missing",
+    "vertex_min_parallelism": "write min_executors",
+    "vertex_max_parallelism": "write max_executors",
+}
+
+
+def squash(name: str) -> str:
+    """One spelling for all."""
+    plain = separated(name)
+    return plain.replace("utilisation", "utilization").replace("stabilisation", "stabilization")
+
+
+def separated(name: str) -> str:
+    """The words of a name, as Python joins them.
+
+    >>> separated("maxUtilisation"), separated("scale-in_factor")
+    ('max_utilisation', 'scale_in_factor')
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[.\-_\s]+", "_", spaced).strip("_").lower()
+
+
+def known(name: str) -> Known:
+    """The setting that a name means, or an error with the nearest that there is."""
+    plain = squash(name)
+    for setting in declared():
+        names = (setting.name, *setting.named.was, *setting.named.also)
+        if plain in map(squash, names):
+            return setting
+    if plain in _INSTEAD:
+        raise SettingError(f"there is no setting {name!r} here; {_INSTEAD[plain]}")
+    spellings = {one.field: one.name for one in declared()} | {"policy": "policy"}
+    close = get_close_matches(plain, spellings, n=1)
+    listed = ", ".join(sorted(spellings.values()))
+    hint = f"did you mean {spellings[close[0]]!r}?" if close else f"there are {listed}"
+    raise SettingError(f"there is no setting {name!r}; {hint}")
+
+
+def flat(given: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """Nested settings with dotted names; those of a policy go one level deep.
+
+    >>> dict(flat({"scale-down": {"interval": "5m"}, "policy": {"name": "mpc", "x": {"y": 1}}}))
+    {'scale-down.interval': '5m', 'policy.name': 'mpc', 'policy.x': {'y': 1}}
+    """
+    for key, value in given.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and not above.startswith("policy."):
+            yield from flat(value, f"{name}.")
+        else:
+            yield name, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,8 +368,7 @@ def read_settings(keywords: Mapping[str, object], conf: Mapping[str, str]) -> Se
     >>> read_settings({"step": 30}, {})
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: step: a duration needs a unit, got 30; \
-write 30s, 30ms or 30m
+    penstock.core.errors.SettingError: step needs a unit, got 30; write 30s, 30ms or 30m
     """
     given = {name: value for name, value in keywords.items() if value is not None}
     file = given.pop("config", None) or conf.get("config")
@@ -460,14 +412,14 @@ def layer(given: Mapping[str, object], where: str = "", after: str = "") -> Laye
         elif plain.startswith("policy_"):
             _put(options, _option(name), value, told)
         else:
-            setting = _known(name, where, after)
+            setting = _meant(name, where, after)
             _put(values, setting.field, _read(setting, value, told), told)
-            if plain in RENAMED:
+            if plain in map(squash, setting.named.was):
                 notes.append(f"{told} is called {setting.name} now; it was taken for that")
     return Layer(values, options, tuple(notes))
 
 
-def _known(name: str, where: str, after: str) -> Known:
+def _meant(name: str, where: str, after: str) -> Known:
     try:
         return known(name)
     except SettingError as error:
@@ -476,11 +428,9 @@ def _known(name: str, where: str, after: str) -> Known:
 
 
 def _read(setting: Known, value: object, told: str) -> object:
-    try:
-        return setting.read(value)
-    except SettingError as error:
-        joint = " " if str(error).startswith("must") else ": "
-        raise SettingError(f"{told}{joint}{error}") from None
+    if setting.named.off and (value is False or str(value).strip().lower() == "off"):
+        return None
+    return read_value(setting.hint, value, what=told)
 
 
 def _policy(value: object, told: str) -> object:
