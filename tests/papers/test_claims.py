@@ -10,6 +10,10 @@ from penstock.papers.alloc.experiment import KINDS, PLANNERS
 from penstock.papers.alloc.graphs import EXACTLY, GRAPHS, ORDER, REDUCED, WITHIN
 from penstock.papers.game.experiment import BOTH, Details
 from penstock.papers.game.results import least_cost
+from penstock.papers.mpc.experiment import COMPARED
+from penstock.papers.mpc.experiment import Details as MpcDetails
+from penstock.papers.mpc.results import CHOICES, variant_of
+from penstock.policy.mpc import STRATEGIES
 from tests.support.papers import answer, answers, made_up, notes, tables
 
 Changes = dict[tuple[Any, str], float]
@@ -146,3 +150,52 @@ def test_game_cooperation_has_to_complete_more(ratio: float, holds: bool) -> Non
     nothing = Details(steps={}, optimum=())
     results = made_up({(("trend", BOTH), "images"): ratio}, nothing, workloads=("trend",))
     assert answer("game", results, "more images").holds == holds
+
+
+# mpc: Results 1 to 4, and which reasons stand under its tables.
+
+
+def braked(by_workload: dict[str, list[float]]) -> dict[str, bool]:
+    """What is said of th-node, from one value for each choice of switching cost and horizon."""
+    values: Changes = {
+        ((workload, variant_of(strategy, choice)), quantity): value
+        for workload, made in by_workload.items()
+        for strategy in STRATEGIES
+        for choice, value in zip(CHOICES, made, strict=True)
+        for quantity in ("reconfigurations", "violations", "amplitude", "replicas", "watts")
+    }
+    results = made_up(values, MpcDetails(courses={}, efforts=()), workloads=tuple(by_workload))
+    return {claim.text[:17]: claim.holds for claim in answers("mpc", results)}
+
+
+def test_mpc_results_must_show_somewhere_and_be_contradicted_nowhere() -> None:
+    better, none, worse = [30.0, 10.0, 20.0], [30.0, 30.0, 30.0], [10.0, 30.0, 20.0]
+    for found, holds in (
+        ({"rwalk": better, "day": better}, True),
+        ({"rwalk": better, "day": none}, True),
+        ({"rwalk": none, "day": none}, False),
+        ({"rwalk": better, "day": worse}, False),
+    ):
+        assert braked(found)["Result 3, th-node"] == holds
+        assert braked(found)["Result 1, th-node"] == holds
+    assert braked({"rwalk": worse})["Result 2, th-node"]
+    assert not braked({"rwalk": better})["Result 2, th-node"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "quantity", "fine", "told"),
+    [
+        ((2, "branch-and-bound"), "explored", 2_537.0, "How much of the tree"),
+        ((2, "branch-and-bound"), "seconds", 608e-6, "Times are of this machine"),
+        (("rwalk", variant_of("th-power", "sw-2")), "violations", 26.0, "Violations of th-power"),
+        (("day", "th-power"), "share saved", 0.486, "On the trading day fewer replicas"),
+        (("day", COMPARED[0]), "violations", 62.0, "Violations: how far"),
+        (("day", COMPARED[0]), "reconfigurations", 39.0, "Reconfigurations depend"),
+    ],
+)
+def test_mpc_figures_that_differ_have_a_reason_and_others_have_none(
+    subject: Any, quantity: str, fine: float, told: str
+) -> None:
+    workloads = ("rwalk", "day")
+    assert told in notes("mpc", made_up({(subject, quantity): 2 * fine}, workloads=workloads))
+    assert told not in notes("mpc", made_up({(subject, quantity): fine}, workloads=workloads))

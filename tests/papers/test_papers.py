@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from penstock.cli import reproduce as command
-from penstock.core.errors import SettingError
+from penstock.core.errors import FileError, SettingError
 from penstock.experiment.results import Reproduction
 from penstock.papers.framework import simulate
 from tests.support.papers import paper, run
+from tests.support.paths import PUBLISHED
 from tests.support.reproduce_cli import (
     LONG,
     WATCHED,
@@ -72,6 +73,31 @@ PAPERS = {
             "workloads": ["cyclic", "trend", "rwalk"],
             "rounding": "up",
             "smoothing": 0.3,
+        },
+    ),
+    "mpc": Expected(
+        quick={"seeds": 1, "steps": 2},
+        words=["--seeds", "1", "--steps", "2"],
+        tables={"5", "strategies", "5.3.2", "7"},
+        figures=("11", "12", "13", "14a", "14b", "15", "16", "17"),
+        plots=2 + 2 + 3,
+        claims=16 + 3 + 2 + 3 + 1,
+        compared=3 + 2 + 2 * 4,
+        tasks=17 + 22,
+        printed=("Tab. 5", "Tab. 6", "random walk", "Tab. 7", "spl"),
+        interrupted=(["--seeds", "40", "--workload", "rwalk", "--steps", "20"], 680),
+        refused=(
+            (["--steps", "0"], "steps must be 1 or more, got 0"),
+            (["--workload", "trend"], "there is no workload 'trend' in the paper"),
+        ),
+        settings={
+            "seeds": 1,
+            "steps": {"rwalk": 2, "day": 2},
+            "seconds_per_step": 1.0,
+            "workloads": ["rwalk", "day"],
+            "data": "generated",
+            "service_time": 0.00045,
+            "scale": 0.00045,
         },
     ),
     "alloc": Expected(
@@ -221,3 +247,26 @@ def test_mistakes_are_reported_in_a_sentence_before_anything_is_written(
 def test_a_signal_ends_the_workers_and_leaves_nothing_behind(name: str, tmp_path: Path) -> None:
     words, tasks = PAPERS[name].interrupted
     check_interruption([name, *words, "--jobs", "2"], f"{tasks} {command.PAPERS[name]}", tmp_path)
+
+
+PUBLISHED_DATA = {
+    "mpc": ("hft", "rwalk", "published", "random_walk_rates.txt"),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED_DATA)
+def test_published_data_are_used_and_their_folder_is_not_written_down(name: str) -> None:
+    folder, workload, used, _ = PUBLISHED_DATA[name]
+    if not (PUBLISHED / folder).is_dir():
+        pytest.skip("the data are not here")
+    data = str(PUBLISHED / folder)
+    told = run(name, seeds=1, steps=1, workloads=(workload,), data=data).to_json()
+    assert told["settings"]["data"] == used
+    assert data not in json.dumps(told)
+
+
+@pytest.mark.parametrize("name", PUBLISHED_DATA)
+def test_a_folder_without_data_is_refused(name: str, tmp_path: Path) -> None:
+    _, workload, _, file = PUBLISHED_DATA[name]
+    with pytest.raises(FileError, match=f"cannot read the trace .*{file}"):
+        paper(name).options(workloads=(workload,), data=str(tmp_path / "no"))

@@ -8,36 +8,34 @@ import pytest
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.signals import ModuleReading, Observation
-from penstock.papers.mpc.reproduce import Settings
-from penstock.papers.mpc.runs import (
+from penstock.papers.mpc.experiment import (
+    COMPARED,
+    KEYS_FILE,
+    NAME,
+    PEAK,
     QUEUE,
+    QUOTES,
+    VARIANTS,
+    WALK_FILE,
     Case,
     Course,
     Score,
     Tally,
     Task,
+    Triggers,
+    Variant,
     at_splitter,
     efforts,
+    enough,
     examine,
     first,
     play,
-)
-from penstock.papers.mpc.setup import (
-    COMPARED,
-    KEYS_FILE,
-    NAME,
-    PEAK,
-    QUOTES,
-    VARIANTS,
-    WALK_FILE,
-    Triggers,
-    Variant,
-    enough,
     quotes,
     shares,
     watts,
 )
 from penstock.twin.keys.state import ENTRY
+from tests.support.papers import paper
 from tests.support.paths import PUBLISHED
 
 HFT = PUBLISHED / "hft"
@@ -104,7 +102,7 @@ def test_data_that_cannot_be_used_are_refused(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     with pytest.raises(FileError, match=sentence):
-        Settings(data=str(tmp_path))
+        paper("mpc").options(data=str(tmp_path))
 
 
 def test_a_workload_that_there_is_not_is_refused() -> None:
