@@ -22,7 +22,7 @@ from penstock.core.panes import Panes
 from penstock.query import skyline
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Skyline
-from penstock.query.preference.panestage import PaneStage
+from penstock.query.preference.pane_stage import PaneStage
 from penstock.query.preference.stages import Query
 from penstock.workload import Constant
 

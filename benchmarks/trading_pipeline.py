@@ -18,7 +18,7 @@ from penstock.core.routing import Routing
 from penstock.query.keyed import KeyedOperator
 from penstock.query.keyed.operator import splitter
 from penstock.query.keyed.splitter import ARRIVAL, REPLICA
-from penstock.query.keyed.task import Told
+from penstock.query.keyed.task import TaskReport
 from penstock.workload.keys import names
 
 ROWS, EXECUTORS, WARM, BATCHES = 200_000, 2, 6, 12
@@ -33,7 +33,7 @@ STAGES = (
 def main() -> None:
     """Print both."""
     owners = {key: number % EXECUTORS for number, key in enumerate(names(2836))}
-    table, told = Routing(replicas=EXECUTORS, owners=owners), list[Told]()
+    table, reports = Routing(replicas=EXECUTORS, owners=owners), list[TaskReport]()
     times: dict[str, list[float]] = defaultdict(list)
     with cluster(EXECUTORS) as (spark, folder):
         operator = KeyedOperator(
@@ -41,7 +41,7 @@ def main() -> None:
             store=str(folder / "store"),
             sink=_nowhere,
             table=table,
-            on_told=told.extend,
+            on_report=reports.extend,
         )
 
         def take(batch: DataFrame, number: int) -> None:
@@ -60,7 +60,7 @@ def main() -> None:
 
         with stream(spark, folder, take, rate=1e6, parts=EXECUTORS, max_rows=ROWS) as query:
             wait_until(lambda: len(times[STAGES[-1]]) >= BATCHES, query)
-    _print(times, told)
+    _print(times, reports)
 
 
 def _routed(batch: DataFrame, table: Routing) -> DataFrame:
@@ -73,7 +73,7 @@ def _nowhere(results: pa.Table, step: int) -> None:
     """Take no notice."""
 
 
-def _print(times: dict[str, list[float]], told: list[Told]) -> None:
+def _print(times: dict[str, list[float]], reports: list[TaskReport]) -> None:
     whole = np.array(times[STAGES[-1]])
     rates = np.sort(ROWS / whole)
     print(f"{len(whole)} batches of {ROWS:,} quotes on {EXECUTORS} executors, quotes a second:")
@@ -84,7 +84,7 @@ def _print(times: dict[str, list[float]], told: list[Told]) -> None:
         until = float(np.median(times[name]))
         print(f"  {name:<48}{until - before:7.2f} s")
         before = until
-    late = told[-EXECUTORS * len(whole) :]
+    late = reports[-EXECUTORS * len(whole) :]
     share = float(np.mean([one.service for one in late]))
     print(f"  of which a replica: windows {share:.2f} s, ", end="")
     print(f"all of its task {float(np.mean([one.took for one in late])):.2f} s")

@@ -23,7 +23,7 @@ from penstock.core.routing import Routing
 from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.query.keyed import KeyedOperator, Setting
-from penstock.query.keyed.task import Told
+from penstock.query.keyed.task import TaskReport
 from penstock.spark import source
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.workload import Constant
@@ -44,7 +44,7 @@ class Run:
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     results: list[dict[str, Any]] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    reports: list[TaskReport] = field(default_factory=list)
     tables: set[int] = field(default_factory=set)
     """Numbers of replicas that tables had."""
     moves: int = 0
@@ -52,7 +52,9 @@ class Run:
     @property
     def waited(self) -> int:
         """How often rows were left for the next step, because the state of their key was late."""
-        return sum(filed["accepted"] < 0 for told in self.told for filed in told.entries.values())
+        return sum(
+            filed["accepted"] < 0 for reports in self.reports for filed in reports.entries.values()
+        )
 
     def sink(self, results: pa.Table, _step: int) -> None:
         self.results += results.to_pylist()
@@ -82,7 +84,7 @@ def wander(operator: KeyedOperator, run: Run, until: threading.Event) -> None:
 
 def drained(operator: KeyedOperator, run: Run, rows: int) -> bool:
     operator.settle()
-    return sum(sum(told.rows.values()) for told in run.told) == rows
+    return sum(sum(reports.rows.values()) for reports in run.reports) == rows
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +118,7 @@ def _stream(spark: SparkSession, feed: source.Feed, folder: Path, run: Run) -> N
         sink=run.sink,
         table=Routing(replicas=EXECUTORS),
         setting=Setting(service_time=1e-5, spend="wait", fetch_delay=15e-3, grace=0.01),
-        on_told=run.told.extend,
+        on_report=run.reports.extend,
     )
     spark.dataSource.register(source.WorkloadSource)
     stream = spark.readStream.format(source.FORMAT).option("feed", feed.encode()).load()
@@ -173,8 +175,8 @@ def test_refused_rows_are_counted_by_reason(run: Run) -> None:
     trader = Trader()
     trader.run(run.rows)
     refused: Counter[str] = Counter()
-    for told in run.told:
-        refused.update(told.refused)
+    for reports in run.reports:
+        refused.update(reports.refused)
     assert +refused == trader.refused
     assert refused.keys() == {"malformed", "empty", "duplicate", "late"}
 
@@ -193,5 +195,5 @@ def test_keys_did_change_hands_and_some_rows_had_to_wait(run: Run) -> None:
 
 
 def test_symbols_never_heard_of_are_worked_on(run: Run) -> None:
-    seen = {key for told in run.told for key in told.rows}
+    seen = {key for reports in run.reports for key in reports.rows}
     assert any(key.startswith("NEW") for key in seen)

@@ -20,7 +20,7 @@ from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
 from penstock.query.keyed import PROTOCOLS, Groups, KeyedOperator, Setting, Worked
 from penstock.query.keyed.operator import InProcess
-from penstock.query.keyed.task import HERE, Told
+from penstock.query.keyed.task import CACHE, TaskReport
 from penstock.query.keyed.work import recent
 from tests.support.processes import wait_until
 
@@ -109,7 +109,7 @@ class Bench:
 
     def __init__(self, store: Path, *, protocol: str = "mp", fetch_delay: float = 0.0) -> None:
         self.results: dict[int, list[tuple[str, int, int, int]]] = {}
-        self.told: list[Told] = []
+        self.reports: list[TaskReport] = []
         self.store = store
         self.setting = Setting(protocol=protocol, fetch_delay=fetch_delay, grace=0.0)
         self.operator = self.start()
@@ -122,7 +122,7 @@ class Bench:
             table=Routing(replicas=1),
             setting=self.setting,
             engine=InProcess(),
-            on_told=self.told.extend,
+            on_report=self.reports.extend,
         )
 
     def sink(self, results: pa.Table, step: int) -> None:
@@ -130,7 +130,7 @@ class Bench:
         self.results[step] = [(r["key"], r["number"], r["sum"], r["count"]) for r in rows]
 
     def step(self, number: int, rows: list[Row], routing: Routing | None = None) -> None:
-        HERE.clear()  # as where every task meets a new process
+        CACHE.clear()  # as where every task meets a new process
         if routing is not None:
             self.operator.reroute(routing)
         self.operator.take(table(rows), number)
@@ -224,9 +224,9 @@ def test_a_blocked_replica_works_on_nothing_before_it_has_all_keys(tmp_path: Pat
         bench = Bench(tmp_path / protocol, protocol=protocol, fetch_delay=0.2)
         operator, calls[protocol] = bench.operator, []
         bench.step(0, [("A", 0, 1), ("B", 1, 2)], Routing(replicas=2, owners={"A": 0, "B": 1}))
-        HERE.clear()
-        store = operator._backing
-        HERE.acquire(store.identity(), store, "A", operator._index["A"], operator.work)
+        CACHE.clear()
+        store = operator._state_store
+        CACHE.acquire(store.identity(), store, "A", operator._index["A"], operator.work)
         operator.work = Witness(calls=calls[protocol])
         operator.reroute(Routing(replicas=2, owners={"A": 0, "B": 0}))
         operator.take(table([("A", 2, 3), ("B", 3, 4)]), 1)
@@ -334,7 +334,7 @@ def test_rows_that_wait_are_worked_on_when_no_batch_comes_even_after_a_failure(
 def test_a_store_that_is_long_past_a_batch_is_refused(bench: Bench) -> None:
     for number in range(6):
         bench.step(number, [("A", number, 1)])
-    with pytest.raises(UserError, match=r"batch 0 comes, and the store .* is long past it"):
+    with pytest.raises(UserError, match=r"the store .* is past batch 0"):
         bench.step(0, [("A", 0, 1)])
 
 
@@ -379,7 +379,7 @@ def test_work_that_keeps_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_refused_rows_are_counted_and_change_nothing(bench: Bench) -> None:
     bench.step(0, [("A", 0, 1), ("A", 1, -1), ("A", 2, 2)])
-    assert [told.refused for told in bench.told] == [{"negative": 1}]
+    assert [reports.refused for reports in bench.reports] == [{"negative": 1}]
     assert bench.results[0] == [("A", 0, 1, 1), ("A", 2, 3, 2)]
 
 

@@ -11,11 +11,10 @@ import pytest
 from penstock.core.errors import SettingError
 from penstock.core.panes import Panes
 from penstock.query.preference.criterion import Criterion, Skyline, TopDelta
-from penstock.query.preference.emit import Emit
-from penstock.query.preference.panestage import PaneStage
-from penstock.query.preference.part import Columns
+from penstock.query.preference.emitter import Emit
+from penstock.query.preference.pane_stage import PaneStage
+from penstock.query.preference.parts import Columns, Work
 from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
-from penstock.query.preference.work import Work
 
 SECOND = 1_000_000
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.query.preference.criterion import Criterion, Preference, Skyline, TopDelta
-from penstock.query.preference.part import Columns, answer, decode, encode, merge, reduce
+from penstock.query.preference.parts import Columns, answer, decode, encode, merge, reduce
 from penstock.query.preference.tuples import Groups, points, usable
 
 ROWS = st.lists(

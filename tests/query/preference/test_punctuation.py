@@ -1,7 +1,7 @@
 """K-slack by batches of rows: what it knows row by row, however a batch is cut into tasks."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from math import inf, nan
 from typing import Any
 
@@ -65,9 +65,9 @@ def test_no_rows_change_nothing(times: list[int]) -> None:
 
 @given(TIMES)
 def test_rows_come_back_from_whole_numbers_of_64_bits(times: list[int]) -> None:
-    plain = run_of(times).plain()
+    plain = astuple(run_of(times))
     assert all(type(value) is int and -FAR <= value < FAR for value in plain)
-    assert Arrivals.from_plain(np.array(plain, np.int64).tolist()) == run_of(times)
+    assert Arrivals(*np.array(plain, np.int64).tolist()) == run_of(times)
 
 
 @given(st.lists(NEAR), st.integers(1, 20), st.none() | st.integers(20, 90))
@@ -135,11 +135,11 @@ def test_a_clock_that_falls_back_by_hours_does_not_hold_up_the_query() -> None:
 @pytest.mark.parametrize("times", [[], [5], [5, -40, 9, 300_000, 7]])
 def test_settings_and_state_come_back_from_json(times: list[int]) -> None:
     kslack = KSlack(slack=2, max_slack=50).advance(run_of(times), late=len(times))
-    assert KSlack.from_plain(json.loads(json.dumps(kslack.plain()))) == kslack
+    assert KSlack(**json.loads(json.dumps(asdict(kslack)))) == kslack
     adaptive = AdaptiveKSlack(target=0.1, kp=1.0, kslack=KSlack(max_slack=50))
     for shift in (0, 200_000, 333_333):
         adaptive = adaptive.advance(run_of([time + shift for time in times]), late=shift % 2)
-    assert AdaptiveKSlack.from_plain(json.loads(json.dumps(adaptive.plain()))) == adaptive
+    assert AdaptiveKSlack.from_dict(json.loads(json.dumps(asdict(adaptive)))) == adaptive
 
 
 @pytest.mark.parametrize(

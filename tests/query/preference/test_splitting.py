@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.panes import Panes
-from penstock.query.preference.part import Columns
-from penstock.query.preference.punctuation import Arrivals
-from penstock.query.preference.splitting import ARRIVALS, WORKER, Owners, Split, Splitting, Spread
+from penstock.query.preference.parts import Columns
+from penstock.query.preference.splitting import (
+    ARRIVALS,
+    WORKER,
+    Owners,
+    RoutePanes,
+    Split,
+    Splitting,
+)
 
 PANES = st.lists(st.integers(0, 5), max_size=200)
 
@@ -68,7 +74,7 @@ def test_emitters_begin_with_different_workers() -> None:
 def spread(tmp_path: Path, rows: pa.Table) -> pa.Table:
     splitting = Splitting(path=tmp_path / "splitting.json", workers=3)
     splitting.write(threshold=2)
-    emitter = Spread(
+    emitter = RoutePanes(
         columns=Columns(on=("x",)), panes=Panes(window=10, slide=10), splitting=splitting
     )
     return pa.Table.from_batches(list(emitter(iter(rows.to_batches()))))
@@ -78,13 +84,13 @@ def test_an_emitter_tells_last_how_its_rows_came(tmp_path: Path) -> None:
     times = pa.array([3, 4, 25, None], pa.timestamp("us", "UTC"))
     made = spread(tmp_path, pa.table({"ts": times, "x": [1.0, None, 2.0, 3.0]}))
     assert made["x"].to_pylist() == [1.0, 2.0, None]
-    assert made[ARRIVALS].to_pylist() == [None, None, list(Arrivals(2, 3, 25).plain())]
+    assert made[ARRIVALS].to_pylist() == [None, None, [2, 3, 25]]
     assert made["pane_set_aside"].to_pylist()[-1] == 2
     assert made[WORKER].null_count == 0
 
 
 def test_a_task_without_rows_tells_nothing(tmp_path: Path) -> None:
-    emitter = Spread(
+    emitter = RoutePanes(
         columns=Columns(on=("x",)),
         panes=Panes(window=10, slide=10),
         splitting=Splitting(path=tmp_path / "none", workers=2),

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.panes import Panes
-from penstock.query.preference.emit import schedule
-from penstock.query.preference.emitter import Emitter, Part
+from penstock.query.preference.emitter import Emitter, Part, schedule
 from penstock.query.preference.punctuation import AdaptiveKSlack, Arrivals, KSlack
 
 SHAPES = st.tuples(st.integers(1, 6), st.integers(1, 6)).map(

@@ -28,7 +28,7 @@ from penstock.pipeline.deploy.publish import publish
 from penstock.pipeline.format.preference import Asked
 from penstock.pipeline.settings import PipelineFile
 from penstock.query.kernels import load as load_kernels
-from penstock.query.preference import panestage
+from penstock.query.preference import pane_stage
 from penstock.query.preference.api import plan
 from penstock.query.preference.criterion import Criterion, Skyline, TopDelta
 from penstock.query.preference.splitting import PanePartitioning
@@ -54,7 +54,7 @@ def preference(file: PipelineFile) -> Application:
             "plq": Operator(
                 apply=partial(find_panes, query=query),
                 meter=PaneMeter.of,
-                schema=panestage.SCHEMA,
+                schema=pane_stage.SCHEMA,
             ),
             "wlq": Operator(
                 apply=partial(find_windows, query=query),

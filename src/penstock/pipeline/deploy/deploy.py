@@ -268,11 +268,11 @@ def _frequency_control(
     if processors is None:
         return None
 
-    def pace(share: float) -> None:
+    def slow_down(share: float) -> None:
         for deployment in pipelines.values():
-            deployment.pace(share)
+            deployment.slow_down(share)
 
-    return FrequencyControl(processors=processors, on_slowdown=pace)
+    return FrequencyControl(processors=processors, on_slowdown=slow_down)
 
 
 def _processors(file: PipelineFile) -> Processors | None:

@@ -1,4 +1,4 @@
-"""A module whose rows are routed by key: its operator, what is measured of it, where results go."""
+"""A module whose rows are routed by key: its operator, its measurements, its sink."""
 
 import threading
 import time
@@ -15,27 +15,27 @@ from penstock.core.signals import KeyLoads
 from penstock.pipeline.deploy.module import ModuleQuery
 from penstock.query.keyed import KeyedOperator, KeyedWork, Setting
 from penstock.query.keyed.operator import Sink
-from penstock.query.keyed.task import Told
+from penstock.query.keyed.task import TaskReport
 from penstock.spark.source import parallelism
 from penstock.spark.streams import DurableStream
 
 
 @dataclass(slots=True)
 class KeyedMonitor:
-    """Adds up what replicas tell, until someone reads it."""
+    """Adds up the reports of replicas between two readings."""
 
     refused: Counter[str] = field(default_factory=Counter)
-    """Rows that were not worked on since the start, by reason."""
+    """Rows refused since the start, by reason."""
     _rows: Counter[str] = field(default_factory=Counter)
     _service: dict[str, float] = field(default_factory=dict)
     _waited: float = 0.0
     _since: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def hear(self, told: list[Told]) -> None:
-        """What the replicas did in one step."""
+    def add(self, reports: list[TaskReport]) -> None:
+        """Add the reports of one step."""
         with self._lock:
-            for replica in told:
+            for replica in reports:
                 rows = sum(replica.rows.values())
                 self._rows.update(replica.rows)
                 for key, number in replica.rows.items():
@@ -45,7 +45,7 @@ class KeyedMonitor:
                 self.refused.update(replica.refused)
 
     def read(self, routing: Routing) -> dict[str, Any]:
-        """What was measured since the last reading, as fields of a module's reading."""
+        """The measurements since the last call, as fields of a module's reading."""
         with self._lock:
             rows, service, waited = self._rows, self._service, self._waited
             seconds = max(time.monotonic() - self._since, 1e-9)
@@ -72,15 +72,15 @@ class KeyedModule:
     operator: KeyedOperator
     monitor: KeyedMonitor
     service_time: float
-    """Seconds that a row takes at full speed."""
+    """Seconds per row at the highest frequency."""
 
-    def pace(self, share: float) -> None:
-        """Let rows that wait for their service time wait as much longer as the clock is slower."""
+    def slow_down(self, share: float) -> None:
+        """Lengthen the service time as on a machine at a share of its highest frequency."""
         took = self.service_time / share
         self.operator.setting = replace(self.operator.setting, service_time=took)
 
     def measured(self) -> dict[str, Any]:
-        """Fields that only the replicas know."""
+        """Fields of the reading that the replicas report."""
         return self.monitor.read(self.operator.table)
 
 
@@ -94,19 +94,19 @@ def make_keyed(running: ModuleQuery, work: KeyedWork, sink: Sink) -> KeyedModule
         table=Routing(replicas=module.initial_replicas),
         setting=setting_of(module),
         room=lambda: parallelism(running.hint),
-        on_told=monitor.hear,
+        on_report=monitor.add,
     )
     return KeyedModule(operator=operator, monitor=monitor, service_time=module.service_time)
 
 
 def setting_of(module: Module) -> Setting:
-    """How the replicas of a module work."""
+    """The settings of a module's replicas."""
     return Setting(protocol=module.migration, service_time=module.service_time, spend=module.work)
 
 
 def appending(to: DurableStream) -> Sink:
-    """Writes the results of every step to a stream; steps without any are there too, because a
-    stream is followed number by number."""
+    """Appends the results of every step to a stream, empty steps included: readers follow a stream
+    number by number."""
 
     def append(results: pa.Table, step: int) -> None:
         for missed in range(max(step - 1, 0), step):
@@ -120,7 +120,7 @@ def appending(to: DurableStream) -> Sink:
 
 
 def handing(take: Callable[[pa.Table, int], None], ended: Callable[[], None]) -> Sink:
-    """Hands results to a consumer, and tells when a step has ended."""
+    """Passes results to a consumer, then calls `ended`."""
 
     def hand(results: pa.Table, step: int) -> None:
         take(results, step)

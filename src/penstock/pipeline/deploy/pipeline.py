@@ -167,10 +167,10 @@ class Deployment:
         for module in self.by_key().values():
             module.operator.settle()
 
-    def pace(self, share: float) -> None:
-        """Let rows take as much longer as modelled processors are slower."""
+    def slow_down(self, share: float) -> None:
+        """Lengthen service times as on a machine at a share of its highest frequency."""
         for module in self.by_key().values():
-            module.pace(share)
+            module.slow_down(share)
 
     def start(self, name: str) -> WatchedQuery:
         """Start the query of a module, one after the other: Spark's look-up of sources knows no

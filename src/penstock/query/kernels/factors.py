@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.model.compiling import compiled, entry, inlined
-from penstock.query.kernels.given import Floats, Longs, as_points, as_starts
-from penstock.query.kernels.skyline import kept
+from penstock.query.kernels.inputs import Floats, Longs, as_points, as_starts
+from penstock.query.kernels.skyline import skyline_mask
 
 FEW: Final = 192
 """Points that are not worth ranking."""
@@ -136,7 +136,7 @@ def dominance_factors_of_groups(points: ArrayLike, starts: ArrayLike) -> Longs:
 
 
 def _factors(points: Floats, starts: Longs) -> Longs:
-    best = np.flatnonzero(kept(points, starts))
+    best = np.flatnonzero(skyline_mask(points, starts))
     factors = np.full(len(points), points.shape[1], np.int64)
     factors[best] = _within_skylines(points[best], np.searchsorted(best, starts))
     return factors

@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.model.compiling import compiled, entry, inlined, require_compiler
-from penstock.query.kernels.given import Floats, Longs, as_points, as_starts
+from penstock.query.kernels.inputs import Floats, Longs, as_points, as_starts
 
 lowest_bit: Any = None
 """In compiled code, the number of the lowest bit that is set; some bit must be."""
 
-with suppress(ImportError):  # `kept` refuses where there is no numba
+with suppress(ImportError):  # `skyline_mask` refuses without numba
     from numba import types
     from numba.extending import intrinsic
 
@@ -99,13 +99,13 @@ def _search(points: Floats, room: "Room", kept: Flags) -> None:
     _sort_ties(points, room, left)
     different = 0
     for i in range(left):
-        if i == 0 or not _twins(points, room, i):
+        if i == 0 or not _is_duplicate(points, room, i):
             room.spare[different] = rows[i]
             different += 1
     while different > 0:
         different = _run_block(points, room, different, kept)
     for i in range(1, left):
-        if _twins(points, room, i):
+        if _is_duplicate(points, room, i):
             kept[rows[i]] = kept[rows[i - 1]]
 
 
@@ -194,7 +194,7 @@ def _place(points: Floats, room: "Room", left: int) -> None:
         room.heights[row] = np.uint32((_height(points, row, room) + dimensions) * unit)
         for j in range(dimensions):
             value, levels = points[row, j], room.levels[j]
-            # A search by halves without a branch, which nobody could predict.
+            # A binary search without a branch, which could not be predicted.
             level = np.uint64(value > levels[7]) << np.uint64(3)
             level += np.uint64(value > levels[level + np.uint64(3)]) << np.uint64(2)
             level += np.uint64(value > levels[level + one]) << one
@@ -267,7 +267,7 @@ def _precedes(points: Floats, one: int, other: int) -> bool:
 
 
 @inlined
-def _twins(points: Floats, room: "Room", i: int) -> bool:
+def _is_duplicate(points: Floats, room: "Room", i: int) -> bool:
     """Whether the row is equal to the one before it, which does not come after it."""
     one, other = room.rows[i - 1], room.rows[i]
     return room.heights[one] == room.heights[other] and not _precedes(points, one, other)
@@ -351,7 +351,7 @@ def _dominated_by_filled(points: Floats, room: "Room", row: int, size: int) -> b
 def _one_dominates(points: Floats, room: "Room", row: int, found: np.int64, base: int) -> bool:
     """Whether one of the block's rows that `found` points to is nowhere above this one.
 
-    It is no twin, since twins are looked at once, so it dominates.
+    It is no duplicate, since duplicates are looked at once, so it dominates.
     """
     while found != 0:
         number, nowhere_above = base + lowest_bit(found), True
@@ -365,14 +365,14 @@ def _one_dominates(points: Floats, room: "Room", row: int, found: np.int64, base
     return False
 
 
-# The arrays that the search for a skyline writes on: compiled code makes none.
+# Scratch arrays of the search: compiled code allocates none.
 
 
 class Room(NamedTuple):
-    """What the search writes on, for groups up to a size.
+    """Scratch arrays of the search, for groups up to a size.
 
-    Numba's cache sees the types of the fields and not their names: if two of one type change
-    places, the machine code that lies there must go.
+    Numba's cache sees the types of the fields and not their names: the order of fields
+    of one type, and the name of this class, must not change, or stale caches are misread.
     """
 
     rows: Rows
@@ -397,7 +397,7 @@ class Room(NamedTuple):
     """By number in the block: the coordinates."""
 
 
-def room(largest: int, dimensions: int) -> Room:
+def make_room(largest: int, dimensions: int) -> Room:
     """Room for groups of up to so many rows."""
     lanes = -(-dimensions // LANES) * LANES
     return Room(
@@ -431,7 +431,7 @@ def skyline(points: ArrayLike) -> Longs:
     be; NaN is refused.
     """
     given = as_points(points)
-    return np.flatnonzero(kept(given, np.array([0, len(given)])))
+    return np.flatnonzero(skyline_mask(given, np.array([0, len(given)])))
 
 
 def skyline_of_groups(points: ArrayLike, starts: ArrayLike) -> Longs:
@@ -443,13 +443,13 @@ def skyline_of_groups(points: ArrayLike, starts: ArrayLike) -> Longs:
     array([0, 3])
     """
     given = as_points(points)
-    return np.flatnonzero(kept(given, as_starts(starts, len(given))))
+    return np.flatnonzero(skyline_mask(given, as_starts(starts, len(given))))
 
 
-def kept(points: Floats, starts: Longs) -> Flags:
+def skyline_mask(points: Floats, starts: Longs) -> Flags:
     """For each row, whether it is in the skyline of its group."""
     require_compiler("a preference query", extra="query")
     largest = int(np.diff(starts).max(initial=0))
     found = np.zeros(len(points), np.bool_)
-    mark_skylines(points, starts, room(largest, points.shape[1]), found)
+    mark_skylines(points, starts, make_room(largest, points.shape[1]), found)
     return found

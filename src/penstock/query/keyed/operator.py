@@ -1,7 +1,7 @@
-"""The keyed operator as the driver sees it: routes, lets replicas work, makes a step count.
+"""The keyed operator on the driver: routes rows, runs the replicas' tasks, commits each step.
 
-Give `take` to `foreachBatch`, and `reroute` it whenever you like: the next batch goes by the new
-table.
+Pass `take` to `foreachBatch`. `reroute` may be called at any time: the new table is used from the
+next batch on.
 """
 
 import json
@@ -20,21 +20,17 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
-from penstock.query.keyed.backing import Backing, Entry, Piece, files_of
-from penstock.query.keyed.splitter import ARRIVAL, REPLICA, named, route
-from penstock.query.keyed.task import DONE, PROTOCOLS, TOLD, ReplicaTask, Setting, Told
+from penstock.query.keyed.splitter import ARRIVAL, REPLICA, as_text, route
+from penstock.query.keyed.store import FileSlice, KeyState, StateStore, files_of
+from penstock.query.keyed.task import DONE, PROTOCOLS, REPORT, ReplicaTask, Setting, TaskReport
 from penstock.query.keyed.work import KeyedWork
-
-# Where replicas work: on Spark's executors, or one after the other in this process.
-#
-# Both route rows to replicas and collect what these put out; nothing else differs.
 
 
 class Engine(Protocol):
-    """Runs the task of every replica on the rows that are meant for it."""
+    """Runs the task of every replica on its rows: on Spark, or one after the other in-process."""
 
     def run(self, rows: Any, task: ReplicaTask, /) -> pa.Table:
-        """What all replicas put out."""
+        """The output of all replicas."""
         ...
 
     def part(self, rows: Any, keys: Collection[str], column: str, /) -> tuple[Any, Any]:
@@ -47,17 +43,17 @@ class OnSpark:
 
     def run(self, rows: DataFrame, task: ReplicaTask) -> pa.Table:
         """Splitter, exchange, replicas."""
-        put_out = from_arrow_schema(task.columns)
-        if task.settling:  # nobody's rows, but a task for everyone
-            turns = rows.sparkSession.range(0, task.table.replicas, 1, task.table.replicas)
-            return turns.mapInArrow(task, put_out).toArrow()
+        output = from_arrow_schema(task.columns)
+        if task.pending_only:  # no rows, but a task for each replica
+            tasks = rows.sparkSession.range(0, task.table.replicas, 1, task.table.replicas)
+            return tasks.mapInArrow(task, output).toArrow()
         added = [StructField(REPLICA, IntegerType()), StructField(ARRIVAL, LongType())]
         return (
             rows.mapInArrow(
                 splitter(task.work.key, task.table), StructType([*rows.schema.fields, *added])
             )
             .repartitionById(task.table.replicas, REPLICA)
-            .mapInArrow(task, put_out)
+            .mapInArrow(task, output)
             .toArrow()
         )
 
@@ -70,47 +66,42 @@ class OnSpark:
 
 
 def splitter(key: str, table: Routing) -> Callable[..., Iterator[pa.RecordBatch]]:
-    """What routes rows by a column, to be given to `mapInArrow`."""
+    """Routes rows by a column, for `mapInArrow`."""
     return partial(route, key=key, table=table)
 
 
 class InProcess:
-    """Rows are an Arrow table; replicas work in turn. For tests, and to try work out."""
+    """Rows are an Arrow table; replicas run one after the other. For tests and experiments."""
 
     def run(self, rows: pa.Table, task: ReplicaTask) -> pa.Table:
         """The same, without Spark."""
         routed = list(route(rows.to_batches(), key=task.work.key, table=task.table))
-        put_out: list[pa.RecordBatch] = []
+        output: list[pa.RecordBatch] = []
         for replica in range(task.table.replicas):
-            own = iter(_of(replica, routed))
-            put_out += replace(task, replica=replica)(own)
-        return pa.Table.from_batches(put_out, task.columns)
+            own = [batch.filter(pc.equal(batch.column(REPLICA), replica)) for batch in routed]
+            output += replace(task, replica=replica)(iter(own))
+        return pa.Table.from_batches(output, task.columns)
 
     def part(self, rows: pa.Table, keys: Collection[str], column: str) -> tuple[pa.Table, pa.Table]:
         """By Arrow's comparison."""
-        own = named(rows[column].combine_chunks())
+        own = as_text(rows[column].combine_chunks())
         among = pc.is_in(own, value_set=pa.array(list(keys), pa.string()))
         return rows.filter(among), rows.filter(pc.invert(among))
 
 
-def _of(replica: int, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        yield batch.filter(pc.equal(batch.column(REPLICA), replica))
-
-
 Sink = Callable[[pa.Table, int], None]
-"""Takes the results of a step, with its number; the same step may come again after a failure."""
+"""Takes the results of a step and its number; a step may be repeated after a failure."""
 
 _SWEEP_EVERY: Final = 64
-"""Steps between two looks for files that failed tasks have left."""
+"""Steps between two removals of files that failed tasks have left."""
 _MOST_FAILURES: Final = 5
 _SETTLE_AFTER: Final = 2.0
-"""Seconds without a batch after which rows that wait for the state of their key are worked on."""
+"""Seconds without a batch after which pending rows are processed."""
 
 
 @dataclass(slots=True, kw_only=True)
 class KeyedOperator:
-    """Work by key, with a routing table that may change between two batches."""
+    """Stateful work by key, with a routing table that may change between two batches."""
 
     work: KeyedWork
     store: str
@@ -120,83 +111,83 @@ class KeyedOperator:
     setting: Setting = field(default_factory=Setting)
     engine: Engine = field(default_factory=OnSpark)
     room: Callable[[], int] | None = None
-    """Executors that can take tasks now; a table for more replicas waits for them."""
-    on_told: Callable[[list[Told]], None] = lambda told: None  # noqa: ARG005
-    """Told after each step what the replicas did."""
+    """Executors that can take tasks now; a table with more replicas is used once it fits."""
+    on_report: Callable[[list[TaskReport]], None] = lambda reports: None  # noqa: ARG005
+    """Called after each step with what the replicas did."""
     _wanted: Routing | None = None
-    _index: dict[str, Entry] = field(default_factory=dict)
+    _index: dict[str, KeyState] = field(default_factory=dict)
     _step: int | None = None
     _settling: threading.Timer | None = None
     _failures: int = 0
     _rows: Any = None
-    """Of the last batch, by which an engine knows its session."""
+    """The last batch, from which an engine gets its session."""
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def __post_init__(self) -> None:
-        """Take up where an earlier life left off."""
+        """Resume from the store."""
         if self.setting.protocol not in PROTOCOLS:
             raise SettingError(
                 f"protocol must be one of {', '.join(PROTOCOLS)}, got {self.setting.protocol!r}"
             )
         if self.work.keep < 1:
             raise SettingError(f"keep of the work must be at least 1 row, got {self.work.keep}")
-        self._backing.create()
-        self._step = self._backing.newest()
+        self._state_store.create()
+        self._step = self._state_store.newest()
         if self._step is not None:
-            self._index = self._backing.index(self._step)
-        self._backing.sweep(self._index)
+            self._index = self._state_store.index(self._step)
+        self._state_store.sweep(self._index)
 
     @property
-    def _backing(self) -> Backing:
-        return Backing(self.store)
+    def _state_store(self) -> StateStore:
+        return StateStore(self.store)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that has come."""
+        """Every key seen."""
         return tuple(self._index)
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """Keys whose rows wait for their state."""
+        """Keys with rows that wait for the state of their key."""
         return tuple(key for key, entry in self._index.items() if entry.pending)
 
     def reroute(self, table: Routing) -> None:
-        """Go by another table from the next batch on, or from when there is room for it."""
+        """Use another table from the next batch on, or once there are enough executors for it."""
         self._wanted = table
 
     def take(self, batch: Any, number: int) -> None:
-        """One micro-batch; one that comes again is handed on again, and not worked on again."""
+        """One micro-batch; a repeated one is delivered again, and not processed again."""
         with self._lock:
             self._stop_timer()
-            self._hand_on()
+            self._deliver()
             self._rows, step = batch, 2 * number
             if self._step is not None and step <= self._step:
-                self._hand_on_again(number)
+                self._deliver_again(number)
             else:
                 self._take_new(batch, step)
             self._settle_later()
 
     def settle(self) -> None:
-        """Work on the rows that wait for the state of their key, if there are any."""
+        """Process pending rows, if there are any."""
         with self._lock:
             self._stop_timer()
-            self._hand_on()
+            self._deliver()
             if self.pending and self._rows is not None and self._step is not None:
                 step = self._step | 1
-                task = self._task(step, frozenset(), settling=True)
-                self._commit(step, *_parted(self.engine.run(self._rows, task)))
+                task = self._task(step, frozenset(), pending_only=True)
+                self._commit(step, *_split_reports(self.engine.run(self._rows, task)))
 
     def _take_new(self, batch: Any, step: int) -> None:
         if self.pending and self.setting.protocol == "s-blk":
-            self.settle()  # which another protocol has left
+            self.settle()  # another protocol may have left some
         before, self.table = self.table, self._next_table()
         moved = frozenset(before.moved(self.table, self._index))
         if moved and self.setting.protocol == "s-blk":
-            self._hold_at_the_splitter(batch, step, moved)
+            self._run_splitter_blocking(batch, step, moved)
         else:
             self._commit(step, *self._run(batch, step, moved))
         if step % _SWEEP_EVERY == 0:
-            self._backing.sweep(self._index)
+            self._state_store.sweep(self._index)
 
     def _next_table(self) -> Routing:
         wanted = self._wanted
@@ -205,66 +196,68 @@ class KeyedOperator:
         self._wanted = None
         return wanted
 
-    def _hold_at_the_splitter(self, batch: Any, step: int, moved: frozenset[str]) -> None:
-        """S-BLK: rows of keys that change hands are held back until the rest is done, and nothing
-        else is taken in before they are handed out, too."""
+    def _run_splitter_blocking(self, batch: Any, step: int, moved: frozenset[str]) -> None:
+        """S-BLK: rows of keys that move are held back until the rest is done, and no other batch is
+        taken before they are processed, too."""
         held, rest = self.engine.part(batch, moved, self.work.key)
-        first, told_first = self._run(rest, step, frozenset())
-        second, told_second = self._run(held, step, moved)
-        self._commit(step, pa.concat_tables([first, second]), told_first + told_second)
+        first, reports_first = self._run(rest, step, frozenset())
+        second, reports_second = self._run(held, step, moved)
+        self._commit(step, pa.concat_tables([first, second]), reports_first + reports_second)
 
-    def _run(self, batch: Any, step: int, moved: frozenset[str]) -> tuple[pa.Table, list[Told]]:
-        """Let the replicas work; nothing counts before it is committed."""
-        return _parted(self.engine.run(batch, self._task(step, moved)))
+    def _run(
+        self, batch: Any, step: int, moved: frozenset[str]
+    ) -> tuple[pa.Table, list[TaskReport]]:
+        """Run the replicas; nothing takes effect before it is committed."""
+        return _split_reports(self.engine.run(batch, self._task(step, moved)))
 
-    def _task(self, step: int, moved: frozenset[str], *, settling: bool = False) -> ReplicaTask:
+    def _task(self, step: int, moved: frozenset[str], *, pending_only: bool = False) -> ReplicaTask:
         return ReplicaTask(
             store=self.store,
-            identity=self._backing.identity(),
+            identity=self._state_store.identity(),
             step=step,
             before=self._step,
             table=self.table,
             moved=moved,
             work=self.work,
             setting=self.setting,
-            columns=pa.schema([*self.work.results, (DONE, pa.int64()), (TOLD, pa.string())]),
-            settling=settling,
+            columns=pa.schema([*self.work.results, (DONE, pa.int64()), (REPORT, pa.string())]),
+            pending_only=pending_only,
         )
 
-    def _commit(self, step: int, results: pa.Table, told: list[Told]) -> None:
+    def _commit(self, step: int, results: pa.Table, reports: list[TaskReport]) -> None:
         before = files_of(self._index)
-        index = self._index | dict(_updates(self._index, told))
-        self._backing.commit(step, index, results)
+        index = self._index | dict(_updates(self._index, reports))
+        self._state_store.commit(step, index, results)
         self._index, self._step = index, step
-        self._backing.forget(before - files_of(index))
-        self._hand_on()
-        self.on_told(told)
+        self._state_store.forget(before - files_of(index))
+        self._deliver()
+        self.on_report(reports)
 
-    def _hand_on(self) -> None:
-        """Give the sink what it has not taken yet, be it of an earlier life."""
-        for step in self._backing.waiting():
-            self.sink(self._backing.results(step), step)
-            self._backing.hand_on(step)
+    def _deliver(self) -> None:
+        """Give the sink all results that it has not taken, those before a restart included."""
+        for step in self._state_store.undelivered():
+            self.sink(self._state_store.results(step), step)
+            self._state_store.mark_delivered(step)
 
-    def _hand_on_again(self, number: int) -> None:
-        """After a failure between the end of a step and Spark's own note of it."""
-        if not self._backing.done(2 * number):
+    def _deliver_again(self, number: int) -> None:
+        """After a failure between the end of a step and Spark's commit of it."""
+        if not self._state_store.done(2 * number):
             raise UserError(
-                f"batch {number} comes, and the store {self.store} is long past it, so they do not "
-                "belong together; begin with a new checkpoint and a new store"
+                f"the store {self.store} is past batch {number}, so it does not belong to this "
+                "checkpoint; start with a new checkpoint and a new store"
             )
         for done in (2 * number, 2 * number + 1):
-            if self._backing.done(done):
-                self.sink(self._backing.results(done), done)
+            if self._state_store.done(done):
+                self.sink(self._state_store.results(done), done)
 
     def _settle_later(self) -> None:
-        if self.pending or self._backing.waiting():
+        if self.pending or self._state_store.undelivered():
             self._settling = threading.Timer(_SETTLE_AFTER, self._settle_or_retry)
             self._settling.daemon = True
             self._settling.start()
 
     def _settle_or_retry(self) -> None:
-        """What a timer calls: a failure is no reason to let rows wait for ever, unless it stays."""
+        """Called by the timer; after a failure it is tried again, up to a limit."""
         try:
             self.settle()
             self._failures = 0
@@ -280,19 +273,21 @@ class KeyedOperator:
             self._settling = None
 
 
-def _parted(table: pa.Table) -> tuple[pa.Table, list[Told]]:
-    """Results, and what was told."""
-    told = [Told(**json.loads(text)) for text in table[TOLD].drop_null().to_pylist()]
-    return table.filter(table[DONE].is_valid()).drop_columns([TOLD]), told
+def _split_reports(table: pa.Table) -> tuple[pa.Table, list[TaskReport]]:
+    """Results, and the reports of the tasks."""
+    reports = [TaskReport(**json.loads(text)) for text in table[REPORT].drop_null().to_pylist()]
+    return table.filter(table[DONE].is_valid()).drop_columns([REPORT]), reports
 
 
-def _updates(index: Mapping[str, Entry], told: list[Told]) -> Iterator[tuple[str, Entry]]:
-    """What the replicas say, key by key."""
-    for replica in told:
+def _updates(
+    index: Mapping[str, KeyState], reports: list[TaskReport]
+) -> Iterator[tuple[str, KeyState]]:
+    """The new state of each key that was processed."""
+    for replica in reports:
         for key, filed in replica.entries.items():
-            entry = index.get(key, Entry())
-            piece = None if filed["piece"] is None else Piece(*filed["piece"])
+            entry = index.get(key, KeyState())
+            piece = None if filed["piece"] is None else FileSlice(*filed["piece"])
             if filed["accepted"] >= 0:
                 yield key, entry.after(filed["accepted"], piece, whole=filed["whole"])
             elif piece is not None:
-                yield key, entry.waiting(piece)
+                yield key, entry.with_pending(piece)

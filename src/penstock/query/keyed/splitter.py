@@ -18,7 +18,7 @@ from penstock.core.routing import Routing
 
 REPLICA: Final = "_replica"
 ARRIVAL: Final = "_arrival"
-"""The columns that the splitter adds, called as no column of a user's is."""
+"""The columns that the splitter adds."""
 _PART_BITS: Final = 40
 """Rows that a part of a batch may have, as a power of two."""
 
@@ -26,7 +26,7 @@ _PART_BITS: Final = 40
 def route(
     batches: Iterable[pa.RecordBatch], *, key: str, table: Routing
 ) -> Iterator[pa.RecordBatch]:
-    """Rows with the replica that has their key, and their place: what the splitter does.
+    """Rows with the replica that owns their key, and their place in the stream.
 
     The parts of a batch are in the order of the stream, and so are the rows of a part; on their way
     to a replica they are not.
@@ -35,7 +35,7 @@ def route(
     owners = pa.array(list(table.owners.values()), pa.int32())
     place = partition() << _PART_BITS
     for batch in batches:
-        keys = named(batch.column(key))
+        keys = as_text(batch.column(key))
         index = pc.index_in(keys, value_set=known)
         owner = owners.take(index) if len(owners) else pa.nulls(len(keys), pa.int32())
         if owner.null_count:
@@ -45,14 +45,14 @@ def route(
         yield batch.append_column(REPLICA, owner).append_column(ARRIVAL, arrival)
 
 
-def named(keys: pa.Array) -> pa.Array:
-    """Keys as texts; a row without one has the empty text."""
+def as_text(keys: pa.Array) -> pa.Array:
+    """Keys as strings; null is the empty string."""
     texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
     return texts.fill_null("")
 
 
 def partition() -> int:
-    """Which part of a batch this task has; 0 outside of Spark."""
+    """The number of this task's partition; 0 outside of Spark."""
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
 

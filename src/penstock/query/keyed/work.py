@@ -1,7 +1,7 @@
-"""What an operator does with the rows of a key, given the rows of that key that came before.
+"""What an operator does with the rows of a key, given the earlier rows of that key.
 
-The state of a key is its most recent rows, as many as the operator wants kept, and how many there
-were in all. So state can be saved, moved and replayed without knowing what it means.
+The state of a key is its most recent rows, as many as the operator keeps, and the number of rows
+ever accepted. So state can be saved, moved and replayed without knowing its meaning.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,20 +45,20 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
-    """What came of fresh rows."""
+    """The outcome of fresh rows."""
 
     results: pa.RecordBatch
-    """In the columns that the work promises."""
+    """In the columns of `KeyedWork.results`."""
     triggers: NDArray[np.int64]
-    """For each result, the fresh row that brought it about."""
+    """For each result, the fresh row that triggered it."""
     kept: NDArray[np.bool_]
-    """For each fresh row, whether it was accepted; only such rows become state."""
+    """For each fresh row, whether it was accepted; only accepted rows become state."""
     refused: Mapping[str, int]
-    """Rows that were not, by reason."""
+    """Rows that were not accepted, by reason."""
 
 
 class KeyedWork(Protocol):
-    """An operator on keyed rows; importable by name, so that executors can have it."""
+    """An operator on keyed rows; importable by name, so that executors can load it."""
 
     @property
     def key(self) -> str:
@@ -67,8 +67,8 @@ class KeyedWork(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The columns that it needs of a row, and that are kept as state; among them `ts`, the
-        moment of creation, as microseconds since the epoch."""
+        """The columns that it needs of a row and keeps as state; among them `ts`, the creation
+        time in microseconds since the epoch."""
         ...
 
     @property
@@ -82,16 +82,16 @@ class KeyedWork(Protocol):
         ...
 
     def __call__(self, past: Groups, counts: NDArray[np.int64], fresh: Groups, /) -> Worked:
-        """Work on fresh rows of some keys, given what was kept of the same keys, in the same
-        order, and how many rows of each had been accepted before.
+        """Process fresh rows of some keys, given the kept rows of the same keys in the same order,
+        and how many rows of each had been accepted before.
 
-        Must depend on nothing else: a batch may come again after a failure.
+        Must depend on nothing else: a batch may be repeated after a failure.
         """
         ...
 
 
 def joined(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
-    """Rows one after the other, as bytes: numpy would copy them column by column.
+    """Rows concatenated as bytes: numpy would copy them column by column.
 
     >>> row = np.array([(7,)], [("number", "i8")])
     >>> joined([row, row], row.dtype)["number"].tolist()
@@ -102,7 +102,7 @@ def joined(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
 
 
 def recent(rows: Rows, most: int) -> Rows:
-    """The last rows, without holding on to the memory of the others.
+    """The last rows, without keeping the memory of the others.
 
     >>> recent(np.arange(5), 2).tolist()
     [3, 4]
@@ -111,8 +111,7 @@ def recent(rows: Rows, most: int) -> Rows:
 
 
 def structured(table: pa.Table, dtype: np.dtype[Any]) -> Rows:
-    """The columns of a table as a structured array; what is missing is not a number, or the least
-    whole number that there is.
+    """The columns of a table as a structured array; null becomes NaN, or the smallest integer.
 
     >>> table = pa.table({"size": pa.array([7, None], pa.int32()), "bid": [None, 1.5]})
     >>> structured(table, np.dtype([("size", "i4"), ("bid", "f8")])).tolist()

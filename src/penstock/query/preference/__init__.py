@@ -1,10 +1,10 @@
-"""The best rows of sliding windows: preference queries over streams that are out of order.
+"""Preference queries over streams that are out of order: the best rows of sliding windows.
 
-`api` has the calls for users and `criterion` says what is best. A query has two stages (`stages`):
-`panestage` finds the best tuples of each part of a pane, with heavy panes split by `splitting`;
-`emit` and `emitter` collect parts and find the windows that are complete by `punctuation`, and
-`tasks` merge parts and answer windows. `tuples`, `part` and `work` are what travels between them,
-`measures` what a controller learns of a running query.
+`api` has the calls for users, `criterion` what is best, and `stages` the two stages of a query. The
+pane stage (`pane_stage`) finds the best tuples of each part of a pane, with heavy panes split by
+`splitting`. The window stage collects parts, finds complete windows by `punctuation` (`emitter`),
+and merges parts and answers windows (`tasks`). `tuples` and `parts` are what travels between them,
+`measures` what a controller learns about a running query.
 """
 
 from penstock.query.preference.api import Settings, prefer, skyline, top_delta

@@ -31,7 +31,7 @@ from penstock.query.preference.criterion import (
     TopDelta,
 )
 from penstock.query.preference.emitter import Slack
-from penstock.query.preference.part import Columns
+from penstock.query.preference.parts import Columns, Work
 from penstock.query.preference.punctuation import AdaptiveKSlack, KSlack
 from penstock.query.preference.splitting import Splitting
 from penstock.query.preference.stages import (
@@ -41,10 +41,6 @@ from penstock.query.preference.stages import (
     find_panes,
     find_windows,
 )
-from penstock.query.preference.work import Work
-
-# Mistakes in the columns of a preference query, told before it starts.
-
 
 MOST_DIMENSIONS = 32
 _NESTED = (ArrayType, MapType, StructType, VariantType)
@@ -59,7 +55,7 @@ def columns_of(
     time: str,
     made: Iterable[str],
 ) -> Columns:
-    """The columns of a query, if the rows have them; `made` are those that the query adds."""
+    """The columns of a query, checked against the rows; `made` are those that the query adds."""
     compared, largest, keys = _names(on, "on"), _names(maximise, "maximise"), _names(by, "by")
     schema = _schema(rows, made)
     _check_on(compared, schema)
@@ -84,7 +80,7 @@ def _names(given: object, what: str) -> tuple[str, ...]:
 
 
 def _schema(rows: StructType, made: Iterable[str]) -> dict[str, DataType]:
-    names = [name.lower() for name in rows.names]  # Spark does not tell cases apart
+    names = [name.lower() for name in rows.names]  # Spark ignores case
     for name in rows.names:
         if (times := names.count(name.lower())) > 1:
             raise SettingError(f"the rows have {times} columns {name!r}; rename one")
@@ -145,25 +141,25 @@ Length = str | timedelta
 
 
 class Settings(TypedDict, total=False):
-    """What else can be set of a query."""
+    """Optional settings of a query."""
 
     slack: Length
-    """How late rows may come before anything is known of the stream; "0 seconds"."""
+    """The initial allowance for late rows; "0 seconds"."""
     max_slack: Length
-    """The longest that late rows are waited for; "1 minute"."""
+    """The maximum allowance for late rows; "1 minute"."""
     max_ahead: Length
     """By how much the time of a row may be ahead of the clock; rows further ahead are set aside and
     counted. Without it one row from the far future closes every window up to there."""
     drop_rate: float
-    """The share of rows that may be lost to lateness in order to wait less, such as 0.05; without
-    it, windows wait for as long as the latest row so far was late."""
+    """The share of rows that may be dropped as late in order to wait less, such as 0.05; without
+    it, windows wait for as long as the longest delay seen."""
     splitting: Splitting
-    """How heavy panes are split over workers, changed from outside while the query runs; without
-    it, the rows of a pane in one partition of the source are one part of it."""
+    """How heavy panes are split over workers, which may change while the query runs; without it,
+    the rows of a pane in one partition of the source are one part of it."""
     slots: int
-    """Tasks that the window stage is spread over; 1."""
+    """Tasks of the window stage; 1."""
     name: str
-    """What the measures are called in the progress of the query; "preference"."""
+    """The name of the measures in the progress of the query; "preference"."""
 
 
 def skyline(
@@ -179,14 +175,14 @@ def skyline(
     """The rows of each window that no other row of it dominates.
 
     A row dominates another if it is no worse in any column of `on` and better in one; less is
-    better but for the columns in `maximise`. Equal rows are all kept. With `by`, rows are compared
-    with those of the same key only.
+    better except for the columns in `maximise`. Equal rows are all kept. With `by`, rows are
+    compared only with those of the same key.
 
         best = skyline(hotels, on=["price", "stars"], window="1 hour", slide="5 minutes",
                        time="seen", maximise=["stars"], by=["city"])
 
-    Results are the rows with all their columns, behind a column `window` (start and end). `rows`
-    may be a stream or a table; `Settings` has what else can be set.
+    Results are the rows with all their columns, after a column `window` (start and end). `rows` may
+    be a stream or a table; `Settings` has further options.
     """
     return _run(rows, Skyline(), on, window, slide, time, maximise, by, settings)
 
@@ -206,8 +202,8 @@ def top_delta(
     """The `delta` rows of each window that are dominated in the fewest columns.
 
     A row k-dominates another if it is no worse in at least k columns of `on` and better in one of
-    those. The column `dominance_factor` tells the largest such k over all other rows of the
-    window; rows with the lowest are the answer. Ties go to the better value in the first column
+    those. The column `dominance_factor` is the largest such k over all other rows of the window;
+    the answer is the rows with the lowest factors. Ties go to the better value in the first column
     of `on`, then the second, and so on, then to the earlier row.
     """
     return _run(rows, TopDelta(delta), on, window, slide, time, maximise, by, settings)
@@ -226,15 +222,15 @@ def prefer(
     merge: Merge | None = None,
     **settings: Unpack[Settings],
 ) -> DataFrame:
-    """The rows of each window that no other is better than, by a preference of your own.
+    """The rows of each window that no other is better than, by your own preference.
 
-    `dominates(p, q)` says whether tuple p is better than q, given the values of `on` as doubles,
+    `dominates(p, q)` returns whether tuple p is better than q, given the values of `on` as doubles,
     negated where they are in `maximise`; it must be transitive. `merge(left, right)` takes two
-    results as arrays and returns which rows of both are the best, counted through the first and
-    then the second; by default it compares them all by `dominates`.
+    results as arrays and returns which rows of both are the best, as indices into the concatenation
+    of the two; by default it compares them all by `dominates`.
     """
-    mine = Preference(dominates, merge)
-    return _run(rows, mine, on, window, slide, time, maximise, by, settings)
+    own = Preference(dominates, merge)
+    return _run(rows, own, on, window, slide, time, maximise, by, settings)
 
 
 def _run(
@@ -264,7 +260,7 @@ def _run(
 
 
 def _check(rows: object, settings: Settings) -> None:
-    """Refuse what is no table, and settings that there are not."""
+    """Refuse anything but a DataFrame, and unknown settings."""
     if not hasattr(rows, "isStreaming"):
         raise SettingError(f"rows must be a DataFrame of Spark's, got {type(rows).__name__}")
     for name in settings:
@@ -291,7 +287,7 @@ def plan(
     slots: int = 1,
     name: str = "preference",
 ) -> Query:
-    """A query on rows with these columns, if it can be one."""
+    """A query on rows with these columns, checked."""
     made = (WINDOW,) if criterion.score is None else (WINDOW, criterion.score)
     columns = columns_of(rows, on=on, maximise=maximise, by=by, time=time, made=made)
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
@@ -303,7 +299,7 @@ def plan(
         )
     if isinstance(criterion, Preference):
         criterion.try_out(len(columns.on))
-        columns = replace(columns, ranked=False)  # a function asks for values, not for their order
+        columns = replace(columns, ranked=False)  # a function gets values, not ranks
     return Query(
         work=Work(columns=columns, panes=panes, criterion=criterion, schema=rows.simpleString()),
         rows=rows,

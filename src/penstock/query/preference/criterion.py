@@ -1,4 +1,4 @@
-"""What makes a tuple one of the best: not dominated, among the least dominated, or as you say."""
+"""Criteria for the best tuples: not dominated, least dominated, or a preference of the user."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Merge = Callable[[Floats, Floats], Ints]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The rows of an answer, with what each of them scored where rows are scored."""
+    """The rows of an answer, with their scores if the criterion has scores."""
 
     rows: Ints
     scores: Ints | None = None
@@ -33,27 +33,26 @@ class Criterion(Protocol):
 
     @property
     def score(self) -> str | None:
-        """The column that tells what a row of the answer scored."""
+        """The column with the score of a row."""
         ...
 
     @property
     def limit(self) -> int | None:
-        """Most rows of a group in an answer; ties beyond it are cut off in the order of the rows'
-        values."""
+        """Maximum rows of a group in an answer; ties are broken by the rows' values."""
         ...
 
     @property
     def merge(self) -> Merge | None:
-        """How two results become one; None where choosing from both together is the way."""
+        """Merges two results; None to choose again from both together."""
         ...
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
-        """The points of a part that may be in an answer, or change one."""
+        """The points of a part that may be in an answer, or affect one."""
         ...
 
     def answer(self, points: Floats, starts: Ints) -> Chosen:
-        """The best of all that was kept; more than `limit` only where they score the same. Not
-        asked where there is a way to merge."""
+        """The best of all that was kept; more than `limit` only for equal scores. Not called where
+        there is a `merge`."""
         ...
 
 
@@ -70,11 +69,11 @@ class Skyline:
     merge: Merge | None = None
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
-        """A dominated tuple is dominated for good, and so is whatever it dominates."""
+        """The skyline: a dominated tuple never becomes part of an answer."""
         return skyline_of_groups(points, starts)
 
     def answer(self, points: Floats, starts: Ints) -> Chosen:
-        """The same again."""
+        """The skyline of all."""
         return Chosen(self.keep(points, starts))
 
 
@@ -97,7 +96,7 @@ class TopDelta:
     merge: Merge | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an answer that would always be empty."""
+        """Check delta."""
         if isinstance(self.delta, bool) or not isinstance(self.delta, Integral):
             raise SettingError(f"delta must be a whole number, got {self.delta!r}; write 100")
         if self.delta < 1:
@@ -105,14 +104,14 @@ class TopDelta:
 
     @property
     def limit(self) -> int | None:
-        """As many as were asked for."""
+        """`delta`."""
         return int(self.delta)
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
-        """The skyline, and of the dominated tuples as many as could ever fill an answer up.
+        """The skyline, and as many of the dominated tuples as an answer could ever contain.
 
         Whatever a dominated tuple dominates in k dimensions, its dominator does as well, so the
-        factors of others do not change when it goes.
+        factors of others do not change without it.
         """
         best = skyline_of_groups(points, starts)
         rest = np.ones(len(points), np.bool_)
@@ -154,7 +153,7 @@ def _longer(starts: Ints, size: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A preference of your own: when one tuple is better than another, and how results merge.
+    """A user's preference: when one tuple is better than another, and how results merge.
 
     `dominates` must be transitive, or answers depend on the order of rows. A function that numba
     has compiled is called from compiled code.
@@ -170,7 +169,7 @@ class Preference:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be called, before a query starts."""
+        """Check that both are callable, before a query starts."""
         for name in ("dominates", "merge"):
             given = getattr(self, name)
             if not callable(given) and not (name == "merge" and given is None):
@@ -180,7 +179,7 @@ class Preference:
                 )
 
     def try_out(self, dimensions: int) -> None:
-        """Refuse functions that cannot be called as they will be."""
+        """Check that `dominates` can be called with tuples of so many dimensions."""
         one = np.zeros(dimensions)
         try:
             bool(self.dominates(one, one))
@@ -191,7 +190,7 @@ class Preference:
             ) from error
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
-        """Tuple by tuple against the best so far."""
+        """Compare each tuple with the current best."""
         loop = _compiled_loop() if hasattr(self.dominates, "py_func") else _nested_loop
         kept = [
             begin + loop(points[begin:end], self.dominates)
@@ -200,7 +199,7 @@ class Preference:
         return np.concatenate([np.empty(0, np.int64), *kept]).astype(np.int64)
 
     def answer(self, points: Floats, starts: Ints) -> Chosen:
-        """The same again."""
+        """The skyline of all."""
         return Chosen(self.keep(points, starts))
 
 

@@ -1,4 +1,4 @@
-"""What a running query measures of its stages, for a controller."""
+"""The measures of a running query, stage by stage, for a controller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from pyspark.sql.types import ArrayType, DoubleType, StructField
 
 
 class Progress(Protocol):
-    """Of a batch of a streaming query, as Spark tells it."""
+    """Spark's progress of a batch of a streaming query."""
 
     @property
     def observedMetrics(self) -> Mapping[str, Any]:  # noqa: N802  # Spark's name
-        """What was observed, by name."""
+        """Observed metrics by name."""
         ...
 
 
@@ -31,11 +31,11 @@ class PaneLoad:
 
     rows: int = 0
     set_aside: int = 0
-    """Rows that could not be compared, for want of a value or a time."""
+    """Rows without a comparable value or a time."""
     busy: float = 0.0
     """Seconds of work, of all workers."""
     tasks: int = 0
-    """Workers that had any."""
+    """Workers with any work."""
     rows_squared: float = 0.0
     """The sum of the squares of the workers' rows."""
     parts: int = 0
@@ -44,9 +44,9 @@ class PaneLoad:
     panes: int = 0
 
     @classmethod
-    def of(cls, told: Any) -> "PaneLoad":
-        """What was observed in a batch, as Spark hands it out."""
-        return cls(**_known(told))
+    def of(cls, observed: Any) -> "PaneLoad":
+        """From the observed metrics of a batch."""
+        return cls(**_known(observed))
 
     @property
     def part_sizes(self) -> tuple[float, float] | None:
@@ -66,10 +66,10 @@ class PaneLoad:
         return self.parts / self.panes if self.panes else None
 
     def utilisation(self, period: float) -> float | None:
-        """How busy workers were in a period, weighted by the rows that each had; None without rows.
+        """Mean utilisation of workers in a period, weighted by their rows; None without rows.
 
-        Of a worker with n rows it is n times the mean service time by the period (ppq, Section
-        3.1); above 1, rows come faster than they are served.
+        A worker with n rows has n times the mean service time, divided by the period (ppq, Section
+        3.1); above 1, rows arrive faster than they are processed.
         """
         if not self.rows or period <= 0:
             return None
@@ -81,14 +81,14 @@ class WindowLoad:
     """The window stage in one batch."""
 
     late: int = 0
-    """Rows that were dropped: their pane was closed before they came."""
+    """Rows dropped because their pane was closed."""
     windows: int = 0
     empty: int = 0
-    """Windows that were complete without any row."""
+    """Complete windows without rows."""
     panes: int = 0
     merges: int = 0
     tasks: int = 0
-    """Merges, and windows that were answered."""
+    """Merges and answered windows."""
     busy: float = 0.0
     """Seconds of work, of all slots."""
     slack: float = 0.0
@@ -97,12 +97,12 @@ class WindowLoad:
     """Seconds since 1970."""
 
     @classmethod
-    def of(cls, told: Any) -> "WindowLoad":
-        """What was observed in a batch, as Spark hands it out."""
-        return cls(**_known(told))
+    def of(cls, observed: Any) -> "WindowLoad":
+        """From the observed metrics of a batch."""
+        return cls(**_known(observed))
 
     def utilisation(self, period: float, slots: int = 1) -> float | None:
-        """How busy the slots were in a period.
+        """Mean utilisation of the slots in a period.
 
         >>> WindowLoad(busy=0.9).utilisation(period=1.0, slots=2)
         0.45
@@ -119,16 +119,16 @@ class Measures:
 
     @classmethod
     def of(cls, progress: Progress | None, name: str = "preference") -> "Measures | None":
-        """What a batch told of the query of this name; None where there was none, or no rows."""
-        told = {} if progress is None else progress.observedMetrics
-        panes, windows = told.get(f"{name}_panes"), told.get(f"{name}_windows")
+        """From a batch of the query of this name; None without a batch or without rows."""
+        observed = {} if progress is None else progress.observedMetrics
+        panes, windows = observed.get(f"{name}_panes"), observed.get(f"{name}_windows")
         if panes is None or windows is None:
             return None
         return cls(panes=PaneLoad.of(panes), windows=WindowLoad.of(windows))
 
 
 def _known(row: Any) -> dict[str, Any]:
-    """The values of a row that has them; counts are whole."""
+    """The values that are not null; counts as integers."""
     values = row.asDict() if hasattr(row, "asDict") else dict(row)
     exact = ("busy", "slack", "punctuation", "rows_squared", "parts_squared")
     return {
@@ -138,43 +138,42 @@ def _known(row: Any) -> dict[str, Any]:
     }
 
 
-# What the window stage tells of its work: numbers in a column of their own, added up by Spark.
-
+# The measures of the window stage travel in a column of their own, which Spark adds up.
 
 SUMS: Final = ("late", "empty", "panes", "merges", "windows", "busy", "tasks")
-"""Rows that came too late; windows without rows; panes that rows came for; merges of several
-parts; windows with a result; seconds of work, and the tasks that did it."""
+"""Late rows; windows without rows; panes with new rows; merges of several parts; windows with a
+result; seconds of work, and the tasks that did it."""
 PEAKS: Final = ("slack", "punctuation")
-"""Seconds that rows may be late, and the moment before which none are waited for."""
-COLUMN: Final = "told"
+"""Seconds that rows may be late, and the time before which windows are complete."""
+COLUMN: Final = "window_measures"
 DDL: Final = f"{COLUMN} array<double>"
 FIELD: Final = pa.field(COLUMN, pa.list_(pa.float64()))
 SPARK_FIELD: Final = StructField(COLUMN, ArrayType(DoubleType()))
 _NAMES: Final = (*SUMS, *PEAKS)
 
 
-def telling(**values: float) -> dict[str, list[float | None]]:
-    """The column of a row that tells something.
+def measures_row(**values: float) -> dict[str, list[float | None]]:
+    """The column of a row with measures.
 
-    >>> telling(late=3, slack=0.4)
-    {'told': [3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, None]}
+    >>> measures_row(late=3, slack=0.4)
+    {'window_measures': [3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, None]}
     """
     sums = [float(values.get(name, 0.0)) for name in SUMS]
     return {COLUMN: [*sums, *(values.get(name) for name in PEAKS)]}
 
 
-def heard(results: DataFrame, name: str) -> DataFrame:
-    """Only the results; what was told is in the progress of the query, under this name."""
-    return ignored(results.observe(name, *_measures()))
+def observed(results: DataFrame, name: str) -> DataFrame:
+    """Only the results; the measures go to the progress of the query, under this name."""
+    return dropped(results.observe(name, *_measures()))
 
 
-def ignored(results: DataFrame) -> DataFrame:
-    """Only the results, where nobody hears what was told."""
+def dropped(results: DataFrame) -> DataFrame:
+    """Only the results, without the measures."""
     return results.where(sql.col(COLUMN).isNull()).drop(COLUMN)
 
 
 def _measures() -> list[Column]:
-    """What Spark makes of it, batch by batch."""
+    """Spark's aggregates of the measures of a batch."""
     return [
         (sql.sum if name in SUMS else sql.max)(sql.col(COLUMN)[place]).alias(name)
         for place, name in enumerate(_NAMES)

@@ -1,16 +1,15 @@
 """How far the stream is complete, when rows come out of order: K-slack (ppq, Section 3.1).
 
-A punctuation is a time before which no row will be taken any more. It follows the newest row at the
+A punctuation is a time before which no more rows are accepted. It follows the newest row at the
 distance K, the slack. Times and slacks are microseconds.
 
-What K-slack must know of rows that came together is three numbers, however many rows they are.
-Spark takes in rows by batches, in tasks that run side by side: in which order the rows of one batch
-came cannot be told. So a row is late only against rows of batches before, and what is known of a
-batch does not depend on how it was cut into tasks.
+K-slack needs three numbers about the rows of a batch, however many they are. Spark processes a
+batch in parallel tasks, so the order of its rows is unknown: a row is late only relative to earlier
+batches, and the numbers do not depend on how the batch was split into tasks.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import exp
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from penstock.policy.common.pid import Pid, PidMemory
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Rows that came together; times are microseconds since 1970.
+    """Rows of one batch; times are microseconds since 1970.
 
     >>> Arrivals.of(np.array([30, 10])).also(Arrivals.of(np.array([20])))
     Arrivals(count=3, oldest=10, newest=30)
@@ -50,37 +49,24 @@ class Arrivals:
             max(self.newest, others.newest),
         )
 
-    def plain(self) -> tuple[int, ...]:
-        """Whole numbers that say it all."""
-        return astuple(self)
-
-    @classmethod
-    def from_plain(cls, values: Sequence[int]) -> "Arrivals":
-        """The rows that told these numbers.
-
-        >>> Arrivals.from_plain(Arrivals(1, 7, 7).plain())
-        Arrivals(count=1, oldest=7, newest=7)
-        """
-        return cls(*(int(value) for value in values))
-
 
 SAMPLE: Final = 100_000
 """Stream time between two corrections of the adaptive K-slack."""
 LEAST_ALPHA: Final = 1e-4
-"""Factors are multiplied step by step: from zero there would be no way back."""
+"""Lower bound of the factor, which is adapted by multiplication and could not leave zero."""
 PAPER_TARGET: Final = 0.05
 """The drop rate for which the paper chose its gains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KSlack:
-    """Waits as long as the longest delay that was seen; settings and state in one value.
+    """Waits as long as the longest delay seen; settings and state in one value.
 
-    A row's delay is by how much it is older than the newest row of batches before; it counts once
-    a row newer than all before has come (ppq, Alg. 1, line 3, row by row).
+    A row's delay is how much older it is than the newest row of earlier batches; it comes into
+    force with the next newer row (ppq, Alg. 1, line 3, row by row).
 
     >>> kslack = KSlack().advance(Arrivals(count=50, oldest=90, newest=130))
-    >>> kslack.punctuation  # of a first batch nothing is complete: rows may be late by any time
+    >>> kslack.punctuation  # nothing of a first batch is complete: delays are unknown
     90
     >>> kslack = kslack.advance(Arrivals(count=50, oldest=110, newest=180))
     >>> kslack.slack, kslack.punctuation
@@ -90,22 +76,22 @@ class KSlack:
     """
 
     slack: int = 0
-    """K: the one to begin with, then the one in force. With 0 to begin with nothing is known, and
-    the first batch completes nothing."""
+    """K: the initial one, then the current one. With an initial 0, the first batch completes
+    nothing."""
     max_slack: int | None = None
-    """K grows no further, so that a clock which falls back by hours does not hold up the query."""
+    """K grows no further, so that a clock set back by hours does not stall the query."""
     newest: int | None = None
     """The largest time seen; None before the first row."""
     punctuation: int | None = None
     """Rows before it are late; None before the first row."""
     pending: int = 0
-    """The largest delay since the newest row, which does not count yet."""
+    """The largest delay since the newest row, which is not in force yet."""
     rows: int = 0
     dropped: int = 0
     """Those of the rows that were late."""
 
     def __post_init__(self) -> None:
-        """Refuse a slack that would run ahead of the stream."""
+        """Refuse a negative slack."""
         if self.slack < 0:
             raise SettingError(f"slack must be 0 or more, got {self.slack} us; choose 0 or more")
         if self.max_slack is not None and self.max_slack < self.slack:
@@ -122,14 +108,14 @@ class KSlack:
         return self.newest - self.punctuation
 
     def advance(self, arrivals: Arrivals, late: int = 0) -> "KSlack":
-        """As it is after a batch of rows, so many of which were late."""
+        """The state after a batch of rows, so many of which were late."""
         if not arrivals.count:
             return self
-        heard = self.heard(arrivals, late)
-        return heard.punctuated(heard.slack, arrivals)
+        state = self.counted_in(arrivals, late)
+        return state.punctuated(state.slack, arrivals)
 
-    def heard(self, arrivals: Arrivals, late: int) -> "KSlack":
-        """Everything that a batch of rows tells, but no new punctuation yet."""
+    def counted_in(self, arrivals: Arrivals, late: int) -> "KSlack":
+        """With the rows of a batch counted, and the punctuation not yet advanced."""
         counted = replace(self, rows=self.rows + arrivals.count, dropped=self.dropped + int(late))
         if self.newest is None:
             return replace(counted, newest=arrivals.newest)
@@ -140,30 +126,17 @@ class KSlack:
         return replace(counted, slack=max(self.slack, most), newest=arrivals.newest, pending=0)
 
     def punctuated(self, slack: int, arrivals: Arrivals) -> "KSlack":
-        """With a punctuation at this distance from the newest row, unless it was further on."""
+        """With a punctuation at this distance from the newest row; it never moves back."""
         assert self.newest is not None  # noqa: S101  # rows have come
         reached = self.newest - slack
         if self.punctuation is None:
             return replace(self, punctuation=reached if self.slack else arrivals.oldest)
         return replace(self, punctuation=max(self.punctuation, reached))
 
-    def plain(self) -> dict[str, Any]:
-        """Settings and state as values that JSON knows.
-
-        >>> KSlack.from_plain(KSlack(slack=5).plain())
-        KSlack(slack=5, max_slack=None, newest=None, punctuation=None, pending=0, rows=0, dropped=0)
-        """
-        return asdict(self)
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> "KSlack":
-        """The one that told these values."""
-        return cls(**values)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Where the counts stood at the last correction."""
+    """The counts at the last correction."""
 
     at: int
     """Stream time: the newest row."""
@@ -182,12 +155,12 @@ class AdaptiveKSlack:
     >>> adaptive = AdaptiveKSlack(target=0.05, kslack=KSlack(slack=2_000_000))
     >>> for time in range(0, 1_000_000, 100_000):
     ...     adaptive = adaptive.advance(Arrivals(count=50, oldest=time, newest=time))
-    >>> round(adaptive.alpha, 2), adaptive.slack < 200_000  # nothing was late: it dares more
+    >>> round(adaptive.alpha, 2), adaptive.slack < 200_000  # nothing was late: it waits less
     (0.07, True)
     """
 
     target: float = PAPER_TARGET
-    """Wanted share of the rows that are dropped, in [0, 1)."""
+    """Target share of rows that are dropped, in [0, 1)."""
     kp: float = 6.0
     ki: float = 0.6
     kd: float = 0.2
@@ -200,7 +173,7 @@ class AdaptiveKSlack:
     """None before the first row."""
 
     def __post_init__(self) -> None:
-        """Refuse a target that is no rate, and gains that are no numbers."""
+        """Check the target rate and the gains."""
         if not 0 <= self.target < 1:
             raise SettingError(
                 f"target drop rate must be in [0, 1), got {self.target:g}; write 5 % as 0.05"
@@ -224,7 +197,7 @@ class AdaptiveKSlack:
 
     @property
     def rows(self) -> int:
-        """All rows heard of."""
+        """All rows counted_in of."""
         return self.kslack.rows
 
     @property
@@ -238,11 +211,11 @@ class AdaptiveKSlack:
         return self.kslack.lag
 
     def advance(self, arrivals: Arrivals, late: int = 0) -> "AdaptiveKSlack":
-        """As it is after a batch of rows, so many of which were late."""
+        """The state after a batch of rows, so many of which were late."""
         if not arrivals.count:
             return self
-        heard = replace(self, kslack=self.kslack.heard(arrivals, late))._corrected()
-        return replace(heard, kslack=heard.kslack.punctuated(heard.slack, arrivals))
+        state = replace(self, kslack=self.kslack.counted_in(arrivals, late))._corrected()
+        return replace(state, kslack=state.kslack.punctuated(state.slack, arrivals))
 
     def pid(self) -> Pid:
         """The regulator of the logarithm of alpha.
@@ -274,19 +247,16 @@ class AdaptiveKSlack:
         alpha = min(max(self.alpha * exp(step), LEAST_ALPHA), 1.0)
         return replace(self, alpha=alpha, memory=memory, sample=now)
 
-    def plain(self) -> dict[str, Any]:
-        """Settings and state as values that JSON knows."""
-        return asdict(self)
-
     @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> "AdaptiveKSlack":
-        """The one that told these values.
+    def from_dict(cls, values: Mapping[str, Any]) -> "AdaptiveKSlack":
+        """From the values of `dataclasses.asdict`.
 
-        >>> AdaptiveKSlack.from_plain(AdaptiveKSlack(target=0.1).plain()).target
+        >>> from dataclasses import asdict
+        >>> AdaptiveKSlack.from_dict(asdict(AdaptiveKSlack(target=0.1))).target
         0.1
         """
         parts = {
-            "kslack": KSlack.from_plain(values["kslack"]),
+            "kslack": KSlack(**values["kslack"]),
             "memory": PidMemory(**values["memory"]),
             "sample": values["sample"] and Sample(**values["sample"]),
         }
@@ -294,23 +264,24 @@ class AdaptiveKSlack:
 
 
 def resumed(settings: KSlack | AdaptiveKSlack, known: Mapping[str, Any]) -> KSlack | AdaptiveKSlack:
-    """One with these settings that goes on from what another, of either kind, has told.
+    """One with these settings that continues from the saved state of another, of either kind.
 
+    >>> from dataclasses import asdict
     >>> before = KSlack().advance(Arrivals(1, 100, 100)).advance(Arrivals(2, 70, 120))
-    >>> after = resumed(AdaptiveKSlack(target=0.1, kslack=KSlack(max_slack=20)), before.plain())
+    >>> after = resumed(AdaptiveKSlack(target=0.1, kslack=KSlack(max_slack=20)), asdict(before))
     >>> after.newest, after.slack, after.target
     (120, 20, 0.1)
     """
-    told = known.get("kslack", known)
+    state = known.get("kslack", known)
     own = settings if isinstance(settings, KSlack) else settings.kslack
-    slack = max(told["slack"], own.slack)
+    slack = max(state["slack"], own.slack)
     slack = slack if own.max_slack is None else min(slack, own.max_slack)
-    plain = KSlack(**{**told, "slack": slack, "max_slack": own.max_slack})
+    plain = KSlack(**{**state, "slack": slack, "max_slack": own.max_slack})
     if isinstance(settings, KSlack):
         return plain
     if "kslack" not in known:
         return replace(settings, kslack=plain)
-    before = AdaptiveKSlack.from_plain(known)
+    before = AdaptiveKSlack.from_dict(known)
     return replace(
         settings, kslack=plain, alpha=before.alpha, memory=before.memory, sample=before.sample
     )

@@ -1,13 +1,13 @@
 """Heavy panes split over the workers of the pane stage (ppq, Algorithm 1).
 
-The first tuple of a pane makes the least loaded worker its owner; after as many tuples as the
-threshold says, the least loaded worker becomes the next owner. Threshold and workers are said in a
-file that is read anew for every batch, so that a controller can change them while the query runs.
+The first tuple of a pane makes the least loaded worker its owner; after `threshold` tuples, the
+least loaded worker becomes the next owner. Threshold and workers are read from a file in every
+batch, so that a controller can change them while the query runs.
 """
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.panes import Panes
-from penstock.query.preference.part import Columns
+from penstock.query.preference.parts import Columns, where
 from penstock.query.preference.punctuation import Arrivals
 from penstock.query.preference.tuples import Ints, times, usable
-from penstock.query.preference.work import where
 
 WORKER: Final = "pane_worker"
 TASK: Final = "pane_task"
@@ -39,17 +38,17 @@ COLUMNS: Final = tuple(column.name for column in FIELDS)
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What is in force for a batch."""
+    """The settings of a batch."""
 
     workers: int
     threshold: int | None = None
-    """Tuples of a pane that a partition of the source sends to one worker before another takes
-    over; None where panes stay whole."""
+    """Tuples of a pane that a partition of the source sends to one worker before the next one; None
+    where panes stay whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """How panes are split, said in a file that every machine of the cluster sees.
+    """How panes are split, in a file that every machine of the cluster can read.
 
     >>> import tempfile
     >>> splitting = Splitting(path=Path(tempfile.mkdtemp()) / "splitting.json", workers=4)
@@ -62,7 +61,7 @@ class Splitting:
 
     path: Path | str
     workers: int
-    """The most there may ever be."""
+    """The maximum."""
 
     def __post_init__(self) -> None:
         """Refuse a stage without workers."""
@@ -71,7 +70,7 @@ class Splitting:
         _check("workers", self.workers)
 
     def write(self, *, threshold: int | None = None, workers: int | None = None) -> None:
-        """Have it so from the next batch on."""
+        """Set it from the next batch on."""
         given = {"threshold": threshold, "workers": self.workers if workers is None else workers}
         for name, value in given.items():
             _check(name, value)
@@ -86,10 +85,10 @@ class Splitting:
             ) from None
 
     def read(self) -> Split:
-        """What the file says; panes stay whole while there is none, or none that can be read."""
+        """The current settings; panes stay whole without a readable file."""
         try:
-            told = json.loads(Path(self.path).read_text())
-            threshold, workers = told["threshold"], int(told["workers"])
+            settings = json.loads(Path(self.path).read_text())
+            threshold, workers = settings["threshold"], int(settings["workers"])
             threshold = None if threshold is None else int(threshold)
             _check("threshold", threshold)
         except (OSError, ValueError, KeyError, TypeError, OverflowError, SettingError):
@@ -108,17 +107,17 @@ def _check(name: str, value: object) -> None:
 
 @dataclass(slots=True)
 class Owners:
-    """Who gets the next tuple of a pane."""
+    """Assigns the tuples of panes to workers."""
 
     split: Split
     first: int = 0
-    """The worker that comes first where several are idle, so that emitters differ."""
+    """The worker to prefer among equally loaded ones; it differs between tasks."""
     loads: Ints = field(init=False)
     _owner: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By pane, its owner and how many tuples more it gets."""
+    """By pane, its owner and how many more tuples it gets."""
 
     def __post_init__(self) -> None:
-        """Nobody has anything yet."""
+        """Start without load."""
         self.loads = np.zeros(self.split.workers, np.int64)
 
     def assign(self, panes: Ints) -> NDArray[np.int32]:
@@ -153,7 +152,7 @@ class Owners:
 
 @dataclass(slots=True)
 class PanePartitioner:
-    """Shares out rows among workers by their panes, for a source that every worker reads.
+    """Assigns rows to workers by their panes, for a source that every worker reads.
 
     >>> rows = pa.RecordBatch.from_pydict({"ts": pa.array([1, 2, 3], pa.timestamp("us", "UTC"))})
     >>> owners = Owners(Split(workers=2, threshold=2))
@@ -167,36 +166,36 @@ class PanePartitioner:
 
     @property
     def workers(self) -> int:
-        """How many share the rows."""
+        """Number of workers."""
         return self.owners.split.workers
 
     def assign(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
-        """The worker of each of these rows, which come after those of the call before."""
+        """The worker of each of these rows, which follow those of the previous call."""
         return self.owners.assign(self.panes.of(times(pa.Table.from_batches([rows]), self.time)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanePartitioning:
-    """Makes the emitter of a batch, by what the file says when the batch begins."""
+    """Makes the partitioner of a batch, with the settings at its start."""
 
     panes: Panes
     splitting: Splitting
 
     def __call__(self) -> PanePartitioner:
-        """To be copied for every worker."""
+        """A partitioner, to be copied for every worker."""
         return PanePartitioner(self.panes, Owners(self.splitting.read()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """For `mapInArrow`: rows with the worker that each goes to, and at the end how they came."""
+class RoutePanes:
+    """For `mapInArrow`: rows with the worker of each, and at the end a report of the arrivals."""
 
     columns: Columns
     panes: Panes
     splitting: Splitting
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task: an emitter."""
+        """One task."""
         here = where()
         split = self.splitting.read()
         owners = Owners(split, here.task % split.workers)
@@ -230,16 +229,16 @@ def _routed(
 def _last(
     schema: pa.Schema, owners: Owners, task: int, arrivals: Arrivals, set_aside: int
 ) -> pa.RecordBatch:
-    """A row without values that says how the others came."""
-    told: dict[str, Any] = {
+    """A row without values that reports the arrivals of the others."""
+    report: dict[str, Any] = {
         WORKER: task % owners.split.workers,
         TASK: task,
-        ARRIVALS: list(arrivals.plain()),
+        ARRIVALS: list(astuple(arrivals)),
         SET_ASIDE: set_aside,
     }
-    return pa.RecordBatch.from_pylist([told], schema=schema)
+    return pa.RecordBatch.from_pylist([report], schema=schema)
 
 
 def _schema(rows: pa.Schema) -> pa.Schema:
-    """Every column may be null: it is in the last row."""
+    """Every column is nullable: they are null in the report."""
     return pa.schema([*(column.with_nullable(True) for column in rows), *FIELDS])

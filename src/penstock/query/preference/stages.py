@@ -20,13 +20,12 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from penstock.query.preference import emit, measures, panestage, splitting, tasks
-from penstock.query.preference.emit import Emit
-from penstock.query.preference.emitter import Slack
-from penstock.query.preference.panestage import PaneStage
-from penstock.query.preference.splitting import Splitting, Spread
+from penstock.query.preference import emitter, measures, pane_stage, splitting, tasks
+from penstock.query.preference.emitter import Emit, Slack
+from penstock.query.preference.pane_stage import PaneStage
+from penstock.query.preference.parts import Work
+from penstock.query.preference.splitting import RoutePanes, Splitting
 from penstock.query.preference.tasks import Answer, MergePanes, MergeParts, OneSlot
-from penstock.query.preference.work import Work
 
 WINDOW: Final = "window"
 _ALL: Final = "emitter"
@@ -43,13 +42,13 @@ class Query:
     """The columns of the rows."""
     slack: Slack
     max_ahead: int | None
-    """Microseconds by which a row may be ahead of the clock; None where it does not matter."""
+    """Microseconds by which a row may be ahead of the clock; None for any."""
     splitting: Splitting | None
-    """How heavy panes are split; None where each partition of the source is a part."""
+    """How heavy panes are split; None if each partition of the source is a part."""
     slots: int
     """Tasks that the window stage is spread over."""
     name: str
-    """What its measures are called in the progress of a streaming query."""
+    """The name of its measures in the progress of a streaming query."""
 
     @property
     def results(self) -> StructType:
@@ -62,35 +61,35 @@ class Query:
 
     @property
     def arrow_results(self) -> pa.Schema:
-        """The same, as Arrow has it."""
+        """The same as an Arrow schema."""
         return to_arrow_schema(self.results, timezone="UTC")
 
 
 def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = None) -> DataFrame:
-    """The pane stage: the best tuples of each pane in each partition, and how rows came."""
+    """The pane stage: the best tuples of each pane in each partition, and the arrivals."""
     work, split = query.work, query.splitting
     if query.max_ahead is not None:
         rows = _dated(rows, work.columns.time, query.max_ahead)
     if split is not None:
-        emitter = Spread(columns=work.columns, panes=work.panes, splitting=split)
-        routed = rows.mapInArrow(emitter, _routed_schema(query.rows), profile=profile)
+        router = RoutePanes(columns=work.columns, panes=work.panes, splitting=split)
+        routed = rows.mapInArrow(router, _routed_schema(query.rows), profile=profile)
         rows = routed.repartitionById(split.workers, sql.col(splitting.WORKER))
     stage = PaneStage(
         columns=work.columns,
         panes=work.panes,
         criterion=work.criterion,
-        spread=split is not None,
+        routed=split is not None,
     )
-    parts = rows.mapInArrow(stage, panestage.SCHEMA, profile=profile)
+    parts = rows.mapInArrow(stage, pane_stage.SCHEMA, profile=profile)
     if not rows.isStreaming:
         return parts
-    return parts.observe(f"{query.name}_panes", *panestage.measures())
+    return parts.observe(f"{query.name}_panes", *pane_stage.measures())
 
 
 def _dated(rows: DataFrame, time: str, ahead: int) -> DataFrame:
-    """Rows from too far in the future have no time: they are set aside like others without one.
+    """Rows from too far in the future lose their time, and are set aside like others without one.
 
-    The clock is that of the batch, which is the same when a batch runs again.
+    The clock is that of the batch, which is the same when a batch is repeated.
     """
     now = sql.current_timestamp()
     if isinstance(rows.schema[time].dataType, TimestampNTZType):
@@ -102,11 +101,11 @@ def _dated(rows: DataFrame, time: str, ahead: int) -> DataFrame:
 def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a streaming query: the best tuples of each window that is complete."""
     _advise(parts.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    emitter = Emit(work=query.work, slack=query.slack, slots=query.slots)
-    # pandas has no times beyond 2262, such as the year 9999 that many use for "never".
+    emit = Emit(work=query.work, slack=query.slack, slots=query.slots)
+    # pandas has no times beyond 2262, such as the year 9999.
     together = parts.drop("ts").withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
     sent = together.applyInPandasWithState(
-        emitter, emit.SCHEMA, emit.STATE, "append", GroupStateTimeout.NoTimeout
+        emit, emitter.SCHEMA, emitter.STATE, "append", GroupStateTimeout.NoTimeout
     )
     merge = MergeParts(work=query.work)
     answer = Answer(work=query.work, results=query.arrow_results)
@@ -114,22 +113,22 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     if query.slots == 1:
         answers = sent.mapInArrow(OneSlot(merge=merge, answer=answer), schema)
     else:
-        merged = _spread(sent, query.slots).mapInArrow(merge, tasks.SCHEMA)
-        answers = _spread(merged, query.slots).mapInArrow(answer, schema)
-    return measures.heard(answers, f"{query.name}_windows")
+        merged = _on_slots(sent, query.slots).mapInArrow(merge, tasks.SCHEMA)
+        answers = _on_slots(merged, query.slots).mapInArrow(answer, schema)
+    return measures.observed(answers, f"{query.name}_windows")
 
 
 def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
-    """The window stage of a table that is all there: every window that has rows."""
+    """The window stage of a batch table: every window that has rows."""
     panes = parts.where(sql.col("payload").isNotNull()).select("pane", "payload")
     merged = panes.repartition("pane").mapInArrow(MergePanes(work=query.work), tasks.SCHEMA)
     answer = Answer(work=query.work, results=query.arrow_results)
     schema = StructType([*query.results, measures.SPARK_FIELD])
-    return measures.ignored(merged.repartition("slot").mapInArrow(answer, schema))
+    return measures.dropped(merged.repartition("slot").mapInArrow(answer, schema))
 
 
 def _advise(partitions: str | None) -> None:
-    """Tell users of Spark's default that most of their tasks would have nothing to do."""
+    """Warn if most tasks of the stateful stage would be empty, as with Spark's default."""
     if partitions is not None and partitions.isdigit() and int(partitions) > _MANY_PARTITIONS:
         _LOG.warning(
             "spark.sql.shuffle.partitions is %s, and the state of a preference query is one part; "
@@ -139,9 +138,9 @@ def _advise(partitions: str | None) -> None:
         )
 
 
-def _spread(rows: DataFrame, slots: int) -> DataFrame:
+def _on_slots(rows: DataFrame, slots: int) -> DataFrame:
     """Rows on the slots that they name."""
-    # The stateful stage hands on rows that a shuffle does not take, unless they are computed anew.
+    # A shuffle does not accept rows of the stateful stage as they are; a new column does it.
     placed = rows.withColumn("slot", sql.pmod("slot", sql.lit(slots)).cast("int"))
     return placed.repartitionById(slots, sql.col("slot"))
 
@@ -153,8 +152,8 @@ def _routed_schema(rows: StructType) -> StructType:
 
 
 def _nullable(rows: StructType) -> list[StructField]:
-    """The columns, and whatever is in them, as ones that may be null: Arrow does not know that a
-    field is never null where the struct around it is there."""
+    """The columns, nested fields included, as nullable ones: Arrow cannot express that a field is
+    never null within a struct that may be."""
     return [StructField(field.name, _loose(field.dataType)) for field in rows.fields]
 
 

@@ -1,4 +1,4 @@
-"""The tasks of the window stage (WLQ): merging parts, and answering windows. They hold no state."""
+"""The tasks of the window stage (WLQ): merging parts and answering windows, without state."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,14 @@ from typing import Any, Final
 import pyarrow as pa
 
 from penstock.query.preference import measures
-from penstock.query.preference.measures import telling
-from penstock.query.preference.work import Work
+from penstock.query.preference.measures import measures_row
+from penstock.query.preference.parts import Work
 
 Batches = Iterator[pa.RecordBatch]
 Row = dict[str, Any]
 
 SCHEMA: Final = f"slot long, windows array<long>, payload binary, {measures.DDL}"
-"""A row for each merged part, with the windows of the slot that have use for it."""
+"""A row for each merged part, with the windows of the slot that need it."""
 _MERGED: Final = pa.schema(
     [
         ("slot", pa.int64()),
@@ -33,8 +33,8 @@ class MergeParts:
     work: Work
 
     def __call__(self, batches: Batches) -> Batches:
-        """The parts of each task as one, for every slot with windows that wait for it."""
-        rows, said = _heard(batches)
+        """The merged parts of each task, for every slot with windows that need them."""
+        rows, reported = _split_reports(batches)
         began, merges, made = time.perf_counter(), 0, []
         for task in _tasks(rows):
             merges += len(task) > 1
@@ -42,10 +42,12 @@ class MergeParts:
             made += [{**place, "payload": payload} for place in _places(task[0])]
         if merges:
             busy = time.perf_counter() - began
-            said.append(telling(merges=merges, busy=busy, tasks=merges))
-        if made or said:
-            told_on = [{"slot": 0, "windows": [], "payload": b"", **values} for values in said]
-            yield pa.RecordBatch.from_pylist([*made, *told_on], _MERGED)
+            reported.append(measures_row(merges=merges, busy=busy, tasks=merges))
+        if made or reported:
+            passed_on = [
+                {"slot": 0, "windows": [], "payload": b"", **values} for values in reported
+            ]
+            yield pa.RecordBatch.from_pylist([*made, *passed_on], _MERGED)
 
 
 def _tasks(rows: Sequence[Row]) -> list[list[Row]]:
@@ -56,7 +58,7 @@ def _tasks(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _places(row: Row) -> list[Row]:
-    """The slots that wait for a task, each with its windows."""
+    """The slots that need the result of a task, each with its windows."""
     windows: dict[int, list[int]] = {}
     for window, slot in zip(row["windows"], row["slots"], strict=True):
         windows.setdefault(slot, []).append(window)
@@ -73,7 +75,7 @@ class Answer:
 
     def __call__(self, batches: Batches) -> Batches:
         """The best of each window."""
-        rows, said = _heard(batches)
+        rows, reported = _split_reports(batches)
         schema = pa.schema([*self.results, measures.FIELD])
         windows: dict[int, list[bytes]] = {}
         for row in rows:
@@ -85,27 +87,27 @@ class Answer:
             made = self.work.answer(number, windows[number], self.results.field(0))
             busy += time.perf_counter() - began
             yield from _padded(made, schema)
-        said.append(telling(windows=len(windows), busy=busy, tasks=len(windows)))
-        yield pa.RecordBatch.from_pylist(said, schema)
+        reported.append(measures_row(windows=len(windows), busy=busy, tasks=len(windows)))
+        yield pa.RecordBatch.from_pylist(reported, schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneSlot:
-    """For `mapInArrow`: both kinds of tasks, where there is but one slot for them."""
+    """For `mapInArrow`: both kinds of tasks, where there is one slot."""
 
     merge: MergeParts
     answer: Answer
 
     def __call__(self, batches: Batches) -> Batches:
-        """Parts go from one to the other without leaving the process."""
+        """Merge and answer in one process."""
         return self.answer(self.merge(batches))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePanes:
-    """For `mapInArrow` on a table: the parts of each pane as one, for the windows that have it.
+    """For `mapInArrow` on a table: the merged parts of each pane, for the windows that contain it.
 
-    A slot has as many windows in a row as a pane has, so that no pane goes to more than two.
+    A slot has as many consecutive windows as contain a pane, so a pane goes to two slots at most.
     """
 
     work: Work
@@ -124,14 +126,14 @@ class MergePanes:
             yield pa.RecordBatch.from_pylist(made, _MERGED)
 
 
-def _heard(batches: Batches) -> tuple[list[Row], list[dict[str, list[float | None]]]]:
-    """The rows with parts, and what the others told."""
+def _split_reports(batches: Batches) -> tuple[list[Row], list[dict[str, list[float | None]]]]:
+    """The rows with parts, and the measures of the others."""
     rows = [row for batch in batches for row in batch.to_pylist()]
-    said = [{measures.COLUMN: row[measures.COLUMN]} for row in rows if not row["payload"]]
-    return [row for row in rows if row["payload"]], said
+    reported = [{measures.COLUMN: row[measures.COLUMN]} for row in rows if not row["payload"]]
+    return [row for row in rows if row["payload"]], reported
 
 
 def _padded(table: pa.Table, schema: pa.Schema) -> Batches:
-    """A table of results, which tell nothing else."""
+    """A table of results, without measures."""
     nothing = pa.nulls(table.num_rows, measures.FIELD.type)
     yield from table.append_column(measures.FIELD, nothing).cast(schema).to_batches()

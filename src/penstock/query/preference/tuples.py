@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _EXACT: Final = 2**53
-"""Whole numbers up to here are themselves as floating-point numbers."""
+"""Integers up to here are exact as doubles."""
 _EXACT_DIGITS: Final = 15
 
 
@@ -28,9 +28,9 @@ def points(
 ) -> Floats:
     """The values of `on`, a row for each row.
 
-    Numbers that a double cannot tell apart, as long integers and decimals may be, are replaced by
-    their ranks in the table: comparisons come out the same. Where the values themselves are asked
-    for, they are the nearest doubles.
+    Numbers that doubles cannot represent exactly, such as long integers and decimals, are replaced
+    by their ranks in the table: comparisons have the same results. If not `ranked`, they are the
+    nearest doubles.
     """
     made = np.empty((table.num_rows, len(on)))
     for place, name in enumerate(on):
@@ -52,7 +52,7 @@ def _doubles(column: pa.ChunkedArray) -> Floats:
 
 
 def _fits(column: pa.ChunkedArray) -> bool:
-    """Whether doubles can tell the column's values apart."""
+    """Whether the column's values are exact as doubles."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return bool(kind.precision <= _EXACT_DIGITS)
@@ -63,7 +63,7 @@ def _fits(column: pa.ChunkedArray) -> bool:
 
 
 def usable(table: pa.Table, on: Sequence[str], time: str) -> pa.Array:
-    """Which rows can be compared: those whose time and values are there, and are numbers.
+    """Which rows can be compared: those with a time and values that are neither null nor NaN.
 
     >>> rows = pa.table({"ts": [1, None, 3, 4], "x": [1.0, 2.0, None, float("nan")]})
     >>> usable(rows, on=["x"], time="ts").to_pylist()
@@ -85,8 +85,7 @@ def times(table: pa.Table, time: str) -> Ints:
 
 
 def in_utc(table: pa.Table) -> pa.Table:
-    """Moments as they are told in Greenwich: the same ones, whatever the zone of the session is,
-    which may be another when a query goes on.
+    """Timestamps in UTC, whatever the session's time zone: a restarted query may have another.
 
     >>> rows = pa.table({"t": pa.array([0], pa.timestamp("us", "Europe/Rome"))})
     >>> in_utc(rows).schema.field("t").type
@@ -102,7 +101,7 @@ def in_utc(table: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Rows put in order of their group: `order` says which row comes where."""
+    """Rows ordered by group: `order` lists the rows, group by group."""
 
     order: Ints
     starts: Ints

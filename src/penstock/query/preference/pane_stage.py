@@ -1,8 +1,8 @@
-"""The pane stage (PLQ): each task finds the best tuples of its rows of every pane."""
+"""The pane stage (PLQ): each task finds the best tuples of its rows in every pane."""
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
@@ -15,17 +15,16 @@ from pyspark.sql import functions as sql
 from penstock.core.panes import Panes
 from penstock.query.preference import splitting
 from penstock.query.preference.criterion import Criterion
-from penstock.query.preference.part import Columns, encode, reduce
+from penstock.query.preference.parts import Columns, encode, reduce, where
 from penstock.query.preference.punctuation import Arrivals
 from penstock.query.preference.tuples import Groups, Ints, in_utc, times, usable
-from penstock.query.preference.work import where
 
 SCHEMA: Final = (
     "ts timestamp, batch long, task int, pane long, rows long, best long, payload binary, "
     "arrivals array<long>, set_aside long, busy double"
 )
-"""A row for each part of a pane, and rows without payload that say how rows came to a task and what
-work they made."""
+"""A row for each part of a pane, and rows without payload that hold a task's arrivals and busy
+time."""
 _WIRE: Final = pa.schema(
     [
         ("ts", pa.timestamp("us", "UTC")),
@@ -41,55 +40,57 @@ _WIRE: Final = pa.schema(
     ]
 )
 _BUFFER: Final = 65536
-"""Rows that are collected before they are reduced."""
+"""Rows buffered before they are reduced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaneStage:
-    """For `mapInArrow`: rows come in, parts of panes go out."""
+    """For `mapInArrow`: from rows to parts of panes."""
 
     columns: Columns
     panes: Panes
     criterion: Criterion
-    spread: bool = False
-    """Whether rows come from `Spread`, which has looked at them."""
+    routed: bool = False
+    """Whether rows come from `RoutePanes`, which has checked them."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task."""
-        pile = _Pile(self)
+        buffer = _PaneBuffer(self)
         for batch in batches:
             began = time.perf_counter()
             table = in_utc(pa.Table.from_batches([batch]))
-            self._take_spread(pile, table) if self.spread else self._take(pile, table)
-            pile.busy += time.perf_counter() - began
+            self._take_routed(buffer, table) if self.routed else self._take(buffer, table)
+            buffer.busy += time.perf_counter() - began
         began = time.perf_counter()
-        parts = list(self._parts(pile))
-        pile.busy += time.perf_counter() - began
-        told = self._told(pile)
-        if parts or told:
+        parts = list(self._parts(buffer))
+        buffer.busy += time.perf_counter() - began
+        measured = self._measures(buffer)
+        if parts or measured:
             here = where()._asdict()
-            first = {**here, "pane": 0}  # never null, which would make doubles of all in pandas
-            yield pa.RecordBatch.from_pylist([{**first, **row} for row in (*parts, *told)], _WIRE)
+            first = {**here, "pane": 0}  # null would turn the column into doubles in pandas
+            yield pa.RecordBatch.from_pylist(
+                [{**first, **row} for row in (*parts, *measured)], _WIRE
+            )
 
     def panes_of(self, table: pa.Table) -> Ints:
         """The pane of each row."""
         return self.panes.of(times(table, self.columns.time))
 
-    def _take(self, pile: "_Pile", table: pa.Table) -> None:
-        """Rows as the source has them."""
+    def _take(self, buffer: "_PaneBuffer", table: pa.Table) -> None:
+        """Rows straight from the source."""
         good = table.filter(usable(table, self.columns.on, self.columns.time))
-        pile.set_aside += table.num_rows - good.num_rows
-        pile.arrivals = pile.arrivals.also(Arrivals.of(times(good, self.columns.time)))
-        pile.add(good)
+        buffer.set_aside += table.num_rows - good.num_rows
+        buffer.arrivals = buffer.arrivals.also(Arrivals.of(times(good, self.columns.time)))
+        buffer.add(good)
 
-    def _take_spread(self, pile: "_Pile", table: pa.Table) -> None:
-        """Rows that an emitter sent, and what it told of them."""
-        telling = pc.is_valid(table[splitting.ARRIVALS])
-        pile.heard += table.filter(telling).select(splitting.COLUMNS).to_pylist()
-        pile.add(table.filter(pc.invert(telling)).drop_columns(list(splitting.COLUMNS)))
+    def _take_routed(self, buffer: "_PaneBuffer", table: pa.Table) -> None:
+        """Rows of `RoutePanes`, and its reports on them."""
+        is_report = pc.is_valid(table[splitting.ARRIVALS])
+        buffer.reports += table.filter(is_report).select(splitting.COLUMNS).to_pylist()
+        buffer.add(table.filter(pc.invert(is_report)).drop_columns(list(splitting.COLUMNS)))
 
-    def _parts(self, pile: "_Pile") -> Iterator[dict[str, Any]]:
-        table = pile.reduce()
+    def _parts(self, buffer: "_PaneBuffer") -> Iterator[dict[str, Any]]:
+        table = buffer.reduce()
         if table is None:
             return
         groups = Groups.of(self.panes_of(table))
@@ -100,46 +101,46 @@ class PaneStage:
             yield {
                 "ts": int(moments[begin:end].max()),
                 "pane": pane,
-                "rows": pile.rows[pane],
+                "rows": buffer.rows[pane],
                 "best": part.num_rows,
                 "payload": encode(part),
             }
 
-    def _told(self, pile: "_Pile") -> list[dict[str, Any]]:
-        """What this task did, and how rows came."""
-        rows = sum(pile.rows.values())
-        done = [{"rows": rows, "busy": pile.busy}] if rows else []
-        heard = [
+    def _measures(self, buffer: "_PaneBuffer") -> list[dict[str, Any]]:
+        """The work of this task, and the arrivals."""
+        rows = sum(buffer.rows.values())
+        done = [{"rows": rows, "busy": buffer.busy}] if rows else []
+        reports = [
             {
-                "task": told[splitting.TASK],
-                "arrivals": told[splitting.ARRIVALS],
-                "set_aside": told[splitting.SET_ASIDE],
+                "task": report[splitting.TASK],
+                "arrivals": report[splitting.ARRIVALS],
+                "set_aside": report[splitting.SET_ASIDE],
             }
-            for told in pile.heard
+            for report in buffer.reports
         ]
-        if not pile.arrivals.count and not pile.set_aside:
-            return [*done, *heard]
-        own = {"arrivals": list(pile.arrivals.plain()), "set_aside": pile.set_aside}
+        if not buffer.arrivals.count and not buffer.set_aside:
+            return [*done, *reports]
+        own = {"arrivals": list(astuple(buffer.arrivals)), "set_aside": buffer.set_aside}
         return [{**(done[0] if done else {}), **own}]
 
 
 @dataclass(slots=True)
-class _Pile:
-    """Rows that may be among the best of their panes; reduced whenever they have doubled."""
+class _PaneBuffer:
+    """Rows that may be among the best of their panes, reduced whenever they have doubled."""
 
     stage: PaneStage
     busy: float = 0.0
     set_aside: int = 0
     arrivals: Arrivals = field(default_factory=Arrivals)
-    heard: list[dict[str, Any]] = field(default_factory=list)
+    reports: list[dict[str, Any]] = field(default_factory=list)
     rows: dict[int, int] = field(default_factory=dict)
-    """By pane, how many came."""
+    """By pane, rows that arrived."""
     _tables: list[pa.Table] = field(default_factory=list)
     _waiting: int = 0
     _limit: int = _BUFFER
 
     def add(self, table: pa.Table) -> None:
-        """Rows that can be compared."""
+        """Add comparable rows."""
         if not table.num_rows:
             return
         panes, counts = np.unique(self.stage.panes_of(table), return_counts=True)
@@ -151,7 +152,7 @@ class _Pile:
             self.reduce()
 
     def reduce(self) -> pa.Table | None:
-        """Only the best of what is there."""
+        """Keep only the best of each pane."""
         if not self._tables:
             return None
         table = pa.concat_tables(self._tables).combine_chunks()
@@ -164,8 +165,7 @@ class _Pile:
 
 
 def measures() -> list[Column]:
-    """What Spark tells of the stage, batch by batch: rows and those set aside, seconds of work, the
-    tasks that did it and the sum of squares of their rows, parts and that of theirs, and panes."""
+    """Spark's aggregates of the stage in a batch, the fields of `PaneLoad`."""
     rows = sql.when(sql.col("busy").isNotNull(), sql.col("rows"))
     size = sql.when(sql.col("payload").isNotNull(), sql.col("rows"))
     pane = sql.when(sql.col("payload").isNotNull(), sql.col("pane"))

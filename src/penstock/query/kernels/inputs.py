@@ -1,4 +1,4 @@
-"""What the kernels are given, made ready for compiled code."""
+"""Inputs of the kernels, checked and converted for compiled code."""
 
 from typing import Final
 

@@ -1,16 +1,16 @@
-"""The backing store: what replicas know of their keys, in files that every replica can read.
+"""The state store: the state of every key, in files that every replica can read.
 
-A task writes the rows that it accepted to a file of its own. An index, written once for every
-step, says which pieces of which files make up the state of a key, so the state of a key can be
-read by whoever owns it next while its old owner is busy with other things. A step is done once
-its index stands; files that no index names are never read.
+A task writes the rows that it accepted to a file of its own. An index, written once per step, lists
+the slices of files that make up the state of each key, so a key's next owner can read it while its
+old owner is busy. A step is committed once its index is written; files that no index names are
+never read.
 
     store/
-      name                         of this store alone
-      handed-on                    the last step whose results were taken
+      name                         a unique id of this store
+      handed-on                    the last step whose results were delivered
       files/ab12.npy               rows of several keys, one after the other
       index/000000000014.arrow     for every key: rows ever accepted, pieces, pending pieces
-      results/000000000014.arrow   what came of the step
+      results/000000000014.arrow   the results of the step
 """
 
 import contextlib
@@ -28,10 +28,10 @@ import pyarrow.compute as pc
 from penstock.query.keyed.work import Rows, joined
 
 LONGEST_CHAIN: Final = 8
-"""Pieces of which the state of a key may consist; then it is written as a whole again."""
+"""Slices that the state of a key may consist of; beyond that it is rewritten as one."""
 
 
-class Piece(NamedTuple):
+class FileSlice(NamedTuple):
     """Rows `begin` up to `end` of a file."""
 
     file: str
@@ -40,33 +40,33 @@ class Piece(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many they are."""
+        """Number of rows."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """What the store has of one key."""
+class KeyState:
+    """The stored state of one key."""
 
     count: int = 0
-    """Rows that were ever accepted."""
-    pieces: tuple[Piece, ...] = ()
-    """The most recent of them, oldest first."""
-    pending: tuple[Piece, ...] = ()
-    """Rows that came before the state did, not yet worked on."""
+    """Rows ever accepted."""
+    pieces: tuple[FileSlice, ...] = ()
+    """The most recent rows, oldest first."""
+    pending: tuple[FileSlice, ...] = ()
+    """Rows that arrived before the state did, not yet processed."""
 
-    def after(self, accepted: int, piece: Piece | None, *, whole: bool) -> "Entry":
-        """What it is after more rows were accepted; a whole piece replaces all others."""
+    def after(self, accepted: int, piece: FileSlice | None, *, whole: bool) -> "KeyState":
+        """The state after more rows; a slice of the whole state replaces all others."""
         added = () if piece is None else (piece,)
         pieces = added if whole else self.pieces + added
-        return Entry(count=self.count + accepted, pieces=pieces)
+        return KeyState(count=self.count + accepted, pieces=pieces)
 
-    def waiting(self, piece: Piece) -> "Entry":
-        """What it is with more rows to be worked on later."""
+    def with_pending(self, piece: FileSlice) -> "KeyState":
+        """The state with more pending rows."""
         return replace(self, pending=(*self.pending, piece))
 
 
-Index = Mapping[str, Entry]
+Index = Mapping[str, KeyState]
 
 _PIECES: Final = pa.list_(
     pa.struct([("file", pa.string()), ("begin", pa.int64()), ("end", pa.int64())])
@@ -76,7 +76,7 @@ _COLUMNS: Final = pa.schema(
 )
 
 
-class Backing:
+class StateStore:
     """The files of one keyed operator."""
 
     def __init__(self, path: str) -> None:
@@ -87,18 +87,18 @@ class Backing:
             root / "index",
             root / "results",
         )
-        self._name, self._handed = root / "name", root / "handed-on"
+        self._name, self._delivered_file = root / "name", root / "handed-on"
         self._opened: dict[str, Rows] = {}
 
     def create(self) -> None:
-        """Make the folders, and a name that no other store ever had."""
+        """Make the folders, and a unique name."""
         for folder in (self._files, self._indices, self._results):
             folder.mkdir(parents=True, exist_ok=True)
         if not self._name.exists():
             self._name.write_text(uuid4().hex)
 
     def identity(self) -> str:
-        """The name of the store, by which memories of one that lay here before are told apart."""
+        """The unique name, which tells it from an earlier store at the same path."""
         return self._name.read_text()
 
     def write(self, rows: Rows) -> str:
@@ -107,20 +107,20 @@ class Backing:
         np.save(self._files / name, rows, allow_pickle=False)
         return name
 
-    def read(self, pieces: Iterable[Piece], dtype: np.dtype[Any]) -> Rows:
-        """The rows of some pieces, one after the other."""
+    def read(self, pieces: Iterable[FileSlice], dtype: np.dtype[Any]) -> Rows:
+        """The rows of some slices, concatenated."""
         parts = [self._open(piece.file)[piece.begin : piece.end] for piece in pieces]
         return joined(parts, dtype)
 
     def _open(self, name: str) -> Rows:
-        """A file, opened once for all its pieces."""
+        """A file, opened once for all its slices."""
         if name not in self._opened:
             mapped = np.load(self._files / name, mmap_mode="r", allow_pickle=False)
             self._opened[name] = np.asarray(mapped)
         return self._opened[name]
 
-    def entries(self, step: int, keys: Iterable[str]) -> dict[str, Entry]:
-        """What was known of these keys, and of all keys with pending rows, after a step."""
+    def entries(self, step: int, keys: Iterable[str]) -> dict[str, KeyState]:
+        """The state of these keys, and of all keys with pending rows, after a step."""
         table = self._table(step)
         if table is None:
             return {}
@@ -128,55 +128,56 @@ class Backing:
         pending = pc.greater(pc.list_value_length(table["pending"]), 0)
         return _entries(table.filter(pc.or_(wanted, pending)))
 
-    def index(self, step: int) -> dict[str, Entry]:
-        """What was known of every key after a step."""
+    def index(self, step: int) -> dict[str, KeyState]:
+        """The state of every key after a step."""
         table = self._table(step)
         return {} if table is None else _entries(table)
 
     def newest(self) -> int | None:
-        """The last step that is done."""
-        steps = [int(entry.stem) for entry in self._indices.glob("*.arrow")]
-        return max(steps, default=None)
+        """The last committed step."""
+        return max(self._steps(), default=None)
 
     def done(self, step: int) -> bool:
-        """Whether a step is."""
+        """Whether a step is committed."""
         return _path(self._indices, step).exists()
 
     def commit(self, step: int, index: Index, results: pa.Table) -> None:
-        """Make a step count, results first; those of steps long past are removed."""
+        """Commit a step, results first; old steps are removed."""
         _write(_path(self._results, step), results)
         _write(_path(self._indices, step), _to_table(index))
-        needed = min(step - 3, self.handed_on())
+        needed = min(step - 3, self.delivered())
         for folder in (self._indices, self._results):
             for old in folder.glob("*.arrow"):
                 if int(old.stem) < needed:
                     old.unlink(missing_ok=True)
 
-    def handed_on(self) -> int:
-        """The last step whose results someone has taken; -1 for none."""
+    def delivered(self) -> int:
+        """The last step whose results were delivered; -1 for none."""
         try:
-            return int(self._handed.read_text())
+            return int(self._delivered_file.read_text())
         except FileNotFoundError:
             return -1
 
-    def hand_on(self, step: int) -> None:
-        """Note that the results of a step, and of all before it, were taken."""
-        draft = self._handed.with_name(f".{uuid4().hex}")
+    def mark_delivered(self, step: int) -> None:
+        """Note that the results of a step, and of all before it, were delivered."""
+        draft = self._delivered_file.with_name(f".{uuid4().hex}")
         draft.write_text(str(step))
-        draft.replace(self._handed)
+        draft.replace(self._delivered_file)
 
-    def waiting(self) -> list[int]:
-        """Steps that are done and whose results nobody has taken, in order."""
-        steps = sorted(int(entry.stem) for entry in self._indices.glob("*.arrow"))
-        return [step for step in steps if step > self.handed_on()]
+    def undelivered(self) -> list[int]:
+        """Committed steps whose results were not delivered, in order."""
+        last = self.delivered()
+        return sorted(step for step in self._steps() if step > last)
+
+    def _steps(self) -> list[int]:
+        return [int(file.stem) for file in self._indices.glob("*.arrow")]
 
     def results(self, step: int) -> pa.Table:
-        """What came of a step that is done."""
-        with pa.memory_map(str(_path(self._results, step))) as source:
-            return pa.ipc.open_file(source).read_all()
+        """The results of a committed step."""
+        return _read(_path(self._results, step))
 
     def forget(self, files: Iterable[str]) -> None:
-        """Remove files that no index names any more."""
+        """Remove files that no index names."""
         for name in files:
             with contextlib.suppress(FileNotFoundError):
                 (self._files / name).unlink()
@@ -188,8 +189,7 @@ class Backing:
 
     def _table(self, step: int) -> pa.Table | None:
         try:
-            with pa.memory_map(str(_path(self._indices, step))) as source:
-                return pa.ipc.open_file(source).read_all()
+            return _read(_path(self._indices, step))
         except FileNotFoundError:
             return None
 
@@ -201,6 +201,11 @@ def files_of(index: Index) -> set[str]:
 
 def _path(folder: Path, step: int) -> Path:
     return folder / f"{step:012d}.arrow"
+
+
+def _read(path: Path) -> pa.Table:
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()
 
 
 def _write(path: Path, table: pa.Table) -> None:
@@ -220,12 +225,12 @@ def _to_table(index: Index) -> pa.Table:
     return pa.table(columns, schema=_COLUMNS)
 
 
-def _entries(table: pa.Table) -> dict[str, Entry]:
+def _entries(table: pa.Table) -> dict[str, KeyState]:
     return {
-        row["key"]: Entry(
+        row["key"]: KeyState(
             count=row["count"],
-            pieces=tuple(Piece(**piece) for piece in row["pieces"]),
-            pending=tuple(Piece(**piece) for piece in row["pending"]),
+            pieces=tuple(FileSlice(**piece) for piece in row["pieces"]),
+            pending=tuple(FileSlice(**piece) for piece in row["pending"]),
         )
         for row in table.to_pylist()
     }

@@ -1,13 +1,18 @@
-"""The best tuples of a part of a pane, as one row that travels between stages."""
+"""The best tuples of a part of a pane: how they are chosen and merged, and how a part travels.
+
+`Work` is what every task of a preference query knows: the columns, the panes and the criterion.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from penstock.core.errors import SettingError
+from penstock.core.panes import Panes
 from penstock.query.preference.criterion import Criterion, Merge
 from penstock.query.preference.tuples import Floats, Groups, Ints, codes_of, combine, points
 
@@ -23,15 +28,15 @@ class Columns:
     by: tuple[str, ...] = ()
     time: str = "ts"
     ranked: bool = True
-    """Whether ranks may stand for values that doubles cannot tell apart."""
+    """Whether ranks may replace values that are not exact as doubles."""
 
     def points(self, table: pa.Table) -> Floats:
         """The rows as points."""
         return points(table, self.on, self.maximise, ranked=self.ranked)
 
     def order(self, schema: pa.Schema) -> list[tuple[str, str]]:
-        """How rows of an answer are sorted: by key, best values first, then by whatever is left,
-        so that the same rows always stand in the same order."""
+        """The order of rows in an answer: by key, best values first, then by all other columns, so
+        that it is deterministic."""
         own = [(name, "descending" if name in self.maximise else "ascending") for name in self.on]
         named = {*self.by, *self.on}
         rest = [f.name for f in schema if f.name not in named and _sortable(f.type)]
@@ -69,7 +74,7 @@ def _union(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -
 
 
 def _merged(left: pa.Table, right: pa.Table, columns: Columns, function: Merge) -> pa.Table:
-    """Both by a function of the user's, key by key."""
+    """Both merged by a user's function, key by key."""
     table = pa.concat_tables([left, right]).combine_chunks()
     values, groups = columns.points(table), Groups.of(codes_of(table, columns.by))
     kept = []
@@ -81,20 +86,20 @@ def _merged(left: pa.Table, right: pa.Table, columns: Columns, function: Merge) 
     return table.take(np.sort(np.concatenate([np.empty(0, np.int64), *kept])))
 
 
-def _places(told: Any, rows: int) -> Ints:
-    """What a user's function returned, if these are places of so many rows."""
-    places = np.asarray(told)
+def _places(returned: Any, rows: int) -> Ints:
+    """Check what a user's function returned: places of so many rows."""
+    places = np.asarray(returned)
     if places.size == 0:
         return np.empty(0, np.int64)
     if places.ndim != 1 or places.dtype.kind not in "iu" or len(set(places.tolist())) < len(places):
-        raise SettingError(f"merge must return different whole numbers, got {told!r}")
+        raise SettingError(f"merge must return different whole numbers, got {returned!r}")
     if places.min() < 0 or places.max() >= rows:
-        raise SettingError(f"merge must return places of the {rows} rows it got, got {told!r}")
+        raise SettingError(f"merge must return places of the {rows} rows it got, got {returned!r}")
     return places.astype(np.int64)
 
 
 def answer(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
-    """What a window's result is, given the best of its panes: rows in a fixed order."""
+    """The result of a window, given the best of its panes: rows in a fixed order."""
     made, scores = _best(tables, columns, criterion)
     order = columns.order(made.schema)
     if criterion.score is not None:
@@ -105,7 +110,7 @@ def answer(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -
 
 
 def _sorted(table: pa.Table, order: list[tuple[str, str]]) -> pa.Table:
-    """The rows in this order, and where they are equal by what Arrow cannot sort, as texts."""
+    """The rows in this order; ties by the columns that Arrow cannot sort, as strings."""
     nested = [column.name for column in table.schema if not _sortable(column.type)]
     if not nested:
         return table.sort_by(order)
@@ -127,7 +132,7 @@ def _best(
 
 
 def _limited(table: pa.Table, by: Sequence[str], limit: int) -> pa.Table:
-    """The first so many rows of each key of a table sorted by key."""
+    """The first `limit` rows of each key of a table sorted by key."""
     groups = Groups.of(codes_of(table, by))
     first = np.repeat(groups.starts[:-1], np.diff(groups.starts))
     ranks = np.empty(table.num_rows, np.int64)
@@ -151,3 +156,71 @@ def decode(payload: bytes) -> pa.Table:
     [1, 2]
     """
     return pa.ipc.open_stream(pa.py_buffer(payload)).read_all()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What every task of a query knows: the columns, the panes and the criterion."""
+
+    columns: Columns
+    panes: Panes
+    criterion: Criterion
+    schema: str = ""
+    """The columns of the rows, as Spark writes them."""
+
+    def signature(self) -> dict[str, Any]:
+        """What must be the same for a query to continue from another's checkpoint."""
+        return {
+            "window": f"{self.panes.window} us",
+            "slide": f"{self.panes.slide} us",
+            "on": list(self.columns.on),
+            "maximise": sorted(self.columns.maximise),
+            "by": list(self.columns.by),
+            "time": self.columns.time,
+            "kind": type(self.criterion).__name__,
+            "delta": self.criterion.limit,
+            "columns": self.schema,
+        }
+
+    def merge(self, payloads: Sequence[bytes]) -> bytes:
+        """Several parts merged into one."""
+        if len(payloads) == 1:
+            return payloads[0]
+        return encode(merge(_decoded(payloads), self.columns, self.criterion))
+
+    def answer(self, window: int, payloads: Sequence[bytes], field: pa.Field) -> pa.Table:
+        """The result of a window, with the window as its first column."""
+        made = answer(_decoded(payloads), self.columns, self.criterion)
+        return made.add_column(0, field, self._edges(window, made.num_rows, field.type))
+
+    def _edges(self, window: int, rows: int, kind: pa.StructType) -> pa.StructArray:
+        """Start and end of the window, once per row."""
+        edges = (self.panes.start(window), self.panes.end(window))
+        sides = [
+            pa.array(np.full(rows, edge)).cast(side.type)
+            for edge, side in zip(edges, kind, strict=True)
+        ]
+        return pa.StructArray.from_arrays(sides, fields=list(kind))
+
+
+def _decoded(payloads: Sequence[bytes]) -> list[pa.Table]:
+    return [decode(payload) for payload in payloads]
+
+
+class Place(NamedTuple):
+    """The batch of a streaming query, and the partition of a task."""
+
+    batch: int
+    task: int
+
+
+def where() -> Place:
+    """The place of the current task.
+
+    >>> where()  # outside of Spark
+    Place(batch=0, task=0)
+    """
+    task = TaskContext.get()
+    if task is None:
+        return Place(0, 0)
+    return Place(int(task.getLocalProperty("streaming.sql.batchId") or 0), task.partitionId())
