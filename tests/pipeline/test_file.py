@@ -191,7 +191,7 @@ class TestCluster:
 def test_the_source_may_bring_rows_out_of_order_and_in_small_batches() -> None:
     file = load("wordcount", ["source.disorder=400ms", "source.max_rows=100"])
     assert (file.source.disorder, file.source.max_rows) == (0.4, 100)
-    with pytest.raises(FileError, match="max_rows of source must be at least 1, got 0"):
+    with pytest.raises(FileError, match="max_rows of source must be 1 or more, got 0"):
         load("wordcount", ["source.max_rows=0"])
     with pytest.raises(FileError, match="disorder of source"):
         load("wordcount", ["source.disorder=1"])

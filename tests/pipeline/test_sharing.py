@@ -85,12 +85,15 @@ class TestFile:
     @pytest.mark.parametrize(
         ("setting", "sentence"),
         [
-            ("cores=0", "cores of the pipelines must be at least 1, got 0"),
+            ("cores=0", "cores of the pipelines must be 1 or more, got 0"),
             ("cores=many", "cores of the pipelines must be a whole number, got 'many'"),
             ("cores=2", "cores is 2 and the modules begin with 3;"),
             ("pipelines={}", "pipelines is empty; write pipelines: {fraud:"),
-            ("pipelines.first.weight=0", "weight must be above 0 and finite, got 0"),
-            ("pipelines.first.weight=.inf", "weight must be above 0 and finite, got inf"),
+            ("pipelines.first.weight=0", "weight of the pipeline must be above 0, got 0"),
+            (
+                "pipelines.first.weight=.inf",
+                "weight of the pipeline must be above 0 and finite, got inf",
+            ),
             ("pipelines.first.pipeline=wordcont", "there is no pipeline 'wordcont'"),
             ("pipelines.first.slo.latency_p95=2s", "pipeline first has no section 'slo'"),
             ("pipelines.first.workload=constant:-1/s", "-1"),

@@ -7,10 +7,10 @@
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final
+from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
-from penstock.core.schema import Seconds
+from penstock.core.schema import Bounds, Seconds, checked
 from penstock.core.units import format_duration
 
 MOST_PROCESSES: Final = 256
@@ -18,6 +18,7 @@ MOST_PROCESSES: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("interference")
 class Interference:
     """So many busy processes beside the executors, for a stretch of the run.
 
@@ -27,33 +28,23 @@ class Interference:
     penstock.core.errors.SettingError: until of interference must be after its from of 9 s, got 5 s
     """
 
-    processes: int
+    processes: Annotated[int, Bounds(least=0, most=MOST_PROCESSES)]
     """0 switches interference off."""
-    from_: Seconds = 0.0
+    from_: Annotated[Seconds, Bounds(least=0)] = 0.0
     """Seconds of the run after which they begin."""
     until: Seconds | None = None
     """Seconds of the run after which they end; None is the end of the run."""
-    slowdown: float | None = None
+    slowdown: Annotated[float, Bounds(least=1)] | None = None
     """How many times as long rows take meanwhile on the twin; on Spark they take what they take.
     None is what a fair scheduler makes of so many processes, see `among`."""
 
     def __post_init__(self) -> None:
         """Refuse a stretch that is none, and processes that would make rows faster."""
-        if not 0 <= self.processes <= MOST_PROCESSES:
-            raise SettingError(
-                f"processes of interference must be 0 to {MOST_PROCESSES}, got {self.processes}"
-            )
-        if not 0 <= self.from_ < inf:
-            raise SettingError(f"from of interference must be 0s or later, got {self.from_:g}s")
         if self.until is not None and not self.until > self.from_:
             raise SettingError(
                 f"until of interference must be after its from of {format_duration(self.from_)}, "
-                f"got {format_duration(self.until)}"
-            )
-        if self.slowdown is not None and not 1 <= self.slowdown < inf:
-            raise SettingError(
-                f"slowdown of interference must be 1 or more, got {self.slowdown:g}; "
-                "2 makes rows take twice as long"
+                f"got {format_duration(self.until)}",
+                fields=("until", "from"),
             )
 
     @property

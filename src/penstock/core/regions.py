@@ -9,36 +9,36 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
+from penstock.core.schema import Bounds, Natural, checked
 from penstock.core.settings import near
+
+MOST: Final = 10_000
+"""Nodes of a region and slots of a node; with billions, what is known of each fills the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("region {self.name}")
 class Region:
     """Nodes that are close to each other; on Spark, a named group of workers."""
 
     name: str
-    max_nodes: int = 50
-    initial_nodes: int = 1
-    min_nodes: int = 1
+    max_nodes: Annotated[int, Bounds(least=1, most=MOST)] = 50
+    initial_nodes: Natural = 1
+    min_nodes: Natural = 1
     """Nodes that are never given up."""
-    slots: int = 2
+    slots: Annotated[int, Bounds(least=1, most=MOST)] = 2
     """Replicas that one node can host."""
 
     def __post_init__(self) -> None:
         """Refuse a region that could host nothing."""
-        if self.max_nodes < 1:
-            raise SettingError(
-                f"max_nodes of region {self.name} must be 1 or more, got {self.max_nodes}; "
-                "a region without nodes can host nothing, leave it out"
-            )
-        if self.slots < 1:
-            raise SettingError(f"slots of region {self.name} must be 1 or more, got {self.slots}")
         if not 0 <= self.min_nodes <= self.initial_nodes <= self.max_nodes:
             raise SettingError(
                 f"region {self.name} needs 0 <= min_nodes <= initial_nodes <= max_nodes, "
-                f"got {self.min_nodes}, {self.initial_nodes}, {self.max_nodes}"
+                f"got {self.min_nodes}, {self.initial_nodes}, {self.max_nodes}",
+                fields=("min_nodes", "initial_nodes", "max_nodes"),
             )
 
     @property

@@ -15,6 +15,7 @@ to it. pydantic itself is imported where a JSON Schema is written, since it take
 second that an attached application should not pay.
 """
 
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -31,8 +32,6 @@ Path = tuple[str | int, ...]
 Schema = dict[str, Any]
 """A type as pydantic-core knows it."""
 T = TypeVar("T", bound=type)
-
-_NUMBERS: Final = (int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,28 @@ class OneOf:
         return {"enum": list(self.options)}
 
 
-Check = Bounds | OneOf
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """What a text must look like.
+
+    >>> Matches("[a-z]+", "lower-case letters").refusal("A1")
+    "must be lower-case letters, got 'A1'"
+    """
+
+    pattern: str
+    words: str
+
+    def refusal(self, value: object, unit: str = "") -> str | None:  # noqa: ARG002  # as Bounds
+        """Why a text does not match; None where it does."""
+        matches = re.fullmatch(self.pattern, str(value))
+        return None if matches else f"must be {self.words}, got {value!r}"
+
+    def as_json_schema(self) -> dict[str, object]:
+        """The pattern as a JSON Schema says it."""
+        return {"pattern": f"^({self.pattern})$"}
+
+
+Check = Bounds | OneOf | Matches
 
 _DURATION: Final = Written(
     "a duration such as 30s", parse_duration, "s", r"^\s*([\d.]+(e[+-]?\d+)?\s*[a-zA-Z]+\s*)+$"
@@ -157,6 +177,10 @@ Count = Annotated[int, Bounds(least=1)]
 """One or more."""
 Natural = Annotated[int, Bounds(least=0)]
 """None or more."""
+SizeText = Annotated[
+    str, Matches("[0-9]{1,9}[kmgtKMGT][bB]?", "a size with its unit, such as 512m or 8g")
+]
+"""Memory as Spark writes it, kept as a text."""
 Port = Annotated[int, Bounds(least=0, most=65535)]
 
 
@@ -353,7 +377,7 @@ def _inside(hint: Any, items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Path,
 def _suits(extras: Iterable[object], value: object) -> bool:
     """Whether a value is what the checks are about: one of a union may be something else."""
     bounds = any(isinstance(extra, Bounds) for extra in extras)
-    return isinstance(value, _NUMBERS) or hasattr(value, "__float__") if bounds else True
+    return hasattr(value, "__float__") if bounds else isinstance(value, str)
 
 
 def _annotated(inner: Any, extras: tuple[Any, ...], words: str | None) -> Schema:

@@ -9,7 +9,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
-from penstock.core.schema import Seconds
+from penstock.core.schema import Count, Port, PositiveSeconds, SizeText, checked
 from penstock.core.units import parse_size
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import KafkaSink
@@ -42,6 +42,7 @@ class InfrastructureSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("slo")
 class Slo:
     """What the user was promised. Seconds from a row's creation to its result.
 
@@ -49,13 +50,8 @@ class Slo:
     {'latency_p95': 5.0}
     """
 
-    latency_p95: Seconds | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a promise that nothing can keep."""
-        for name, limit in self.stated().items():
-            if limit <= 0:
-                raise SettingError(f"{name} of slo must be above 0, got {limit:g}s")
+    latency_p95: PositiveSeconds | None = None
+    """Latency that 95 % of the rows are to keep, from a row's creation to its result."""
 
     def stated(self) -> dict[str, float]:
         """The promises that were made."""
@@ -64,24 +60,27 @@ class Slo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("cluster")
 class ClusterSettings:
     """The embedded cluster: a Spark standalone master and its workers on this machine.
 
     >>> ClusterSettings(workers=0)
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: workers of cluster must be at least 1, got 0
+    penstock.core.errors.SettingError: workers of cluster must be 1 or more, got 0
     """
 
-    workers: int = 2
-    cores: int = 8
+    workers: Count = 2
+    """Workers on this machine."""
+    cores: Count = 8
     """Slots that each worker offers; an executor takes one."""
-    memory: str = "8g"
+    memory: SizeText = "8g"
     """Memory that each worker offers."""
-    executor_memory: str = "512m"
-    port: int = 0
+    executor_memory: SizeText = "512m"
+    """Memory of an executor, at least 450m."""
+    port: Port = 0
     """Port of the master on loopback; 0 takes any free one."""
-    ui_port: int | None = None
+    ui_port: Port | None = None
     """Port of Spark's web pages; without one there are none."""
     workspace: str | None = None
     """A folder that every machine of the cluster sees, for checkpoints and the streams between
@@ -91,24 +90,22 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         """Refuse what Spark would refuse later, half-started."""
-        for name in ("workers", "cores"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} of cluster must be at least 1, got {self._of(name)}")
-        for name in ("port", "ui_port"):
-            if not 0 <= (self._of(name) or 0) <= 65535:
-                raise SettingError(f"{name} of cluster must be 0 to 65535, got {self._of(name)}")
         self._check_memory()
         if self.workspace is not None and "://" in self.workspace:
             raise SettingError(
                 f"workspace of cluster must be a folder that every machine sees under the same "
-                f"path, got {self.workspace}"
+                f"path, got {self.workspace}",
+                path=("workspace",),
             )
         for key in self.conf:
             if not key.startswith("spark."):
-                raise SettingError(f"conf of cluster takes settings of Spark, got {key!r}")
+                raise SettingError(
+                    f"conf of cluster takes settings of Spark, got {key!r}", path=("conf", key)
+                )
             if key in OURS:
                 raise SettingError(
-                    f"{key} is Penstock's to set, or it could not scale; take it out of conf"
+                    f"{key} is Penstock's to set, or it could not scale; take it out of conf",
+                    path=("conf", key),
                 )
 
     def spark_conf(self) -> dict[str, str]:
@@ -136,24 +133,24 @@ class ClusterSettings:
         """Memory of one executor, as Spark is told."""
         return str(self.conf.get(_MEMORY, self.executor_memory))
 
-    def _of(self, name: str) -> Any:
-        return getattr(self, name)
-
     def _check_memory(self) -> None:
         worker = parse_size(self.memory, "memory of cluster")
         executor = parse_size(self.executor_memory, "executor_memory of cluster")
         if executor < _LEAST_EXECUTOR:
             raise SettingError(
-                f"executor_memory of cluster must be at least 450m, got {self.executor_memory}"
+                f"executor_memory of cluster must be at least 450m, got {self.executor_memory}",
+                fields=("executor_memory",),
             )
         if executor > worker:
             raise SettingError(
                 f"executor_memory of cluster is {self.executor_memory}, more than a worker has; "
-                f"raise memory, which is {self.memory}"
+                f"raise memory, which is {self.memory}",
+                fields=("executor_memory", "memory"),
             )
         theirs = self.conf.get(_MEMORY)
         if theirs is not None and parse_size(str(theirs), _MEMORY) < _LEAST_EXECUTOR:
-            raise SettingError(f"{_MEMORY} must be at least 450m, got {theirs}")
+            why = f"{_MEMORY} must be at least 450m, got {theirs}"
+            raise SettingError(why, path=("conf", _MEMORY))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from penstock.core.errors import SettingError, UserError
+from penstock.core.errors import UserError
 from penstock.core.graph import FlowGraph
 from penstock.core.located import Draft, read
+from penstock.core.schema import Count, OneOf, Positive, checked
 from penstock.core.settings import near
 from penstock.core.signals import Tick
 from penstock.pipeline.format.find import Text, shipped_as
@@ -39,32 +39,23 @@ _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: e
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("the pipelines")
 class Sharing:
     """How many executors the pipelines share, and how."""
 
-    cores: int
-    executors: str = "shared"
-
-    def __post_init__(self) -> None:
-        """Refuse to share nothing."""
-        if self.cores < 1:
-            raise SettingError(f"cores of the pipelines must be at least 1, got {self.cores}")
-        if self.executors not in EXECUTORS:
-            raise SettingError(
-                f"executors of the pipelines must be shared or own, got {self.executors!r}"
-            )
+    cores: Count
+    """Executors of one core that the pipelines share."""
+    executors: Annotated[str, OneOf(EXECUTORS)] = "shared"
+    """`own` where every module has executors of its own, `shared` where it has a share of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("the pipeline")
 class Worth:
     """What a result is worth."""
 
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse results that nobody wants."""
-        if not (self.weight > 0 and isfinite(self.weight)):
-            raise SettingError(f"weight must be above 0 and finite, got {self.weight:g}")
+    weight: Positive = 1.0
+    """What a result of this pipeline is worth beside those of others."""
 
 
 def is_shared(value: Mapping[str, Any]) -> bool:

@@ -56,7 +56,7 @@ class TestOverrides:
             ("step=3", "step of the pipeline needs a unit, got 3; write 3s, 3ms or 3m"),
             ("policy=treshold", "there is no policy 'treshold'; did you mean 'threshold'?"),
             ("modules.splitter.max_replica=3", "did you mean 'max_replicas'?"),
-            ("cluster.workers=0", "workers of cluster must be at least 1, got 0"),
+            ("cluster.workers=0", "workers of cluster must be 1 or more, got 0"),
             ("step.x=3", "step is '2s', which has no settings of its own"),
             ("guards.nope.out=3s", "the list has no item nope; it has 3, from 0"),
             ("step=[", "the value '[' is not YAML; put it into quotes"),

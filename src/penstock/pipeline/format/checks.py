@@ -18,7 +18,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.located import Draft, Path
-from penstock.core.schema import Seconds
+from penstock.core.schema import Natural, PositiveSeconds, checked
 from penstock.core.settings import near, option_names
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
@@ -60,23 +60,24 @@ _BY_MODULE: Final = frozenset({"degrees", "low", "high", "bound"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("the pipeline")
 class Timing:
     """How long, how often, and from which seed."""
 
-    step: Seconds = 2.0
-    duration: Seconds | None = None
-    seed: int = 1
+    step: PositiveSeconds = 2.0
+    """Time between two decisions."""
+    duration: PositiveSeconds | None = None
+    """How long a run lasts; thirty steps unless given."""
+    seed: Natural = 1
+    """Of everything that is drawn at random."""
 
     def __post_init__(self) -> None:
         """Refuse a run without a step in it."""
-        if not self.step > 0:
-            raise SettingError("step of the pipeline must be above 0s; write 2s for two seconds")
-        if self.seed < 0:
-            raise SettingError(f"seed of the pipeline must be 0 or more, got {self.seed}")
         if self.lasts < self.step:
             raise SettingError(
                 f"duration of the pipeline is {format_duration(self.lasts)}, "
-                f"shorter than its step of {format_duration(self.step)}"
+                f"shorter than its step of {format_duration(self.step)}",
+                fields=("duration", "step"),
             )
 
     @property

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, GraphError, Module, Stream
 from penstock.core.located import Draft, Path
-from penstock.core.schema import Rate, Seconds
+from penstock.core.schema import Bounds, Count, PositiveSeconds, Rate, Seconds, checked
 from penstock.core.settings import near
 from penstock.pipeline.format.kafka import KafkaSource, read_kafka_source
 from penstock.pipeline.format.sections import assemble, kind, mapping, sentence, sequence
@@ -21,16 +21,19 @@ _MOST_COMPARED: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("source")
 class Source:
     """Where rows enter the graph, and how fast where there is no workload."""
 
     module: str
-    rate: Rate | None = None
-    inter_arrival: Seconds | None = None
+    """The module that takes them."""
+    rate: Annotated[Rate, Bounds(above=0)] | None = None
+    """Rows a second."""
+    inter_arrival: PositiveSeconds | None = None
     """Seconds between two rows."""
-    disorder: Seconds = 0.0
+    disorder: Annotated[Seconds, Bounds(least=0)] = 0.0
     """Rows are created up to this many seconds before they arrive, at random."""
-    max_rows: int | None = None
+    max_rows: Count | None = None
     """Most rows in one micro-batch on Spark; all that wait, unless given."""
     kafka: KafkaSource | None = None
     """The topic that rows come from on Spark, instead of from the workload."""
@@ -38,14 +41,8 @@ class Source:
     def __post_init__(self) -> None:
         """Refuse two rates, or none at all."""
         if self.rate is not None and self.inter_arrival is not None:
-            raise SettingError("source has both rate and inter_arrival; keep one of them")
-        for name, value in (("rate", self.rate), ("inter_arrival", self.inter_arrival)):
-            if value is not None and not 0 < value < float("inf"):
-                raise SettingError(f"{name} of source must be above 0 and finite, got {value:g}")
-        if not 0 <= self.disorder < float("inf"):
-            raise SettingError(f"disorder of source must not be negative, got {self.disorder:g}s")
-        if self.max_rows is not None and self.max_rows < 1:
-            raise SettingError(f"max_rows of source must be at least 1, got {self.max_rows}")
+            why = "source has both rate and inter_arrival; keep one of them"
+            raise SettingError(why, fields=("rate", "inter_arrival"))
 
     def rows_a_second(self) -> float | None:
         """The constant rate, where one was given.

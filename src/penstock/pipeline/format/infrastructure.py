@@ -35,8 +35,6 @@ from penstock.policy.hierarchy import MANAGERS
 
 _REGIONS: Final[Path] = ("infrastructure", "regions")
 _DELAYS: Final[Path] = ("infrastructure", "delays")
-_MOST: Final = 10_000
-"""Nodes of a region and slots of a node; with billions, what is known of each fills the memory."""
 
 
 def read_places(draft: Draft, graph: FlowGraph | None) -> Infrastructure | None:
@@ -87,12 +85,7 @@ def _read_region(draft: Draft, name: str) -> Region | None:
     if "name" in given:
         draft.note((*path, "name"), f"region {name} has its name before the colon; leave name out")
     known = {key: value for key, value in given.items() if key != "name"}
-    region = assemble(draft, path, known, Region, of=f"region {name}", name=name)
-    for key in ("max_nodes", "slots") if region else ():
-        if getattr(region, key) > _MOST:
-            what = f"{key} of region {name} must be at most {_MOST}, got {getattr(region, key)}"
-            draft.note((*path, key), what)
-    return region
+    return assemble(draft, path, known, Region, of=f"region {name}", name=name)
 
 
 def _connect(draft: Draft, regions: tuple[Region, ...]) -> Infrastructure | None:

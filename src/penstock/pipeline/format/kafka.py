@@ -11,10 +11,11 @@ localhost:9092, and a comma between several
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
+from penstock.core.schema import Matches, OneOf, checked
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
 from penstock.pipeline.shape import APPLICATIONS, AppSpec
 
@@ -25,7 +26,7 @@ STARTS: Final = ("latest", "earliest")
 
 _LIKE: Final = "{servers: localhost:9092, topic: lines}"
 _SERVER: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}")
-_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_TOPIC: Final = r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}"
 _OURS: Final = {
     "kafka.bootstrap.servers": "servers",
     "subscribe": "topic",
@@ -46,7 +47,8 @@ class Topic:
 
     servers: str
     """Brokers to ask first, as `host:port`, with a comma between several."""
-    topic: str
+    topic: Annotated[str, Matches(_TOPIC, "letters, digits, dots, - and _")]
+    """Its name."""
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     """Options of Spark's Kafka connector; those of Kafka's own clients begin with `kafka.`."""
 
@@ -82,39 +84,29 @@ class Topic:
                 host = server.partition(":")[0] or "localhost"
                 raise SettingError(
                     f"servers of {of} must be host:port, got {server!r}; write {host}:9092, "
-                    "and a comma between several"
+                    "and a comma between several",
+                    path=("servers",),
                 )
-        if not _TOPIC.fullmatch(self.topic) or self.topic in (".", ".."):
-            raise SettingError(
-                f"topic of {of} must be letters, digits, dots, - and _, got {self.topic!r}"
-            )
         for key in self.options:
             if key in _OURS:
-                raise SettingError(f"options of {of} cannot have {key}; set {_OURS[key]} instead")
+                why = f"options of {of} cannot have {key}; set {_OURS[key]} instead"
+                raise SettingError(why, path=("options", key))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("kafka of source")
 class KafkaSource(Topic):
     """A topic that rows come from, instead of from the workload."""
 
-    starting_offsets: str = "latest"
+    starting_offsets: Annotated[str, OneOf(STARTS)] = "latest"
     """`latest`: rows that come once the run begins; `earliest`: all that the topic still has."""
-    format: str | None = None
+    format: Annotated[str, OneOf(FORMATS)] | None = None
     """How a value is read: `text`, or `json` for an object with the application's columns; what
     suits the application, unless given."""
 
     def __post_init__(self) -> None:
         """Refuse what could not be read."""
         self._check("kafka of source")
-        if self.starting_offsets not in STARTS:
-            raise SettingError(
-                f"starting_offsets of kafka of source must be latest or earliest, "
-                f"got {self.starting_offsets!r}"
-            )
-        if self.format is not None and self.format not in FORMATS:
-            raise SettingError(
-                f"format of kafka of source must be json or text, got {self.format!r}"
-            )
 
     def format_for(self, application: str) -> str:
         """How values are read for an application.
@@ -126,6 +118,7 @@ class KafkaSource(Topic):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("kafka of sink")
 class KafkaSink(Topic):
     """A topic that results go to, each as an object in JSON, besides being published."""
 
