@@ -53,7 +53,7 @@ def test_a_forecast_that_comes_true_is_passed_on() -> None:
         holt.update(rate)
     gate = taught(Trusted(Holt()), ramp)
     assert gate.trusts
-    assert gate.why == "forecast trusted, off by 0 % lately"
+    assert gate.why == "forecast trusted, recent error 0 %"
     assert gate.forecast(3).tolist() == holt.forecast(3).tolist()
 
 
@@ -61,7 +61,7 @@ def test_a_forecast_that_was_far_off_gives_way_to_the_last_value() -> None:
     gate = taught(Trusted(Share(1.5)), [100.0] * 5 + [200.0] * 15)
     assert not gate.trusts
     assert gate.forecast(3).tolist() == [200.0] * 3
-    assert gate.why == "forecast not trusted, off by 50 % lately: the last rate instead"
+    assert gate.why == "forecast not trusted, recent error 50 %: the last rate is used"
 
 
 @pytest.mark.parametrize(("share", "trusts"), [(1.2, True), (1.3, False), (0.8, True)])
@@ -71,7 +71,7 @@ def test_the_tolerance_decides(share: float, trusts: bool) -> None:
 
 def test_a_forecaster_is_on_trial_at_first() -> None:
     gate = taught(Trusted(Share(1.1), trial=3), [100.0, 100.0])
-    assert gate.why == "forecast not trusted, on trial for 2 more steps: the last rate instead"
+    assert gate.why == "forecast not trusted, on trial for 2 more steps: the last rate is used"
     assert gate.forecast(2).tolist() == [100.0, 100.0]
     assert "on trial for 1 more step:" in taught(gate, [100.0]).why
     assert taught(gate, [100.0]).trusts
@@ -88,7 +88,7 @@ def test_a_fall_that_is_only_foreseen_is_limited_in_the_first_step() -> None:
     assert gate.trusts
     np.testing.assert_allclose(gate.forecast(3), [90.0, 80.0, 80.0])
     assert gate.why == (
-        "forecast trusted, off by 20 % lately; its fall limited to 90 % of the last rate"
+        "forecast trusted, recent error 20 %; its decrease limited to 90 % of the last rate"
     )
 
 
@@ -114,7 +114,7 @@ def test_what_is_not_trusted_is_the_last_value(values: list[float], tolerance: f
 
 def test_a_forecaster_that_foresees_no_number_is_not_trusted() -> None:
     gate = taught(Trusted(Share(1.0)), [100.0] * 10 + [nan])
-    assert gate.why == "forecast not trusted, it foresees no number: the last rate instead"
+    assert gate.why == "forecast not trusted, it predicts no number: the last rate is used"
     assert gate.forecast(2).tolist() == [100.0, 100.0]
 
 
@@ -126,7 +126,7 @@ def test_steps_that_are_not_foreseen_are_the_last_value() -> None:
 
 def test_a_load_that_stops_is_told_without_a_percentage() -> None:
     gate = taught(Trusted(Ewma(), window=3), [100.0] * 5 + [0.0] * 5)
-    assert gate.why == "forecast not trusted, off by more than all lately: the last rate instead"
+    assert gate.why == "forecast not trusted, recent error more than all: the last rate is used"
     assert gate.forecast(1).tolist() == [0.0]
 
 

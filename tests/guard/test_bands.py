@@ -122,8 +122,8 @@ def test_scale_down_never_grows_to_what_was_recommended() -> None:
         decided = guard(seen(at=at, counter={"requested": 8}))
     assert counter(decided) == 8
     assert decided.why == (
-        "wishes for 3; counter stays at 8, 20 was recommended 1 s ago: "
-        "it shrinks to the most of 1 min"
+        "wishes for 3; counter stays at 8, 20 recommended 1 s ago: "
+        "the highest of the last 1 min applies"
     )
 
 
@@ -132,8 +132,8 @@ def test_scale_down_says_which_recommendation_counts() -> None:
     for at in (0.0, 10.0):
         guard(seen(at=at, counter={"requested": 8}))
     assert guard(seen(at=61.0, counter={"requested": 8})).why == (
-        "wishes for 2; counter goes to 3, which was recommended 51 s ago: "
-        "it shrinks to the most of 1 min"
+        "wishes for 2; counter goes to 3, recommended 51 s ago: "
+        "the highest of the last 1 min applies"
     )
 
 

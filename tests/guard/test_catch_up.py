@@ -55,8 +55,8 @@ def test_catch_up_asks_for_the_target_rate_and_not_an_executor_more(
 def test_catch_up_says_what_waits_and_what_comes_meanwhile() -> None:
     guard = CatchUp(Wish([4]), rescale_time=20.0)
     assert guard(seen(counter={**late, "backlog": 60_000.0})).why == (
-        "wishes for 4; counter raised to 5 for 300 rows/s at 90 % busy and, in 10 min, "
-        "60,000 rows that wait and 6,000 rows that come in the 20 s of a rescale"
+        "wishes for 4; counter raised to 5 for 300 rows/s at 90 % busy and, within 10 min, "
+        "60,000 waiting rows and 6,000 rows that arrive during the 20 s rescale"
     )
 
 
@@ -66,8 +66,8 @@ def test_catch_up_reckons_with_the_time_of_a_change_that_the_policy_makes() -> N
     assert counter(CatchUp(Wish([3]), rescale_time=0.0)(seen(counter=reading))) == 3
     decided = CatchUp(Wish([3]), rescale_time=60.0)(seen(counter=reading))
     assert decided.why == (
-        "wishes for 3; counter stays at 4 for 269 rows/s at 90 % busy and, in 10 min, "
-        "16,140 rows that come in the 1 min of a rescale"
+        "wishes for 3; counter stays at 4 for 269 rows/s at 90 % busy and, within 10 min, "
+        "16,140 rows that arrive during the 1 min rescale"
     )
 
 

@@ -208,7 +208,7 @@ def test_hold_keeps_a_module_of_which_something_is_missing(metric: str) -> None:
     whole = {"arrival_rate": 100.0, "utilisation": 0.1, "requested": 4, "running": 4}
     decided = Hold(Wish((1,)))(seen(splitter=whole, counter={**whole, metric: None}))
     assert decided.configuration.degrees == {"splitter": 1, "counter": 4}
-    assert decided.why == f"wishes for 1; counter held at 4 without its {metric}"
+    assert decided.why == f"wishes for 1; counter held at 4, {metric} unknown"
     assert decided.proposed == Configuration(degrees={"splitter": 1, "counter": 1})
 
 
@@ -226,7 +226,7 @@ def test_hold_asks_nothing_of_a_module_of_which_nothing_is_known() -> None:
     decided = Hold(Wish((1,)))(seen(counter={}))
     assert decided.configuration.degrees == {}
     assert decided.why == (
-        "wishes for 1; counter left alone without its arrival_rate and utilisation and running"
+        "wishes for 1; counter left alone, arrival_rate and utilisation and running unknown"
     )
 
 

@@ -69,7 +69,7 @@ def test_a_request_that_a_guard_undoes_was_not_granted_and_says_so() -> None:
     assert asked.change == 3
     assert asked.answer == (
         "its manager granted it, and a guard held it back: "
-        "counter held at 4 without its arrival_rate and utilisation"
+        "counter held at 4, arrival_rate and utilisation unknown"
     )
 
 

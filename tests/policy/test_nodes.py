@@ -99,7 +99,7 @@ SILENT: dict[str, tuple[RegionReading, str]] = {
     ),
     "in trouble": (
         busy(3, trouble="no machine will start"),
-        "dc2 is in trouble (no machine will start), it keeps its 3 nodes",
+        "dc2 reports a problem (no machine will start), it keeps its 3 nodes",
     ),
 }
 
@@ -183,7 +183,7 @@ def test_rl_counts_an_empty_region_as_not_busy() -> None:
     policy(now(dc1=RegionReading(nodes=1, idle=1, replicas=0, unmet=0)))
     assert policy.agents()["dc1"].visits[0, 1, 1] == 1
     held = policy(now(dc1=RegionReading(nodes=1, idle=1, replicas=1, unmet=0)))
-    assert held.why.startswith("dc1 keeps its 1 node, its utilisation is unknown")
+    assert held.why.startswith("dc1 keeps its 1 node, utilisation unknown")
 
 
 def test_rl_learns_but_holds_while_nodes_are_to_come() -> None:

@@ -67,12 +67,12 @@ def test_no_replica_is_spared_while_more_rows_wait_than_a_step_can_take(
 
 
 def test_rows_that_wait_are_the_reason_that_is_told() -> None:
-    told = "1,000,000 rows wait, more than come or can be served in a step"
+    told = "1,000,000 rows wait, more than arrive or can be served in a step"
     silent = {**IDLE, "arrival_rate": 0.0, "processed_rate": 0.0, "backlog": 1e6}
     assert Rules()(seen(count=silent)).why == f"count holds at 3, 20 % busy, but {told}"
     assert Spl()(seen(count=silent)).why == f"count holds at 3, {told}"
     alone = Spl()(seen(count={**silent, "running": 1})).why
-    assert alone == "count holds at 1, keeps up, and there is no fewer"
+    assert alone == "count holds at 1, keeps up, already at 1"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What will come, foreseen from what came.
+"""What will come, predicted from what came.
 
-| kind | settings | foresees |
+| kind | settings | predicts |
 |---|---|---|
 | `last` | | the newest value, again |
 | `moving-average` | `window` 10 | the mean of the newest few |
@@ -11,8 +11,8 @@
 another does while that comes true, else the newest value |
 
 Forecasters know of no bounds: a trend may lead below zero. `trusted` does not go there, and a rate
-that is foreseen without it should be taken as zero or more. `Accuracy` tells how far off any of
-them was lately.
+that is predicted without it should be taken as zero or more. `Accuracy` tells how far off any of
+them was recently.
 """
 
 from penstock.forecast.averages import Ewma, Last, MovingAverage

@@ -14,7 +14,7 @@ from penstock.core.errors import SettingError
 
 
 def check_weight(value: float, what: str, *, zero: bool = False) -> None:
-    """Refuse a weight that would not average; zero, which never learns, only where it may be.
+    """Reject a weight that would not average; zero, which never learns, only where it may be.
 
     >>> check_weight(1.1, "a of forecaster holt")
     Traceback (most recent call last):
@@ -26,7 +26,7 @@ def check_weight(value: float, what: str, *, zero: bool = False) -> None:
 
 
 def check_count(value: int, what: str, *, least: int = 1, most: int | None = None) -> None:
-    """Refuse what is not a whole number of steps, too few of them, or too many.
+    """Reject what is not a whole number of steps, too few of them, or too many.
 
     >>> check_count(9, "trial of forecaster trusted", most=5)
     Traceback (most recent call last):
@@ -52,7 +52,7 @@ def coming(steps: int) -> NDArray[np.float64]:
 
 @dataclass
 class Last:
-    """Foresees the newest value again: hard to beat one step ahead, blind to trends.
+    """Predicts the newest value again: hard to beat one step ahead, blind to trends.
 
     >>> foresight = Last()
     >>> foresight.update(300.0)
@@ -63,7 +63,7 @@ class Last:
     _value: float = field(default=nan, init=False, repr=False)
 
     def update(self, value: float, /) -> None:
-        """Take in the newest measurement; one that is not a number teaches nothing."""
+        """Take in the newest measurement; non-finite values are ignored."""
         if isfinite(value):
             self._value = value
 
@@ -93,7 +93,7 @@ def mean(values: Collection[float]) -> float:
 
 @dataclass
 class MovingAverage:
-    """Foresees the mean of the last `window` values: each counts the same, then is forgotten.
+    """Predicts the mean of the last `window` values: each counts the same, then is forgotten.
 
     Before so many have come, it is the mean of those that have.
 
@@ -113,7 +113,7 @@ class MovingAverage:
         self._recent = deque(maxlen=self.window)
 
     def update(self, value: float, /) -> None:
-        """Take in the newest measurement; one that is not a number teaches nothing."""
+        """Take in the newest measurement; non-finite values are ignored."""
         if isfinite(value):
             self._recent.append(value)
 
@@ -127,7 +127,7 @@ class MovingAverage:
 
 @dataclass
 class Ewma:
-    """Foresees the exponentially weighted mean of all values: calmer than the last one alone.
+    """Predicts the exponentially weighted mean of all values: calmer than the last one alone.
 
     >>> foresight = Ewma(alpha=0.5)
     >>> for rate in (100.0, 200.0, 400.0):
@@ -150,7 +150,7 @@ class Ewma:
         return self._level
 
     def update(self, value: float, /) -> None:
-        """Take in the newest measurement; one that is not a number teaches nothing."""
+        """Take in the newest measurement; non-finite values are ignored."""
         if not isfinite(value):
             return
         past = self._level if isfinite(self._level) else value

@@ -29,7 +29,7 @@ class Line:
     def drawn_to(self, value: float, *, a: float, b: float) -> "Line":
         """The line one step on, its level drawn to a value and its trend to the level's change.
 
-        Where that leads beyond all numbers it begins anew at the value.
+        Where that leads beyond all numbers it begins again at the value.
         """
         level = self.next_level + a * (value - self.next_level)
         drawn = Line(level, self.trend + b * (level - self.next_level))
@@ -37,13 +37,13 @@ class Line:
 
     def ahead(self, steps: int) -> NDArray[np.float64]:
         """Its levels in the steps to come."""
-        with np.errstate(over="ignore"):  # beyond all numbers is endless
+        with np.errstate(over="ignore"):  # beyond all numbers is infinite
             return self.level + self.trend * coming(steps)
 
 
 @dataclass
 class Holt:
-    """Foresees a straight line: sees a ramp coming, where averages lag behind it.
+    """Predicts a straight line: sees a ramp coming, where averages lag behind it.
 
     It starts at the first value, without a trend. A line that falls goes on below zero: `Trusted`
     never does.
@@ -78,7 +78,7 @@ class Holt:
         return self._line.trend if self._line else nan
 
     def update(self, value: float, /) -> None:
-        """Take in the newest measurement; one that is not a number teaches nothing."""
+        """Take in the newest measurement; non-finite values are ignored."""
         if isfinite(value):
             line = self._line or Line(value)
             self._line = line.drawn_to(value, a=self.a, b=self.b)
@@ -172,7 +172,7 @@ SEASONS: Final[dict[str, Season]] = {"additive": Additive(), "multiplicative": M
 
 @dataclass
 class HoltWinters:
-    """Foresees a line and, on it, what repeats every `period` steps: the days of a daily load.
+    """Predicts a line and, on it, what repeats every `period` steps: the days of a daily load.
 
     Without a period it is `Holt`. With one it is `Holt` until a whole period has come; then the
     level starts at that period's mean, the trend at zero, and the season at how each value

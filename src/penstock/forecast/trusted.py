@@ -14,12 +14,12 @@ from penstock.core.words import count_of, percent
 from penstock.forecast.averages import check_count, check_weight, coming, mean
 from penstock.forecast.trends import Holt
 
-# How far off forecasts were lately.
+# How far off forecasts were recently.
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A forecast beside what came, and beside what the last value would have foreseen."""
+    """A forecast beside what came, and beside what the last value would have predicted."""
 
     value: float
     foreseen: float
@@ -28,9 +28,9 @@ class Outcome:
 
 @dataclass
 class Accuracy:
-    """Keeps what was foreseen of each coming step, and compares it with what comes.
+    """Keeps what was predicted of each coming step, and compares it with what comes.
 
-    Once a step: `update` with what came, then `expect` with what the forecaster now foresees.
+    Once a step: `update` with what came, then `expect` with what the forecaster now predicts.
 
     >>> accuracy = Accuracy()
     >>> for foreseen, came in ((100.0, 80.0), (90.0, 120.0)):
@@ -57,11 +57,11 @@ class Accuracy:
         self._outcomes = tuple(deque(maxlen=self.window) for _ in range(self.horizon))
 
     def expect(self, ahead: Iterable[float], /) -> None:
-        """Keep what is foreseen now; asked again before anything came, the newer counts."""
+        """Keep what is predicted now; asked again before anything came, the newer counts."""
         self._made[0] = (self._last, *(float(v) if isfinite(v) else None for v in ahead))
 
     def update(self, value: float, /) -> None:
-        """Compare what came with all that was foreseen of it; NaN lets the step pass."""
+        """Compare what came with all that was predicted of it; NaN lets the step pass."""
         if isfinite(value):
             for steps, made in enumerate(self._made, start=1):
                 self._compare(steps, made, value)
@@ -114,11 +114,11 @@ def _ratio(errors: Iterable[float], yardstick: Iterable[float]) -> float:
 
 @dataclass
 class Trusted:
-    """Passes on what a forecaster foresees while that comes true, and the last value otherwise.
+    """Passes on what a forecaster predicts while that comes true, and the last value otherwise.
 
     A forecaster is trusted once `trial` of its one-step forecasts met a value, and as long as
     the last `window` of them were off by no more than `tolerance` of the values. Even then the
-    first step never lies below `floor` of the last value, so that a fall that was only foreseen
+    first step never lies below `floor` of the last value, so that a fall that was only predicted
     does not scale a busy pipeline in; and no step lies below zero.
 
     >>> foresight = Trusted(Holt())
@@ -127,7 +127,7 @@ class Trusted:
     >>> foresight.forecast(2).tolist()
     [900.0, 900.0]
     >>> foresight.why
-    'forecast not trusted, off by 107 % lately: the last rate instead'
+    'forecast not trusted, recent error 107 %: the last rate is used'
     """
 
     forecaster: Forecaster = field(default_factory=Holt)
@@ -144,7 +144,7 @@ class Trusted:
     _accuracy: Accuracy = field(init=False, repr=False)
     _last: float | None = field(default=None, init=False, repr=False)
     _next: float | None = field(default=None, init=False, repr=False)
-    """What the forecaster foresees of the next step, if it does."""
+    """What the forecaster predicts of the next step, if it does."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.forecaster, Forecaster):
@@ -163,7 +163,7 @@ class Trusted:
 
     @property
     def error(self) -> float:
-        """How far off one-step forecasts were lately, as a share; NaN before the first."""
+        """How far off one-step forecasts were recently, as a share; NaN before the first."""
         return self._accuracy.error()
 
     @property
@@ -176,11 +176,11 @@ class Trusted:
         """Whether it is believed, and what follows, in words for decisions."""
         doubt = self._doubt()
         if doubt:
-            return f"forecast not trusted, {doubt}: the last rate instead"
-        trusted = f"forecast trusted, off by {_percent(self.error)} lately"
+            return f"forecast not trusted, {doubt}: the last rate is used"
+        trusted = f"forecast trusted, recent error {_percent(self.error)}"
         if self._next is None or self._next >= self._least:
             return trusted
-        return f"{trusted}; its fall limited to {_percent(self.floor)} of the last rate"
+        return f"{trusted}; its decrease limited to {_percent(self.floor)} of the last rate"
 
     @property
     def caveat(self) -> str | None:
@@ -192,7 +192,7 @@ class Trusted:
         >>> for rate in (1000.0, 850.0, 700.0, 550.0, 400.0):
         ...     foresight.update(rate)
         >>> foresight.caveat
-        'the fall of the forecast is limited to 90 % of the last rate'
+        'the decrease of the forecast is limited to 90 % of the last rate'
         """
         if self._missing > 0:
             return None
@@ -200,10 +200,10 @@ class Trusted:
             return self.why
         if self._next is None or self._next >= self._least or not self._least:
             return None
-        return f"the fall of the forecast is limited to {_percent(self.floor)} of the last rate"
+        return f"the decrease of the forecast is limited to {_percent(self.floor)} of the last rate"
 
     def update(self, value: float, /) -> None:
-        """Take in the newest measurement; one that is not a number teaches nothing."""
+        """Take in the newest measurement; non-finite values are ignored."""
         self._accuracy.update(value)
         self.forecaster.update(value)
         ahead = self.forecaster.forecast(1)
@@ -235,9 +235,9 @@ class Trusted:
         if self._missing > 0:
             return f"on trial for {count_of(self._missing, 'more step')}"
         if self._next is None:
-            return "it foresees no number"
+            return "it predicts no number"
         if self.error > self.tolerance:
-            return f"off by {_percent(self.error)} lately"
+            return f"recent error {_percent(self.error)}"
         return None
 
 

@@ -10,7 +10,7 @@
 | `dead-band` | `low` 0.5, `high` 0.85, `backlog` 30s | changes of modules too busy or too idle |
 | `catch-up` | `duration` 10m, `utilisation` 0.9, `backlog` 10s, `rescale_time` 10s | degrees that \
 work off what waits; raises others |
-| `scale-down` | `interval` 10m | shrinking to the most that was recommended of late |
+| `scale-down` | `interval` 10m | shrinking to the most that was recommended recently |
 | `effectiveness` | `threshold` 0.1, `window` 1m, `block` 10m | growth that helps; takes back \
 other |
 | `quota` | `cores`, `memory`, `executor_cores` 1, `executor_memory` 1g | so much of all modules |

@@ -28,8 +28,8 @@ class CatchUp:
     >>> from penstock.testing import seen
     >>> late = {"running": 4, "arrival_rate": 300.0, "backlog": 6e4, "service_time": 0.01}
     >>> CatchUp(Static(degrees=4), rescale_time=20.0)(seen(counter=late)).why
-    'counter is set to 4; counter raised to 5 for 300 rows/s at 90 % busy and, in 10 min, 60,000 \
-rows that wait and 6,000 rows that come in the 20 s of a rescale'
+    'counter is set to 4; counter raised to 5 for 300 rows/s at 90 % busy and, within 10 min, \
+60,000 waiting rows and 6,000 rows that arrive during the 20 s rescale'
     """
 
     policy: Policy
@@ -37,7 +37,7 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
     duration: Seconds = 600.0
     """Seconds in which to work it off, from when the executors are there."""
     utilisation: float = 0.9
-    """Busy share that rows which come in the meantime may take."""
+    """Busy share that rows that arrive in the meantime may take."""
     backlog: Seconds = 10.0
     """Seconds of arrivals that wait at any time and are no backlog, as in micro-batches."""
     rescale_time: Seconds = 10.0
@@ -68,7 +68,7 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
         )
 
     def rescale_time_of(self, name: str) -> float:
-        """Seconds that a module takes to grow, as learned so far."""
+        """Seconds that a module takes to grow, as learned."""
         return self._times.of(name, prior=self.rescale_time)
 
     def _rule(self, name: str, degree: int, now: int, seen: Observation) -> Ruling | None:
@@ -82,7 +82,7 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
         needed = max(self._needed(load, time), now if load.late and degree < now else 0)
         if needed <= degree or not (load.late or time):
             return None
-        return Ruling(needed, f"{name} {_goes(now, needed)} {self._told(load, time)}")
+        return Ruling(needed, f"{name} {_goes(now, needed)} {self._reason(load, time)}")
 
     def _needed(self, load: "_Load", time: float) -> int:
         """Executors for the target rate."""
@@ -90,15 +90,13 @@ rows that wait and 6,000 rows that come in the 20 s of a rescale'
         rate = load.late / self.duration + meanwhile + load.arrives / self.utilisation
         return ceil(rate / load.pace - 1e-9)
 
-    def _told(self, load: "_Load", time: float) -> str:
-        meanwhile = (
-            f"{count_of(load.arrives * time, 'row')} that come in the {format_duration(time)}"
-        )
-        parts = [f"{count_of(load.late, 'row')} that wait"] if load.late else []
-        parts += [f"{meanwhile} of a rescale"] if time else []
+    def _reason(self, load: "_Load", time: float) -> str:
+        arriving = count_of(load.arrives * time, "row")
+        parts = [f"{count_of(load.late, 'waiting row')}"] if load.late else []
+        parts += [f"{arriving} that arrive during the {format_duration(time)} rescale"] * bool(time)
         return (
             f"for {count_of(load.arrives, 'row')}/s at {percent(self.utilisation)} busy and, "
-            f"in {format_duration(self.duration)}, {' and '.join(parts)}"
+            f"within {format_duration(self.duration)}, {' and '.join(parts)}"
         )
 
 
@@ -137,7 +135,7 @@ class DeadBand:
     >>> from penstock.policy import Static
     >>> from penstock.testing import seen
     >>> DeadBand(Static(degrees=6))(seen(counter={"running": 4, "utilisation": 0.7})).why
-    'counter is set to 6; counter stays at 4, 70 % busy lies between 50 % and 85 %'
+    'counter is set to 6; counter stays at 4, 70 % busy is between 50 % and 85 %'
     """
 
     policy: Policy
@@ -178,7 +176,7 @@ class DeadBand:
         if degree > now and self._piles_up(module):
             return None
         band = f"between {percent(self.low)} and {percent(self.high)}"
-        return Ruling(now, f"{name} stays at {now}, {percent(busy)} busy lies {band}")
+        return Ruling(now, f"{name} stays at {now}, {percent(busy)} busy is {band}")
 
     def _piles_up(self, module: ModuleReading) -> bool:
         each, backlog, running = pace(module), known(module.backlog), module.running

@@ -84,8 +84,8 @@ class DelayedScaleDown:
     >>> for at in (0.0, 60.0):
     ...     decided = guard(seen(at=at, counter={"running": 4}))
     >>> decided.why
-    'counter is set to 2; counter stays at 4, which was recommended 1 min ago: it shrinks to the \
-most of 5 min'
+    'counter is set to 2; counter stays at 4, recommended 1 min ago: the highest \
+of the last 5 min applies'
     """
 
     policy: Policy
@@ -103,7 +103,7 @@ most of 5 min'
             )
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy wants, and no less than it wanted of late."""
+        """What the policy wants, and no less than it wanted recently."""
         decided, now = self.policy(seen), in_force(seen)
         self._observe(decided.configuration.degrees, now, seen.at)
         return revise(decided, lambda name, n: self._rule(name, n, now.get(name, n), seen.at))
@@ -126,9 +126,9 @@ most of 5 min'
         if degree >= allowed:
             return None
         goes = f"goes to {allowed}" if allowed != now else f"stays at {now}"
-        which = "which" if allowed == most else f"{most}"
+        which = "" if allowed == most else f"{most} "
         return Ruling(
             allowed,
-            f"{name} {goes}, {which} was recommended {format_duration(at - when)} ago: "
-            f"it shrinks to the most of {format_duration(self.interval)}",
+            f"{name} {goes}, {which}recommended {format_duration(at - when)} ago: "
+            f"the highest of the last {format_duration(self.interval)} applies",
         )

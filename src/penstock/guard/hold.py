@@ -22,7 +22,7 @@ class Hold:
     >>> from penstock.policy import Static
     >>> from penstock.testing import seen
     >>> Hold(Static(degrees=1))(seen(counter={"running": 4, "utilisation": 0.1})).why
-    'counter is set to 1; counter held at 4 without its arrival_rate'
+    'counter is set to 1; counter held at 4, arrival_rate unknown'
     """
 
     policy: Policy
@@ -52,7 +52,7 @@ class Hold:
         if not missing or degree == now:
             return None
         held = f"{name} held at {now}" if now is not None else f"{name} left alone"
-        return Ruling(now, f"{held} without its {' and '.join(missing)}")
+        return Ruling(now, f"{held}, {' and '.join(missing)} unknown")
 
 
 def _unknown(value: object) -> bool:
@@ -137,7 +137,7 @@ def _moves(now: Configuration, then: Configuration) -> Iterator[str]:
         elif before != degree:
             yield f"{name} would go from {before} to {degree}"
     for name in then.routing:
-        yield f"keys of {name} would be routed anew"
+        yield f"keys of {name} would be reassigned"
     if then.frequency is not None:
         yield f"the clock would be set to {then.frequency:g} GHz"
 

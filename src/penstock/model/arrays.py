@@ -28,7 +28,7 @@ def plain(result: NDArray[np.float64]) -> Outcome:
 
 
 def check(*, least: float = 0.0, strictly: bool = False, **given: Numbers) -> None:
-    """Refuse what is under the least, infinite or not a number, by the name of its argument.
+    """Reject what is under the least, infinite or not a number, by the name of its argument.
 
     Strictly, the least itself is refused too.
 

@@ -29,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def require_compiler(what: str, *, extra: str = "twin") -> None:
-    """Refuse what is too slow in plain Python."""
+    """Reject what is too slow in plain Python."""
     if _refused is not None:
         require(extra, what, "numba")
         raise MissingPackageError(
@@ -50,7 +50,7 @@ def inlined(function: F) -> F:
 def entry(function: F) -> F:
     """Compile a function that Python calls, keeping the machine code on disk.
 
-    Where no folder can be written to, as in a read-only container, it is compiled anew each time.
+    Where no folder can be written to, as in a read-only container, it is compiled again each time.
     """
     made = _made(function)
     if _refused is None:

@@ -163,7 +163,7 @@ class FlowModel:
 
 
 def check_priced(graph: FlowGraph, policy: str) -> None:
-    """Refuse a module without a time or a price: a game needs something to win."""
+    """Reject a module without a time or a price: a game needs something to win."""
     for _, _, why in unpriced(graph, policy):
         raise SettingError(why)
 

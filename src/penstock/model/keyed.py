@@ -51,7 +51,7 @@ class ReplicaLoads:
     rate: float
     """Rows a second of all keys."""
     probability: NDArray[np.float64]
-    """That a row goes to each replica; nought for all where no rows come."""
+    """That a row goes to each replica; zero for all where no rows come."""
     service_time: NDArray[np.float64]
     """Mean seconds that a row of each replica takes: mpc, Expr. 2. The default where none comes."""
 
@@ -85,7 +85,7 @@ class ReplicaLoads:
 
     @property
     def mean_service_time(self) -> float:
-        """Mean seconds that a row of any key takes; nought where none comes."""
+        """Mean seconds that a row of any key takes; zero where none comes."""
         return float(self.service_time @ self.probability)
 
     @property

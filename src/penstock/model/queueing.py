@@ -100,7 +100,7 @@ def response_time(
 
 
 def corrected(wait: Numbers, correction: float) -> Outcome:
-    """A wait times what was measured by what was predicted; none turns an endless one finite.
+    """A wait times what was measured by what was predicted; none turns an infinite one finite.
 
     >>> corrected(0.004, 1.5), corrected(inf, 0.0)
     (0.006, inf)
@@ -135,7 +135,7 @@ class Correction:
         self._ratios = deque(maxlen=self.window)
 
     def update(self, *, measured: float | None, predicted: float | None) -> None:
-        """Take in one step; what is unknown, endless or divided by nothing teaches nothing."""
+        """Take in one step; unknown and infinite values are ignored."""
         if measured is None or predicted is None or not predicted > 0.0:
             return
         ratio = measured / predicted

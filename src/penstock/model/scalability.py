@@ -99,7 +99,7 @@ class Minimum:
         return _limit(self, share) or 1.0 / (half + sqrt(under))
 
     def ideal(self, ratio: float) -> float:
-        """Where the derivative is nought."""
+        """Where the derivative is zero."""
         weight = ratio * self._scale
         return sqrt(weight / (1.0 + weight / self.best**2))
 

@@ -52,7 +52,7 @@ def comparisons(most: int, *, dimensions: int) -> Floats:
 
 
 def check_dimensions(dimensions: int) -> None:
-    """Refuse tuples without coordinates."""
+    """Reject tuples without coordinates."""
     if not dimensions >= 1:
         raise SettingError(f"dimensions must be 1 or more, got {dimensions}")
 

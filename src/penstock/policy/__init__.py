@@ -7,8 +7,8 @@
 | `threshold` | one executor more or fewer, by how busy each module is (e2df, Section 7.1) |
 | `rules` | one more above a limit of utilisation or latency, one fewer below (mpc, Section 5.4) |
 | `spl` | one more while rows pile up and that helps, by what earlier steps brought (mpc, Tab. 7) |
-| `latency` | the fewest executors with which the promised latency holds for the load foreseen |
-| `mpc` | what the load foreseen will need: replicas, clock and routing (mpc, Section 3) |
+| `latency` | the fewest executors with which the latency SLO holds for the load predicted |
+| `mpc` | what the load predicted will need: replicas, clock and routing (mpc, Section 3) |
 | `fuzzy` | a pane stage and its window stage together, by rules of thumb (ppq, Section 4.2) |
 | `nash` | what each module would choose for itself beside the others (game, Alg. 1) |
 | `incentive` | the same, with incentives that lower the cost of all (game, Alg. 2) |
@@ -18,7 +18,7 @@
 | `warm-start` | as `threshold` until what `rl` learns has settled (e2df, Section 8.4) |
 | `hpa`, `keda-lag`, `dstream`, `amadeus`, `ds2`, `flink`, `dhalion` | as peers do (`peers`) |
 | `fair` | nothing: Spark's own scheduler gives every pipeline the same share of the executors |
-| `fifo` | nothing: Spark's own scheduler gives them to whoever comes first |
+| `fifo` | nothing: Spark's own scheduler gives them to the first query |
 
 Nodes of regions are decided about by `penstock.policy.nodes`; `penstock.policy.hierarchy` has the
 managers that grant or refuse what either proposes.

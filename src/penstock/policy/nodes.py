@@ -54,7 +54,7 @@ class SimpleNodes:
     def _judge(self, region: Region, reading: RegionReading, nodes: int) -> Verdict:
         name, idle = region.name, reading.idle
         if idle is None:
-            return held(name, nodes, "its idle nodes are unknown")
+            return held(name, nodes, "idle nodes unknown")
         coming = max(nodes - (reading.nodes or 0), 0)
         told = f"{idle} idle" + (f" and {coming} to come" if coming else "")
         if idle + coming < self.idle:
@@ -103,7 +103,7 @@ class StaticNodes:
     def _judge(self, region: Region, _: RegionReading, nodes: int) -> Verdict:
         given = self._given(region.name)
         if given is None:
-            return held(region.name, nodes, "as it was told nothing else")
+            return held(region.name, nodes, "no number is set")
         why = f"{region.name} is set to {count_of(given, 'node')}"
         return Verdict(name=region.name, before=nodes, after=given, why=why)
 

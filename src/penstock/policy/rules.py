@@ -18,7 +18,7 @@ class Rules:
     """One replica more while a module is too busy, or too slow; one fewer while it is idle.
 
     By default a module is judged by its utilisation. With a `threshold` it is judged by its mean
-    response time, the wait and the service. It waits for executors that it was promised before it
+    response time, the wait and the service. It waits for pending executors before it
     asks for more, and does not shrink while more rows wait than come, are finished or could be
     served in a step.
 

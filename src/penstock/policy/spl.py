@@ -45,23 +45,23 @@ class Climb:
 class Spl:
     """One replica more while rows pile up and the last try was worth it, one fewer otherwise.
 
-    A module is congested while it finishes fewer rows than come: the index is the missing share,
-    `1 - processed/arrived`, or the growth of its backlog by the rows that came where the processed
+    A module is congested while it finishes fewer rows than come: the index is the missing share, `1
+    - processed/arrived`, or the growth of its backlog by the rows that arrived where the processed
     ones are not measured. It grows if it is congested and the level above was never worse; it
     shrinks if it is not, the level below was not congested either, and no more rows wait than come,
-    are finished or could be served in a step. Where a level brought no more
-    than the one below and both were congested, the congestion lies elsewhere, and it steps back.
-    When congestion comes or throughput rises, what was known of the levels above is forgotten; when
-    congestion goes or throughput falls, of those below.
+    are finished or could be served in a step. Where a level brought no more than the one below and
+    both were congested, the congestion lies elsewhere, and it steps back. When congestion comes or
+    throughput rises, what was known of the levels above is forgotten; when congestion goes or
+    throughput falls, of those below.
 
     >>> from penstock.testing import seen
     >>> policy = Spl()
     >>> policy(seen(counter={"arrival_rate": 900, "processed_rate": 600, "running": 2})).why
-    'counter misses 33 % of its rows at 600 rows/s: 2 -> 3'
+    'counter processes 33 % fewer rows than arrive, 600 rows/s: 2 -> 3'
     >>> policy(seen(counter={"arrival_rate": 900, "processed_rate": 590, "running": 3})).why
-    'counter misses 34 % of its rows, and 3 bring no more than 2 did: 3 -> 2'
+    'counter processes 34 % fewer rows than arrive, and 3 executors are no faster than 2: 3 -> 2'
     >>> policy(seen(counter={"arrival_rate": 900, "processed_rate": 600, "running": 2})).why
-    'counter holds at 2, misses 33 % of its rows, but 3 brought no more'
+    'counter holds at 2, processes 33 % fewer rows than arrive, but 3 executors were no faster'
     """
 
     congestion: float = 0.1
@@ -107,8 +107,10 @@ class Spl:
         self._learn(climb, degree, throughput, index > self.congestion)
         if index <= self.congestion:
             waits = backlog_forbids_shrinking(reading, degree, step)
-            return self._descend(name, degree, climb.levels.get(degree - 1), _misses(index), waits)
-        return self._ascend(name, degree, climb, _misses(index))
+            return self._descend(
+                name, degree, climb.levels.get(degree - 1), _shortfall(index), waits
+            )
+        return self._ascend(name, degree, climb, _shortfall(index))
 
     def _learn(self, climb: Climb, degree: int, throughput: float, congested: bool) -> None:
         """Remember a level, and forget what another load has made worthless."""
@@ -122,32 +124,32 @@ class Spl:
         anchor = throughput if rises or falls else past.anchor
         climb.levels[degree] = Level(throughput, congested, anchor)
 
-    def _ascend(self, name: str, degree: int, climb: Climb, misses: str) -> Verdict:
+    def _ascend(self, name: str, degree: int, climb: Climb, shortfall: str) -> Verdict:
         now, below = climb.levels[degree], climb.levels.get(degree - 1)
         if below and below.congested and now.throughput <= below.throughput:
-            why = f"{misses}, and {degree} bring no more than {degree - 1} did"
+            why = f"{shortfall}, and {degree} executors are no faster than {degree - 1}"
             return moved(name, degree, degree - 1, why)
         if degree >= self.levels:
-            return held(name, degree, f"{misses}, and {self.levels} is the highest level")
+            return held(name, degree, f"{shortfall}, and {self.levels} is the highest level")
         above = climb.levels.get(degree + 1)
         if above and above.throughput <= now.throughput:
-            return held(name, degree, f"{misses}, but {degree + 1} brought no more")
-        why = f"{misses} at {now.throughput:,.4g} rows/s"
+            return held(name, degree, f"{shortfall}, but {degree + 1} executors were no faster")
+        why = f"{shortfall}, {now.throughput:,.4g} rows/s"
         return moved(name, degree, degree + 1, why)
 
     def _descend(
-        self, name: str, degree: int, below: Level | None, misses: str, waits: str | None
+        self, name: str, degree: int, below: Level | None, shortfall: str, waits: str | None
     ) -> Verdict:
         if degree > self.levels:
-            why = f"{misses}, and {self.levels} is the highest level"
+            why = f"{shortfall}, and {self.levels} is the highest level"
             return moved(name, degree, self.levels, why)
         if waits and degree > 1:
             return held(name, degree, waits)
         if degree > 1 and not (below and below.congested):
             known = "is untried at this load" if below is None else "was enough when last tried"
-            return moved(name, degree, degree - 1, f"{misses}, and {degree - 1} {known}")
-        why = "and there is no fewer" if degree == 1 else f"but {degree - 1} was congested"
-        return held(name, degree, f"{misses}, {why}")
+            return moved(name, degree, degree - 1, f"{shortfall}, and {degree - 1} {known}")
+        why = "already at 1" if degree == 1 else f"but {degree - 1} was congested"
+        return held(name, degree, f"{shortfall}, {why}")
 
 
 def _measure(
@@ -166,8 +168,8 @@ def _measure(
     return max(arrived - growth, 0.0), _share(growth, arrived)
 
 
-def _misses(index: float) -> str:
-    return f"misses {percent(index, '.0f')} of its rows" if index else "keeps up"
+def _shortfall(index: float) -> str:
+    return f"processes {percent(index, '.0f')} fewer rows than arrive" if index else "keeps up"
 
 
 def _share(missed: float, of: float) -> float:

@@ -11,7 +11,7 @@ from penstock.policy.common.verdict import UtilisationRule, decision
 class Threshold:
     """One executor more for a module that is too busy, one fewer where the rest would cope.
 
-    Each module is decided on its own. A module waits for executors that it was promised before it
+    Each module is decided on its own. A module waits for pending executors before it
     asks for more, does without them once it can, and keeps what it has while its utilisation is
     unknown.
 

@@ -55,7 +55,7 @@ class ScriptedPlant:
 
     script: Iterable[Observation | Exception]
     decisions: list[Decision] = field(default_factory=list, init=False)
-    """Every decision so far."""
+    """Every decision."""
     _degrees: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _modules: set[str] = field(default_factory=set, init=False, repr=False)
 

@@ -25,7 +25,7 @@ _HALVINGS: Final = 50
 
 
 def dispersion(counts: ArrayLike, *, windows: int = 500) -> float:
-    """The index of dispersion: variance over mean of the rows that come in long windows.
+    """The index of dispersion: variance over mean of the rows that arrive in long windows.
 
     Windows are as long as they can be with so many of them side by side in the counts (one count
     each, if there are no more counts than that). The estimate is then off by about

@@ -1,4 +1,4 @@
-"""Rows that come fast for a while, then slowly for a while: bursts of a given dispersion."""
+"""Rows that arrive fast for a while, then slowly for a while: bursts of a given dispersion."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,7 +43,7 @@ class Markovian(Curved):
     drawn: ClassVar[bool] = True
 
     dispersion: float
-    """Variance over mean of the rows that come in a long time."""
+    """Variance over mean of the rows that arrive in a long time."""
     rate_: Rate = 1000.0
     """Mean rows a second."""
     fast: float = 2.0
@@ -140,7 +140,7 @@ class SelfSimilar(Curved):
 
     Independent Pareto counts forget at once: over longer times they average out as fast as those
     of a Poisson process. Here a level multiplies them that is the product of lognormal factors,
-    the j-th of which is drawn anew every `2**j` slots. The variance of the mean of m slots then
+    the j-th of which is drawn again every `2**j` slots. The variance of the mean of m slots then
     falls as `m**(2 * hurst - 2)` on every scale from one slot to the whole run. A Hurst parameter
     of 0.5 is independence, one close to 1 means that busy hours follow busy hours.
 

@@ -170,7 +170,7 @@ _MOST_ROWS: Final = 1e15
 
 
 def not_negative(value: float, what: str) -> None:
-    """Refuse a value below zero, infinite or not a number.
+    """Reject a value below zero, infinite or not a number.
 
     >>> not_negative(-3.0, "rate of workload constant")
     Traceback (most recent call last):
@@ -182,19 +182,19 @@ def not_negative(value: float, what: str) -> None:
 
 
 def positive(value: float, what: str) -> None:
-    """Refuse a value that is not above zero, infinite or not a number."""
+    """Reject a value that is not above zero, infinite or not a number."""
     if not (isfinite(value) and value > 0):
         raise SettingError(f"{what} must be above 0, got {value:g}")
 
 
 def at_least(value: float, least: float, what: str) -> None:
-    """Refuse a value below the least, infinite or not a number."""
+    """Reject a value below the least, infinite or not a number."""
     if not (isfinite(value) and value >= least):
         raise SettingError(f"{what} must be {least:g} or more, got {value:g}")
 
 
 def drawable(highest: float, slot: float, of: str) -> None:
-    """Refuse slots that cannot be, or that bring more rows than anyone can count."""
+    """Reject slots that cannot be, or that bring more rows than anyone can count."""
     positive(slot, f"slot of {of}")
     if highest * slot > _MOST_ROWS:
         raise SettingError(

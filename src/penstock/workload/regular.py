@@ -29,7 +29,7 @@ class Constant(Curved):
     def __post_init__(self) -> None:
         not_negative(self.rate_, "rate of workload constant")
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # endless
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # infinite
         """One segment."""
         return Curve.through(starts=[0.0], rates=[self.rate_])
 
@@ -85,7 +85,7 @@ class Step(Curved):
                     f"the moments of workload step must increase, got {before:g} s, {after:g} s"
                 )
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # endless
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # infinite
         """A segment for each level."""
         rates, starts = zip(*self.levels, strict=True)
         return Curve.through(starts=starts, rates=rates)
@@ -106,7 +106,7 @@ class Daily(Curved):
     """A sinusoid from `low` up to `high` and back in each `period`, with noise.
 
     Noise multiplies the rate, so that busy hours vary by more rows than quiet ones; it is drawn
-    anew for every slot, and the rate is linear between draws. With noise a rate may pass `high`.
+    again for every slot, and the rate is linear between draws. With noise a rate may pass `high`.
 
     >>> daily = Daily(low=60.0, high=420.0, period=60.0)
     >>> daily.rate(np.array([0.0, 15.0, 30.0, 60.0])).round(6).tolist()

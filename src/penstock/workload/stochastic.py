@@ -1,4 +1,4 @@
-"""Rows that come at random: counts of a Poisson process whose rate changes at given moments.
+"""Rows that arrive at random: counts of a Poisson process whose rate changes at given moments.
 
 >>> curve = scatter(np.array([0.0, 10.0]), np.array([0.0, 500.0]), slot=0.02, until=20.0, seed=1)
 >>> curve.arrivals(np.array([10.0, 20.0])).tolist()
@@ -174,7 +174,7 @@ class LognormalWalk(Curved):
     """Exponential inter-arrivals whose mean is multiplied by a lognormal draw in every period.
 
     The logarithm of the rate is a random walk, reflected at its bounds so that it does not wander
-    off; by and by every logarithm between them comes equally often. With the default bounds the
+    off; eventually every logarithm between them comes equally often. With the default bounds the
     mean of a very long run is 2.1 times `start`. From 5,000 rows/s on, the busiest of 420 seconds
     is 3.4 times the mean one in the median of 60 seeds, 2.2 to 6.2 times in four of five; the
     trace of the ppq paper has 4.17 (Tab. 3).

@@ -91,7 +91,7 @@ def _play(second: Floats, count: Floats) -> Curve:
 
 
 def read_counts(path: str) -> tuple[Floats, Floats]:
-    """The seconds of a file, from 0 on, and the rows that came in each."""
+    """The seconds of a file, from 0 on, and the rows that arrived in each."""
     lines = _lines(path)
     if lines and len(lines[0][1].split()) == 1:
         _check_length(lines[0], len(lines) - 1, path)

@@ -97,7 +97,7 @@ def test_the_first_request_passes_where_there_is_no_room_at_all() -> None:
     decided = managed(Threshold(), Conflicts())(now(free=0, counter=0.9, consumer=0.8))
     assert granted(decided) == {"counter": 1}
     assert refused(decided) == {"consumer": 1}
-    assert decided.requests[0].answer == "dc3 has no room, and is to know that it is wanted"
+    assert decided.requests[0].answer == "dc3 has no room, granted to show it the demand"
 
 
 def test_a_request_for_several_is_granted_in_part() -> None:

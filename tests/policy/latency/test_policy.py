@@ -213,7 +213,7 @@ class TestWords:
     def test_more_than_is_allowed_is_told(self) -> None:
         policy = LatencyPolicy(one(max_replicas=2), slo=10.0)
         decided = policy(seen(count={"arrival_rate": 900.0, "running": 2, "requested": 2}))
-        assert decided.why.endswith("; more than the executors allowed can take")
+        assert decided.why.endswith("; the allowed executors cannot keep up")
 
     def test_without_a_promise_executors_are_kept_from_being_too_busy(self) -> None:
         decided = LatencyPolicy(one())(seen(count={"arrival_rate": 300.0, "running": 9}))

@@ -41,11 +41,11 @@ def mpc(**settings: Any) -> Mpc:
 def test_watches_for_two_steps_and_says_so() -> None:
     busy = {"arrival_rate": 900.0, "running": 3}
     first, second, third = steer(mpc(), busy, busy, busy)
-    assert first.why == "count holds at 3, step 1 of 2 in which it only watches"
+    assert first.why == "count holds at 3, warm-up step 1 of 2"
     assert second.configuration.degrees == {"count": 3}
     assert third.configuration.degrees == {"count": 10}
     assert third.why == (
-        "count: 900 rows/s foreseen (900 now), 10 of 12 replicas would be 90 % busy: 3 -> 10"
+        "count: 900 rows/s forecast (900 now), 10 of 12 replicas would be 90 % busy: 3 -> 10"
     )
     assert third.expects == {"utilisation:count": pytest.approx(0.9), "rate:count": 900.0}
 
@@ -57,7 +57,7 @@ def test_sees_a_ramp_coming_where_the_last_rate_would_be_late() -> None:
     blind = steer(mpc(forecaster="last", trust=False), *ramp)[-1]
     assert ahead.configuration.degrees == {"count": 6}
     assert blind.configuration.degrees == {"count": 5}
-    assert "500 rows/s foreseen (440 now)" in ahead.why
+    assert "500 rows/s forecast (440 now)" in ahead.why
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_load_beyond_all_configurations_takes_the_most_capacity_and_says_so() 
     for settings in ({"strategy": "lat-node"}, {"strategy": "lat-node", "switching": False}):
         decided = last(mpc(threshold=0.05, horizon=3, **settings), flood)
         assert decided.configuration.degrees == {"count": 12}
-        assert "too many for any configuration, so the one with the most capacity" in decided.why
+        assert "no configuration keeps up, so the one with the most capacity" in decided.why
         assert "latency:count" not in decided.expects
 
 
@@ -167,7 +167,7 @@ def test_only_the_module_that_is_named_is_steered() -> None:
         )
     )
     assert decided.configuration.degrees == {"splitter": 1, "counter": 2}
-    assert "splitter holds at 1, it is not steered" in decided.why
+    assert "splitter holds at 1, it is not controlled" in decided.why
 
 
 def test_rows_that_wait_are_worked_off_in_the_time_that_is_given() -> None:

@@ -11,7 +11,7 @@ from penstock.core.routing import Routing
 from penstock.core.signals import Decision, KeyLoads
 from penstock.guard import Cooldown
 from penstock.policy import Mpc
-from penstock.policy.common.sentences import foreseen
+from penstock.policy.common.sentences import forecast
 from penstock.policy.mpc.policy import effect
 from penstock.testing import seen
 
@@ -38,7 +38,7 @@ def keyed(rates: Mapping[str, float], **reading: Any) -> dict[str, Any]:
 def test_rows_to_be_caught_up_on_are_told_apart_from_those_that_come() -> None:
     decided = told(mpc(catch_up=20.0), 100.0, backlog=1e6)
     assert decided.why.startswith(
-        "trade: 100 rows/s foreseen (100 now) and 50,000 to catch up on, 5 of 5 replicas"
+        "trade: 100 rows/s forecast (100 now) plus 50,000 rows/s of backlog, 5 of 5 replicas"
     )
     assert decided.expects["rate:trade"] == 100.0
     assert "catch up" not in told(mpc(catch_up=20.0), 100.0, backlog=0.0).why
@@ -49,7 +49,7 @@ def test_a_key_that_fills_a_replica_is_named() -> None:
     policy = mpc()
     policy(seen(trade=hot))
     assert policy(seen(trade=hot)).why == (
-        "trade: 400 rows/s foreseen (400 now), one key alone would keep a replica 390 % busy, and "
+        "trade: 400 rows/s forecast (400 now), one key alone would keep a replica 390 % busy, and "
         "more than 2 would not help: 5 -> 4, moving 67 % of the keys"
     )
 
@@ -88,7 +88,7 @@ def test_a_forecast_that_is_not_trusted_is_told_once_its_trial_is_over() -> None
     policy = mpc()
     assert told(policy, *wild[:3]).why.endswith("50 % busy: 2 stay")
     assert told(policy, *wild[3:]).why.endswith(
-        "50 % busy: 2 stay; forecast not trusted, off by 138 % lately: the last rate instead"
+        "50 % busy: 2 stay; forecast not trusted, recent error 138 %: the last rate is used"
     )
     assert told(mpc(trust=False), *wild).why.endswith(": 2 -> 4")
 
@@ -96,17 +96,17 @@ def test_a_forecast_that_is_not_trusted_is_told_once_its_trial_is_over() -> None
 def test_a_fall_that_is_limited_is_told_and_one_that_is_not_is_not() -> None:
     steep, gentle = (500.0, 425.0, 350.0, 275.0, 200.0), (500.0, 495.0, 490.0, 485.0, 480.0)
     assert told(mpc(), *steep).why.endswith(
-        "; the fall of the forecast is limited to 90 % of the last rate"
+        "; the decrease of the forecast is limited to 90 % of the last rate"
     )
-    assert "forecast" not in told(mpc(), *gentle).why
-    assert "forecast" not in told(mpc(), *[100.0] * 5).why
+    assert "decrease of the forecast" not in told(mpc(), *gentle).why
+    assert "decrease of the forecast" not in told(mpc(), *[100.0] * 5).why
 
 
 @pytest.mark.parametrize("rate", [1e9, 1.23456e15, 1e300])
 def test_numbers_that_nobody_can_read_are_told_by_their_size(rate: float) -> None:
-    words = foreseen(rate, rate, rate) + effect(5, 5, 2.0, rate, rate)
+    words = forecast(rate, rate, rate) + effect(5, 5, 2.0, rate, rate)
     assert len(words) < 150
-    assert foreseen(1.234e9, 999e6) == "1.2e+09 rows/s foreseen (999,000,000 now)"
+    assert forecast(1.234e9, 999e6) == "1.2e+09 rows/s forecast (999,000,000 now)"
     assert effect(5, 5, None, 1.5e7, None) == "5 of 5 replicas would be 1.5e+09 % busy"
 
 

@@ -45,7 +45,7 @@ def test_dstream_is_sparks_rule(took: float, running: int, degree: int) -> None:
 
 def test_dstream_says_why() -> None:
     assert after_a_minute(DStream(GRAPH), 0.5, 3).why == (
-        "counter 25 % of the interval of 2 s, down from 30 %: 3 -> 2"
+        "counter 25 % of the interval of 2 s, 30 % or less: 3 -> 2"
     )
     assert after_a_minute(DStream(GRAPH), 1.0, 3).why == (
         "counter holds at 3, 50 % of the interval of 2 s, between 30 % and 90 %"
@@ -63,7 +63,7 @@ def test_dstream_looks_once_a_minute_at_the_mean_since() -> None:
     def see(at: float, took: float) -> Decision:
         return policy(seen(at=at, step=20.0, counter={"batch_duration": took, "running": 2}))
 
-    assert see(20.0, 5.0).why == "counter holds at 2, looks again in 40 s"
+    assert see(20.0, 5.0).why == "counter holds at 2, next evaluation in 40 s"
     assert counter(see(40.0, 0.2)) == 2
     assert counter(see(60.0, 0.2)) == 3  # the mean of 5, 0.2 and 0.2 is 1.8
     assert counter(see(80.0, 1.0)) == 2
@@ -85,7 +85,7 @@ def test_dstream_holds_where_nobody_tells_what_runs() -> None:
 @pytest.mark.parametrize("graph", [ROW_BY_ROW, None])
 def test_dstream_goes_by_utilisation_without_an_interval(graph: FlowGraph | None) -> None:
     told = DStream(graph)(seen(at=60.0, step=60.0, counter={"utilisation": 0.95, "running": 2}))
-    assert told.why == "counter 95 % busy, for want of an interval, from 90 % on 1 more: 2 -> 3"
+    assert told.why == "counter 95 % busy, no interval is known, 90 % or more adds 1: 2 -> 3"
 
 
 def test_an_interval_that_is_given_takes_the_place_of_the_trigger() -> None:
@@ -134,14 +134,14 @@ def test_amadeus_without_a_past_goes_by_the_newest() -> None:
 def test_amadeus_waits_while_executors_come_or_go() -> None:
     assert amadeus(Amadeus(GRAPH), 6.0, 2, requested=4) == 4
     told = Amadeus(GRAPH)(seen(counter={"batch_duration": 6.0, "running": 2, "requested": 4}))
-    assert told.why.endswith("but 2 run and are still changing")
+    assert told.why.endswith("but 2 of 4 executors run")
 
 
 @pytest.mark.parametrize(
     ("graph", "reading", "why"),
     [
         (GRAPH, {"utilisation": 1.0, "running": 2}, "counter holds at 2, batch duration unknown"),
-        (ROW_BY_ROW, {"running": 2}, "counter holds at 2, no interval, and utilisation unknown"),
+        (ROW_BY_ROW, {"running": 2}, "counter holds at 2, interval and utilisation unknown"),
         (
             GRAPH,
             {"batch_duration": 9.0, "requested": 2},
@@ -150,7 +150,7 @@ def test_amadeus_waits_while_executors_come_or_go() -> None:
         (
             ROW_BY_ROW,
             {"utilisation": 0.2, "running": 2},  # (0.6 + 0.2) / 1.6
-            "counter 50 % busy, for want of an interval on average, below 75 %: 2 -> 1",
+            "counter 50 % busy, no interval is known on average, below 75 %: 2 -> 1",
         ),
     ],
 )

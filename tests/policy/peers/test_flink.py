@@ -49,12 +49,12 @@ def steady(policy: Flink, given: Mapping[str, Any], start: float = 0.0) -> Decis
 @pytest.mark.parametrize(
     ("given", "settings", "degree"),
     [
-        # 100 rows/s at 100 %: can take in 100, which is the edge of the band
+        # 100 rows/s at 100 %: its capacity is 100, which is the edge of the band
         (reading(100.0, 1.0, 4), {}, 4),
         # with a narrower band it grows: 100 / 0.7 / 100 = 1.43, ceil(5.7)
         (reading(100.0, 1.0, 4), {"utilisation_boundary": 0.2}, 6),
         (reading(100.0, 1.0, 4), {"utilisation_max": 0.8}, 6),
-        # 40 %: can take in 250, as many as at the lower edge, 100 / 0.4
+        # 40 %: its capacity is 250, as many as at the lower edge, 100 / 0.4
         (reading(100.0, 0.4, 4), {}, 4),
         # 39 % is outside: 100 / 0.7 / 256.4 = 0.557, ceil(2.2)
         (reading(100.0, 0.39, 4), {}, 3),
@@ -88,14 +88,14 @@ def test_a_module_that_falls_behind_is_judged_by_what_comes() -> None:
         given = {**reading(100.0, 1.0, 2), "backlog": rows}
         decided = policy(seen(at=at, step=5.0, counter=given))
     assert counter(decided) == 4  # (100 / 0.7 + 100 / 1800) / 80 = 1.786: ceil(3.57)
-    assert decided.why == "counter needs 143 rows/s and can take in 80: 2 -> 4"
+    assert decided.why == "counter needs 143 rows/s, its capacity is 80: 2 -> 4"
 
 
 def test_what_is_seen_while_catching_up_is_believed_where_busy_time_says_much_more() -> None:
     # 100 rows/s at 50 % look like 200, but 100 are all that come while 3,100 rows wait: 31 s
     given = reading(100.0, 0.5, 2, 3100.0)
-    assert "can take in 100:" in steady(Flink(**QUICK), given).why
-    assert "can take in 200" in steady(Flink(**QUICK), reading(100.0, 0.5, 2, 2900.0)).why
+    assert "its capacity is 100:" in steady(Flink(**QUICK), given).why
+    assert "its capacity is 200" in steady(Flink(**QUICK), reading(100.0, 0.5, 2, 2900.0)).why
 
 
 def test_nothing_shrinks_while_a_source_lags_five_minutes() -> None:
@@ -128,10 +128,10 @@ def test_targets_and_backlogs_flow_downstream() -> None:
     # of 125 and 250 that can be taken in 110 and 225 are the least, so both are within the band
     assert decided.configuration.degrees == {"scan": 2, "match": 2}
     assert decided.why == (
-        "scan holds at 2, needs 153 rows/s and can take in 125, "
-        "within 40 % to 100 % busy, though 3 would do; "
-        "match holds at 2, needs 311 rows/s and can take in 250, "
-        "within 40 % to 100 % busy, though 3 would do"
+        "scan holds at 2, needs 153 rows/s, its capacity is 125, "
+        "within 40 % to 100 % busy, though 3 would be enough; "
+        "match holds at 2, needs 311 rows/s, its capacity is 250, "
+        "within 40 % to 100 % busy, though 3 would be enough"
     )
 
 
@@ -150,12 +150,12 @@ def test_it_settles_then_fills_its_window_then_decides() -> None:
     )
     given = reading(100.0, 0.2, 4)
     whys = [policy(seen(at=at, step=5.0, counter=given)).why for at in range(5, 31, 5)]
-    assert whys[0] == "counter holds at 4, the pipeline settles for another 5 s"
+    assert whys[0] == "counter holds at 4, stabilisation ends in 5 s"
     assert whys[1] == "counter holds at 4, the metrics window is full in 15 s"
     assert whys[3] == "counter holds at 4, the metrics window is full in 5 s"
-    assert whys[4] == "counter needs 143 rows/s and can take in 500: 4 -> 2"
+    assert whys[4] == "counter needs 143 rows/s, its capacity is 500: 4 -> 2"
     after = policy(seen(at=35.0, step=5.0, counter=reading(100.0, 0.2, 2)))
-    assert after.why == "counter holds at 2, the pipeline settles for another 5 s"
+    assert after.why == "counter holds at 2, stabilisation ends in 5 s"
 
 
 def test_what_was_measured_before_a_change_is_forgotten() -> None:
@@ -163,7 +163,9 @@ def test_what_was_measured_before_a_change_is_forgotten() -> None:
     assert counter(steady(policy, reading(100.0, 0.2, 4))) == 2
     # two executors at 80 %, and not the mean of that and of what four were like
     assert counter(steady(policy, reading(100.0, 0.8, 2), start=10.0)) == 2
-    assert "can take in 125" in policy(seen(at=25.0, step=5.0, counter=reading(100.0, 0.8, 2))).why
+    assert (
+        "its capacity is 125" in policy(seen(at=25.0, step=5.0, counter=reading(100.0, 0.8, 2))).why
+    )
 
 
 def test_a_scale_down_waits_and_goes_to_the_windows_highest() -> None:
@@ -174,14 +176,14 @@ def test_a_scale_down_waits_and_goes_to_the_windows_highest() -> None:
 
     assert counter(see(0.0, 0.2)) == 10  # nothing is known yet of what it gets through
     assert see(5.0, 0.2).why == (
-        "counter holds at 10, needs 143 rows/s and can take in 500, "
-        "for which 4 do, and may shrink in 20 s"
+        "counter holds at 10, needs 143 rows/s, its capacity is 500, "
+        "4 are enough, may shrink in 20 s"
     )
     assert counter(see(10.0, 0.35)) == 10  # for which 5 do
     assert counter(see(20.0, 0.2)) == 10
     assert see(25.0, 0.2).why == (
-        "counter needs 143 rows/s and can take in 500, "
-        "for which 4 do and 5 were the most in 20 s: 10 -> 5"
+        "counter needs 143 rows/s, its capacity is 500, "
+        "4 are enough, the highest in 20 s was 5: 10 -> 5"
     )
 
 
@@ -212,8 +214,8 @@ def grown(rate: float) -> tuple[Flink, Decision]:
 def test_a_scale_up_that_did_not_help_is_not_followed_by_another() -> None:
     _, decided = grown(84.0)  # 4 of 48.6 rows/s expected, 8 %
     assert decided.why == (
-        "counter holds at 4, needs 129 rows/s and can take in 84, "
-        "but going from 2 to 4 brought 4 rows/s where 48.6 were expected"
+        "counter holds at 4, needs 129 rows/s, its capacity is 84, "
+        "but going from 2 to 4 added 4 rows/s instead of 48.6"
     )
 
 
@@ -276,9 +278,9 @@ def test_three_changes_of_a_day_are_remembered() -> None:
 @pytest.mark.parametrize(
     ("lacks", "why"),
     [
-        ("arrival_rate", "rows that come to its source are unknown"),
+        ("arrival_rate", "arrival rate of its source unknown"),
         ("utilisation", "utilisation unknown"),
-        ("backlog", "its backlog, or that of a module before it, is unknown"),
+        ("backlog", "its backlog or that of an upstream module unknown"),
     ],
 )
 def test_it_holds_what_it_knows_too_little_of(lacks: str, why: str) -> None:
@@ -289,7 +291,7 @@ def test_it_holds_what_it_knows_too_little_of(lacks: str, why: str) -> None:
 def test_it_holds_where_nobody_tells_what_was_finished_or_runs() -> None:
     given = {"arrival_rate": 1.0, "utilisation": 0.1, "running": 4}
     blind = Flink(**QUICK, catch_up_duration=0.0)
-    assert "rows that it gets through are unknown" in steady(blind, given).why
+    assert "throughput unknown" in steady(blind, given).why
     asked = {**reading(100.0, 0.1, 4), "running": None, "requested": 4}
     assert steady(Flink(**QUICK), asked).why == "counter holds at 4, running executors unknown"
 

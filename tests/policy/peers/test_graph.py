@@ -78,9 +78,7 @@ def test_ds2_overprovisions() -> None:
     reading = {"arrival_rate": 900.0, "service_time": 0.004, "running": 2}
     told = Ds2(overprovisioning=1.2)(seen(counter=reading))
     assert counter(told) == 5  # 1.2 * 3.6 = 4.32
-    assert told.why == (
-        "counter is to take in 1.2 times 900 rows/s at 250 rows/s an executor: 2 -> 5"
-    )
+    assert told.why == ("counter needs 1.2 times 900 rows/s at 250 rows/s per executor: 2 -> 5")
 
 
 def test_ds2_goes_by_busy_time_where_no_service_time_is_told() -> None:
@@ -109,14 +107,14 @@ def test_ds2_looks_every_15_s_and_rests_after_a_change() -> None:
 
     assert counter(see(0.0, 300.0, 2)) == 3
     assert see(10.0, 900.0, 3).why == (
-        "counter holds at 3, a module changed 10 s ago and all rest for 2 min"
+        "counter holds at 3, a module changed 10 s ago, the cooldown is 2 min"
     )
     assert counter(see(119.0, 900.0, 3)) == 3
     assert counter(see(120.0, 900.0, 3)) == 9
     fresh = Ds2(window=0.0)
     fresh(seen(at=0.0, counter={"arrival_rate": 100.0, "service_time": 0.01, "running": 1}))
     waits = fresh(seen(at=6.0, counter={"arrival_rate": 900.0, "service_time": 0.01, "running": 1}))
-    assert waits.why == "counter holds at 1, looks again in 9 s"
+    assert waits.why == "counter holds at 1, next evaluation in 9 s"
 
 
 def test_ds2_needs_one_executor_for_no_rows() -> None:
@@ -127,21 +125,21 @@ def test_ds2_holds_where_the_source_is_unknown_and_looks_again_at_once() -> None
     policy = Ds2(GRAPH)
     blind = policy(seen(scan={"running": 1}, match={"service_time": 0.02, "running": 1}))
     assert blind.why == (
-        "scan holds at 1, rows that come to its source are unknown; "
-        "match holds at 1, rows that come to its source are unknown"
+        "scan holds at 1, arrival rate of its source unknown; "
+        "match holds at 1, arrival rate of its source unknown"
     )
     scan = {"arrival_rate": 100.0, "service_time": 0.03, "running": 1}
     partly = policy(seen(at=2.0, scan=scan, match={"running": 1}))
     assert partly.why == (
-        "scan is to take in 100 rows/s at 33.3 rows/s an executor: 1 -> 3; "
-        "match holds at 1, time that a row takes is unknown"
+        "scan needs 100 rows/s at 33.3 rows/s per executor: 1 -> 3; "
+        "match holds at 1, service time unknown"
     )
 
 
 def test_ds2_holds_where_rates_are_too_small_to_divide_by() -> None:
     hardly = {"arrival_rate": 1.0, "processed_rate": 5e-324, "utilisation": 1.0, "running": 2}
     told = Ds2()(seen(counter=hardly))
-    assert told.why == "counter holds at 2, time that a row takes is unknown"
+    assert told.why == "counter holds at 2, service time unknown"
 
 
 # Dhalion
@@ -200,8 +198,8 @@ def test_dhalion_lets_nobody_shrink_under_pressure() -> None:
         decided = policy(seen(at=at, step=10.0, scan=idle, match=slow))
     assert decided.configuration.degrees == {"scan": 4, "match": 4}
     assert decided.why == (
-        "match misses 50 % of its 100 rows/s, 2 times as many are needed: 2 -> 4; "
-        "scan holds at 4, match under pressure, so nobody shrinks"
+        "match leaves 50 % of its 100 rows/s, needs 2 times as many executors: 2 -> 4; "
+        "scan holds at 4, match under back-pressure, so no module shrinks"
     )
 
 
@@ -225,7 +223,7 @@ def test_dhalion_looks_every_15_s_and_rests_after_a_change() -> None:
         dhalion(steady, at, 5000.0, 3)
     reading = {"arrival_rate": 100.0, "backlog": 9900.0, "running": 3}
     told = steady(seen(at=12.0, counter=reading))
-    assert told.why == "counter holds at 3, looks again in 3 s"
+    assert told.why == "counter holds at 3, next evaluation in 3 s"
 
 
 @pytest.mark.parametrize("lacks", ["arrival_rate", "backlog"])
@@ -236,7 +234,7 @@ def test_dhalion_holds_what_it_knows_too_little_of(lacks: str) -> None:
         if at == 20.0:
             del reading[lacks]
         decided = policy(seen(at=at, step=10.0, counter=reading))
-    assert decided.why == "counter holds at 2, growth of its backlog, or its arrivals, unknown"
+    assert decided.why == "counter holds at 2, backlog growth or arrival rate unknown"
 
 
 @pytest.mark.parametrize(

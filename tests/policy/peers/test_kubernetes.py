@@ -69,7 +69,7 @@ def test_hpa_says_what_holds_it_back() -> None:
     low = policy(seen(at=10.0, counter={"utilisation": 0.35, "running": 8}))
     assert low.why == (
         "counter holds at 8, 35 % busy for a target of 70 % wants 4, "
-        "and 8 is the highest of the last 5 min"
+        "and 8 is the highest of the last 5 min applies"
     )
 
 
@@ -99,7 +99,7 @@ def test_hpa_looks_every_sync_period_at_the_mean_since() -> None:
     policy = Hpa()
     assert hpa(policy, 0.0, 0.7, 4) == 4
     waiting = policy(seen(at=5.0, counter={"utilisation": 1.0, "running": 4}))
-    assert waiting.why == "counter holds at 4, looks again in 10 s"
+    assert waiting.why == "counter holds at 4, next evaluation in 10 s"
     assert hpa(policy, 10.0, 1.0, 4) == 4
     assert hpa(policy, 15.0, 0.7, 4) == 6  # the mean of 1, 1 and 0.7 is 0.9: ceil(5.14)
 

@@ -67,7 +67,7 @@ def test_a_request_granted_in_part_does_not_carry_the_words_of_its_refusal() -> 
     granted, refused = manager(now(0.0, free={"full": 2, "roomy": 1}, a=one, b=one)).requests
     assert (granted.change, granted.granted, granted.answer) == (
         *(2, True),
-        "a part of what was asked for",
+        "a part of the request",
     )
     assert (refused.change, refused.granted) == (1, False)
     assert "no more room is left in full" in refused.answer

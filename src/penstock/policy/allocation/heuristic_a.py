@@ -87,7 +87,7 @@ class Rounds:
     asked: dict[str, Mapping[Stream, float]] = field(default_factory=dict)
     """Flow that each has to give, by stream."""
     payers: dict[str, Collection[Link]] = field(default_factory=dict)
-    """Links from the parents that work for a module; not known of one that got nothing so far."""
+    """Links from the parents that work for a module; not known of one that got nothing."""
 
     def play(self, price: float) -> Outcome:
         """A round at a price of resource."""

@@ -75,7 +75,7 @@ class _Climb:
         self.changes: list[float] = []
 
     def learn(self, answer: Answer) -> None:
-        """Keep what was asked about, if it is the best so far."""
+        """Keep what was asked about, if it is the best."""
         flows = self._afforded(answer)
         value = sum(self.weights[sink] * flow for sink, flow in flows.items())
         self.changes.append(_change(self.value, value))

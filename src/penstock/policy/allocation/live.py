@@ -6,9 +6,9 @@ best whole division is found, and asked for where it brings enough more than the
 `Offer` is what running pipelines have to do, as a processing network.
 
 A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
-share of the rows that come (alpha), and it makes `selectivity * probability` rows of each for every
-stream that leaves (beta). Joint inputs are the paper's: a module is taken to need its inputs in the
-proportion in which they come, as it does under back-pressure.
+share of the rows that arrive (alpha), and it makes `selectivity * probability` rows of each for
+every stream that leaves (beta). Joint inputs are the paper's: a module is taken to need its inputs
+in the proportion in which they come, as it does under back-pressure.
 
 Rows that wait are offered again. Those before a source add to its rate. Those before a later module
 need no more work upstream, so they are taken to come along with the rows that reach it: its inputs
@@ -91,7 +91,7 @@ def worth(graph: FlowGraph, weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def check_weights(graph: FlowGraph, weights: Mapping[str, float]) -> None:
-    """Refuse weights of what is neither a pipeline nor a sink, and weights that weigh nothing.
+    """Reject weights of what is neither a pipeline nor a sink, and weights that weigh nothing.
 
     >>> from penstock.core.graph import Module
     >>> check_weights(FlowGraph(source="scan", modules=(Module(name="scan"),)), {"scn": 2.0})
@@ -121,7 +121,7 @@ _IDLE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """Rows that come and wait, and what each takes. Rates are rows a second."""
+    """Rows that arrive and wait, and what each takes. Rates are rows a second."""
 
     graph: FlowGraph
     rates: Mapping[str, float]
@@ -258,7 +258,7 @@ class Measured:
         self._selectivities.observe(seen)
 
     def unknown(self, seen: Observation) -> str | None:
-        """What is missing to divide cores by, in words; None where nothing is."""
+        """What is missing to divide cores by, as text; None where nothing is."""
         for name in self.graph.names():
             if name not in seen.modules:
                 return f"module {name} was not seen"
@@ -296,7 +296,7 @@ class Measured:
         return self.graph[name].service_time if measured is None else measured
 
 
-# Why cores are divided as they are, in one sentence that a tired operator can read.
+# Why cores are divided as they are, in one sentence for the operator.
 
 
 _MOST_NAMED: Final = 4
@@ -416,7 +416,7 @@ def _share(of: float) -> str:
 
 
 _PATIENCE: Final = 3
-"""Steps in a row in which fewer cores must do before some are given back."""
+"""Steps in a row in which fewer cores must do before some are released."""
 _PARTICULAR: Final = ("shrink", "single-output")
 """Methods that suit some graphs only."""
 
@@ -425,7 +425,7 @@ _PARTICULAR: Final = ("shrink", "single-output")
 class Allocate:
     """Divide a fixed number of cores among the modules of all pipelines for the most output.
 
-    Output is what rows that come to the last modules are worth, by the weight of their pipeline.
+    Output is what rows that arrive to the last modules are worth, by the weight of their pipeline.
     While anything that this takes is unknown, all modules keep what they have.
 
     >>> from penstock.core.graph import Module

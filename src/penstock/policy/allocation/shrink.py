@@ -192,7 +192,7 @@ def _to_hub(seen: Mapping[str, TreeNode], module: str) -> list[str]:
 NEAR: Final = 1e-12
 """Share by which prices differ that are told apart.
 
-What is worth its price to the last digit can be so large that rounding it hides all others. Hence
+What is worth its price to the last digit can be so large that rounding it hides all others. So
 the search ends between two prices at which such a part is certainly in and certainly out, and not
 at the price that is right for it.
 """

@@ -27,7 +27,7 @@ def numbers(setting: PerModule | None) -> tuple[int, ...]:
 
 
 def check_degrees(setting: PerModule | None, what: str) -> None:
-    """Refuse a number of executors below one.
+    """Reject a number of executors below one.
 
     >>> check_degrees({"counter": 0}, "degrees of policy static")
     Traceback (most recent call last):

@@ -8,7 +8,7 @@
 | `Throughput` | rows a second that got through a module | not at all |
 | `Selectivities` | rows to a module for each that its origins took in | by either of the above |
 | `VisitRatios` | rows to a module for each that its source took in | ratio of sums that forget |
-| `RescaleTimes` | seconds until executors that were asked for can take tasks | median |
+| `RescaleTimes` | seconds until requested executors can take tasks | median |
 
 Unknown, non-finite and negative values are ignored by all of them.
 """
@@ -203,7 +203,7 @@ _OVER_TEN: Final = partial(Smoothed, 0.1)
 
 @dataclass
 class Selectivities:
-    """The declared ones, corrected by the rows that came to a module beside those expected.
+    """The declared ones, corrected by the rows that arrived to a module beside those expected.
 
     Several streams to one module are corrected alike, because they are not measured one by one. A
     batch may leave a module in one step and come to the next in another, so a single pair of
@@ -281,7 +281,7 @@ class VisitRatios:
     """Rows at each module for one at its source, counted over many batches.
 
     Rows leave a micro-batch all at once, so the rate at which they come to the next module leaps
-    from step to step. What is foreseen is the rate of the sources, which does not; a ratio of sums
+    from step to step. What is predicted is the rate of the sources, which does not; a ratio of sums
     is exact over whole batches, where `Selectivities` would follow each leap down the graph.
 
     >>> from penstock.core.graph import Module, Stream
@@ -301,7 +301,7 @@ class VisitRatios:
     _counts: dict[str, tuple[float, float, float]] = field(
         default_factory=dict, init=False, repr=False
     )
-    """By module: rows that came, rows that its source finished, and the weight of both."""
+    """By module: rows that arrived, rows that its source finished, and the weight of both."""
 
     def observe(self, seen: Observation) -> None:
         """Count a step in which both were measured."""
@@ -431,7 +431,7 @@ class RescaleTimes:
 
 
 def backlog_forbids_shrinking(reading: ModuleReading, degree: int, step: float) -> str | None:
-    """Why a module cannot shrink now, in words; None where nothing that waits forbids it.
+    """Why a module cannot shrink now, as text; None where nothing that waits forbids it.
 
     It cannot while more rows wait than came, were finished or could be served in a step. Where a
     module works in batches that take longer than half a step, two batches are meant: one that is
@@ -440,7 +440,7 @@ def backlog_forbids_shrinking(reading: ModuleReading, degree: int, step: float) 
 
     >>> reading = ModuleReading(arrival_rate=100.0, backlog=900.0)
     >>> backlog_forbids_shrinking(reading, degree=2, step=4.0)
-    '900 rows wait, more than come or can be served in a step'
+    '900 rows wait, more than arrive or can be served in a step'
     >>> backlog_forbids_shrinking(reading, degree=2, step=10.0)
     """
     waiting = known(reading.backlog)
@@ -449,7 +449,7 @@ def backlog_forbids_shrinking(reading: ModuleReading, degree: int, step: float) 
     span = max(step, 2.0 * (known(reading.batch_duration) or 0.0))
     if waiting <= span * _pace(reading, degree):
         return None
-    return f"{rows(waiting)} rows wait, more than come or can be served in a step"
+    return f"{rows(waiting)} rows wait, more than arrive or can be served in a step"
 
 
 def _pace(reading: ModuleReading, degree: int) -> float:

@@ -56,7 +56,7 @@ def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -
         because = f" ({reading.trouble})" if reading.trouble else ""
         why = f"{region} does not answer{because}, {keeps}"
     else:
-        why = f"{region} is in trouble ({reading.trouble}), {keeps}"
+        why = f"{region} reports a problem ({reading.trouble}), {keeps}"
     return Verdict(name=region, before=nodes, after=nodes, why=why)
 
 

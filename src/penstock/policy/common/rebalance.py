@@ -109,7 +109,7 @@ class Rebalancer:
 
     @property
     def heaviest(self) -> float:
-        """Share of all work that the heaviest key brings; nought where no key was seen."""
+        """Share of all work that the heaviest key brings; zero where no key was seen."""
         total = sum(self._loads.values())
         return max(self._loads.values()) / total if total else 0.0
 

@@ -37,13 +37,13 @@ def change(before: int | None, after: int) -> str:
     return f"{after} stay" if before == after else f"{before} -> {after}"
 
 
-def foreseen(rate: float, now: float, behind: float = 0.0) -> str:
-    """The load of the next step beside that of the last, and what is to be caught up on.
+def forecast(rate: float, now: float, behind: float = 0.0) -> str:
+    """The forecast load, the load now and the backlog to work off, as rates.
 
-    >>> foreseen(2310.4, 2150.0)
-    '2,310 rows/s foreseen (2,150 now)'
-    >>> foreseen(100.0, 100.0, behind=50e3)
-    '100 rows/s foreseen (100 now) and 50,000 to catch up on'
+    >>> forecast(2310.4, 2150.0)
+    '2,310 rows/s forecast (2,150 now)'
+    >>> forecast(100.0, 100.0, behind=50e3)
+    '100 rows/s forecast (100 now) plus 50,000 rows/s of backlog'
     """
-    late = f" and {rows(behind)} to catch up on" if behind else ""
-    return f"{rows(rate)} rows/s foreseen ({rows(now)} now){late}"
+    late = f" plus {rows(behind)} rows/s of backlog" if behind else ""
+    return f"{rows(rate)} rows/s forecast ({rows(now)} now){late}"

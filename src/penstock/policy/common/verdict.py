@@ -33,7 +33,7 @@ class Verdict:
     before: int | None = None
     after: int | None = None
     caveat: str | None = None
-    """What else is to be known of it, in words."""
+    """What else is to be known of it, as text."""
     expects: Mapping[str, float] = field(default_factory=dict)
     """By measure; the name is added."""
 
@@ -75,7 +75,7 @@ def moved(
 
 
 def still_to_come(name: str, degree: int, coming: int) -> Verdict:
-    """A module that waits for executors that were asked for.
+    """A module that waits for requested executors.
 
     >>> still_to_come("counter", 3, 1).why
     'counter holds at 3, 1 executor still to come'
@@ -111,7 +111,7 @@ def judged(seen: Observation, judge: Judge) -> list[Verdict]:
 class UtilisationRule:
     """One executor more for a module that is too busy, one fewer where the rest would cope.
 
-    A module waits for executors that it was promised before it asks for more, does without them
+    A module waits for pending executors before it asks for more, does without them
     once it can, and keeps what it has while its utilisation is unknown: e2df, Section 7.1. Both
     `threshold` and `warm-start` decide by it.
 

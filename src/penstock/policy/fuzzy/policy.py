@@ -37,7 +37,7 @@ class Stage:
     """Steps that its executors would take for the rows that wait, where that is known."""
 
     def keeps(self, after: int) -> bool:
-        """Whether it keeps executors that are still to come rather than take a lower degree.
+        """Whether it keeps pending executors rather than take a lower degree.
 
         >>> Stage(name="plq", load=0.6, degree=2, running=1, behind=1.5).keeps(1)
         True
@@ -46,7 +46,7 @@ class Stage:
 
     @property
     def expected_load(self) -> float:
-        """The load as it would be on the executors that were asked for.
+        """The load as it would be on the requested executors.
 
         Those still to come were asked for on account of the load: as many again would be twice the
         answer, and none at all would let a stage that is far behind wait for each in turn.
@@ -57,7 +57,7 @@ class Stage:
         return self.load * self.running / self.degree
 
     def told(self, terms: Terms) -> str:
-        """How fast the stage is, in words.
+        """How fast the stage is, as text.
 
         >>> Stage(name="plq", load=1.31, degree=4, running=4).told(Terms())
         'plq 31 % too slow (load 1.31)'

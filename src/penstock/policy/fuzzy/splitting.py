@@ -103,7 +103,7 @@ class SplittingControl:
 
 
 def check_period(period: float, step: float) -> None:
-    """Refuse to sample less often than executors are decided.
+    """Reject to sample less often than executors are decided.
 
     >>> check_period(5.0, 2.5)
     Traceback (most recent call last):

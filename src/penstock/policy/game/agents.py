@@ -184,12 +184,12 @@ class MessageExchange:
 
     @property
     def messages(self) -> int:
-        """Sent so far."""
+        """Sent."""
         return self.network.messages
 
     @property
     def iterations(self) -> int:
-        """Passed so far."""
+        """Passed."""
         return self.network.iterations
 
     def find_pne(self) -> None:
@@ -350,7 +350,7 @@ def exchange_for(
 
 
 def check_costs(module: ModuleModel) -> None:
-    """Refuse a module without a time or a price: a game needs something to win."""
+    """Reject a module without a time or a price: a game needs something to win."""
     stakes = {
         "running time": module.running_time,
         "price": module.price,

@@ -60,7 +60,7 @@ class Network:
 
     mailboxes: Mapping[str, Mailbox]
     messages: int = 0
-    """Sent so far."""
+    """Sent."""
     iterations: int = 0
     """Passed so far: how long it takes, where a message takes one iteration."""
 

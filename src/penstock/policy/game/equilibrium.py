@@ -82,7 +82,7 @@ def incentive(
 
 
 def check_rounds(increment: float, max_rounds: int) -> None:
-    """Refuse incentives that never grow, or rounds that are none."""
+    """Reject incentives that never grow, or rounds that are none."""
     if not 0 < increment <= 1:
         raise SettingError(f"increment of policy incentive must be in (0, 1], got {increment:g}")
     if max_rounds < 1:

@@ -56,7 +56,7 @@ class Exchange(Protocol):
 
     @property
     def messages(self) -> int:
-        """Sent so far."""
+        """Sent."""
         ...
 
     @property

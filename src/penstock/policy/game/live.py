@@ -1,6 +1,6 @@
 """The games as policies of a running pipeline.
 
-At every step the model is brought up to date with what was measured, the game is played anew, and
+At every step the model is brought up to date with what was measured, the game is played again, and
 the degrees that the agents agree on are asked for.
 """
 
@@ -127,7 +127,7 @@ def _waiting(module: ModuleModel, reading: ModuleReading) -> float:
     return (known(reading.backlog) or 0.0) / module.reach
 
 
-# A plan in one sentence that a tired operator can read.
+# A plan in one sentence for the operator.
 
 
 def why(plan: Plan, inter_arrival: float, source: str, changes: Sequence[str]) -> str:
@@ -154,7 +154,7 @@ def _cause(plan: Plan, inter_arrival: float, source: str) -> str:
     if inter_arrival >= pace * (1.0 - 1e-9):
         return f"{rows} set the pace"
     if len(plan.bottleneck) == len(plan.replicas) > 1:
-        return f"{rows}; all modules are set to take one every {format_duration(pace)}"
+        return f"{rows}; all modules take a row every {format_duration(pace)}"
     slowest = plan.bottleneck[0]
     verb = "is" if len(plan.bottleneck) == 1 else "are"
     taking = format_duration(plan.inter_departure[slowest])

@@ -83,7 +83,7 @@ def rounded(module: ModuleModel, replicas: float, rounding: str = "nearest") -> 
 
 
 def check_rounding(rounding: str) -> None:
-    """Refuse what is no way to round.
+    """Reject what is no way to round.
 
     >>> check_rounding("down")
     Traceback (most recent call last):

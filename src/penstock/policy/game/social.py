@@ -178,12 +178,12 @@ def agree(exchange: Exchange, *, by_gossip: bool) -> int:
 
 
 def _closed_form(view: CostTerms) -> float:
-    """Where the derivative is nought, if all can keep that pace."""
+    """Where the derivative is zero, if all can keep that pace."""
     return max(sqrt(view.work / view.delay), view.limit)
 
 
 def _bounds(view: CostTerms) -> tuple[float, float]:
-    """Nobody gains from less than the quickest pace that any wishes for, or from more than the
+    """No module gains from less than the quickest pace that any wishes for, or from more than the
     slowest."""
     return max(view.quickest, view.limit), max(view.slowest, view.limit)
 

@@ -16,7 +16,7 @@ from penstock.policy.hierarchy.rules import Answer, Proposal, Rule
 # How a manager puts proposals to its rule, and tells what came of them.
 
 
-PARTLY: Final = "a part of what was asked for"
+PARTLY: Final = "a part of the request"
 
 
 def ask(rule: Rule, proposals: Sequence[Proposal], seen: Observation) -> tuple[list[Answer], str]:
@@ -78,7 +78,7 @@ class ApplicationManager:
     'count 90 % busy, above 75 %: 2 -> 3; granted: count +1; 0 of 1 token left'
     >>> policy(busy).why
     'count 90 % busy, above 75 %: 2 -> 3; count is refused +1, no token is left, \
-the next comes in 1 min; 0 of 1 token left'
+next in 1 min; 0 of 1 token left'
     """
 
     policy: Policy

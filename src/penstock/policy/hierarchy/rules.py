@@ -108,7 +108,7 @@ class Accept:
         return None
 
 
-# Nobody gets what another has just been given.
+# No module gets what another has just been given.
 
 
 @dataclass
@@ -145,13 +145,13 @@ class Conflicts:
 
     def _judge(self, wish: Proposal, seen: Observation, left: dict[str, int]) -> Answer:
         if not wish.grows:
-            return granted(wish, "giving up is always granted")
+            return granted(wish, "scaling in is always granted")
         if wish.level != "application" or wish.region is None:
-            return granted(wish, "nobody else wants the same")
+            return granted(wish, "no other request competes")
         first, region = wish.region not in left, wish.region
         reading = seen.regions.get(region)
         if reading is None or reading.free is None:
-            return granted(wish, f"it is unknown how much room {region} has")
+            return granted(wish, f"the room of {region} is unknown")
         room = left.get(region, reading.free)
         given = min(wish.change, max(room, 1) if first else room)
         left[region] = max(room - given, 0)
@@ -161,7 +161,7 @@ class Conflicts:
 
 def _because(given: int, wish: Proposal, room: int, region: str) -> str:
     if given > room:
-        return f"{region} has no room, and is to know that it is wanted"
+        return f"{region} has no room, granted to show it the demand"
     if given == wish.change:
         return f"{region} has room for it"
     return f"no {'more ' * (given > 0)}room is left in {region}"
@@ -189,7 +189,7 @@ class TokenBucket:
     >>> [rule.accept([wish], seen(at=at))[0].granted for at in (0.0, 30.0, 60.0)]
     [1, 0, 1]
     >>> rule.accept([wish], seen(at=75.0))[0].why
-    'no token is left, the next comes in 45 s'
+    'no token is left, next in 45 s'
     """
 
     every: Seconds = 60.0
@@ -235,7 +235,7 @@ class TokenBucket:
             return answer
         if self._tokens < 1 - _ROUNDING:
             wait = format_duration((1 - self._tokens) * self.every)
-            return refused(answer.proposal, f"no token is left, the next comes in {wait}")
+            return refused(answer.proposal, f"no token is left, next in {wait}")
         self._tokens = max(self._tokens - 1, 0.0)
         return answer
 

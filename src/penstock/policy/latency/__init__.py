@@ -1,4 +1,4 @@
-"""The fewest executors with which the promised latency holds for the load that is foreseen.
+"""The fewest executors with which the latency SLO holds for the load that is predicted.
 
 | file | holds |
 |---|---|

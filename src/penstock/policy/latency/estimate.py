@@ -3,10 +3,10 @@
 How long rows take through one module with so many executors.
 
 A module that works in micro-batches takes up at the start of a batch what has come since the start
-of the one before. With n executors, rows that come at a rate r and take s seconds each, and a batch
-that costs o seconds beyond its rows, batches start every T = max(trigger, o / (1 - rho)) seconds,
-rho = r s / n, and take rho T + o. A row waits anything up to T for its batch and then for its end.
-A module that serves rows one by one is a queue (Kingman, with many servers).
+of the one before. With n executors, rows that arrive at a rate r and take s seconds each, and a
+batch that costs o seconds beyond its rows, batches start every T = max(trigger, o / (1 - rho))
+seconds, rho = r s / n, and take rho T + o. A row waits anything up to T for its batch and then for
+its end. A module that serves rows one by one is a queue (Kingman, with many servers).
 """
 
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Sojourn:
 
 
 UNSTABLE: Final = Sojourn(mean=inf)
-"""Of rows that come faster than they are served."""
+"""Of rows that arrive faster than they are served."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Stage:
     """
 
     rate: float
-    """Rows a second that are foreseen."""
+    """Rows a second that are predicted."""
     service_time: float
     overhead: float = 0.0
     """Seconds of a micro-batch beyond its rows."""
@@ -99,9 +99,9 @@ class Stage:
 
 
 _MOST_AHEAD: Final = 60
-"""Steps ahead that are foreseen at the most."""
+"""Steps ahead that are predicted at the most."""
 _MOST_MARGIN: Final = 0.1
-"""Share of the foreseen rate that is added for doubt at the most."""
+"""Share of the predicted rate that is added for doubt at the most."""
 _ALL_BUSY: Final = 0.98
 """What executors of a module reach at best, when rows that wait are to be worked off."""
 
@@ -123,13 +123,13 @@ class Estimate:
     smoothing: float = 0.3
     """Weight of the newest measurement."""
     margin: bool = False
-    """Whether a forecast that was off lately is raised by as much."""
+    """Whether a forecast that was off recently is raised by as much."""
     start_up: float = field(default=0.0, init=False)
     """Seconds until an executor that is asked for takes tasks: as declared, until it is known."""
     rate: float | None = None
     """Rows a second that came in the newest step."""
     foreseen: float | None = None
-    """The most rows a second until executors that are asked for now have come: of a source by its
+    """The most rows a second until executors requested now have come: of a source by its
     own forecast, of others by that of their sources."""
     reports_backlog: bool | None = field(default=None, init=False)
     """Whether it says how many rows wait; None before it has finished any."""
@@ -160,7 +160,7 @@ class Estimate:
         return self.module.trigger > 0 or self._reading.batch_duration is not None
 
     def observe(self, reading: ModuleReading, *, step: float) -> None:
-        """Learn from a step; what it did not measure teaches nothing."""
+        """Learn from a step; unknown values are ignored."""
         self._reading, self._step = reading, step
         self._averages.update("service_time", service_time(reading))
         self._learn_overhead(reading)
@@ -173,7 +173,7 @@ class Estimate:
             self.forecaster.update(self.rate)
 
     def foresee(self, within: float) -> None:
-        """Foresee the most rows a second that come within so many seconds and a step."""
+        """Predict the most rows a second that come within so many seconds and a step."""
         ahead = ceil(within / max(self._step, 1e-9)) + 1
         coming = self.forecaster.forecast(min(max(ahead, 1), _MOST_AHEAD))
         most = float(coming.max()) if coming.size else nan
@@ -181,7 +181,7 @@ class Estimate:
             self.foreseen = max(most, 0.0) * (1.0 + self._doubt())
 
     def missing(self) -> str | None:
-        """What is missing to choose executors, in words; None where nothing is."""
+        """What is missing to choose executors, as text; None where nothing is."""
         if self.rate is None or self.foreseen is None:
             return "arrival rate unknown"
         return "service time unknown" if self.service_time is None else None
@@ -241,7 +241,7 @@ class Estimate:
         self._averages.update("overhead", max(duration - rows * time / running, 0.0))
 
     def _doubt(self) -> float:
-        """How far off forecasts were lately, as a share."""
+        """How far off forecasts were recently, as a share."""
         if not self.margin or not isinstance(self.forecaster, Trusted):
             return 0.0
         error = self.forecaster.error

@@ -1,9 +1,9 @@
-"""Keep the promised latency with the fewest executors.
+"""Keep the latency SLO with the fewest executors.
 
-The fewest executors are found from the load foreseen (`fewest`). How long they are kept after they
-were needed (`ScaleInDelay`) is learned: giving one back saves its cost and risks that rows come
-before another has started. Where rows were late soon after executors were given back, they are kept
-twice as long from then on; every time they are given back, a little less.
+The fewest executors are found from the load predicted (`fewest`). How long they are kept after they
+were needed (`ScaleInDelay`) is learned: releasing one saves its cost and risks that rows come
+before another has started. Where rows were late soon after executors were released, they are kept
+twice as long from then on; every time they are released, a little less.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ from penstock.forecast import build_forecaster
 from penstock.model.queueing import Correction
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import RescaleTimes, VisitRatios
-from penstock.policy.common.sentences import change, foreseen, sentence
+from penstock.policy.common.sentences import change, forecast, sentence
 from penstock.policy.latency.estimate import Estimate, Sojourn, Stage
 
 _FEWEST: Final = 1.0
 _MOST: Final = 20.0
 """Starts of an executor for which it is kept."""
 _SOON: Final = 30.0
-"""Starts of an executor within which one that was given back counts as missed."""
+"""Starts of an executor within which one that was released counts as missed."""
 _LESS: Final = 0.95
 _SHORTEST: Final = 10.0
 """Seconds that the start of an executor is taken to last at the least."""
@@ -35,7 +35,7 @@ _SHORTEST: Final = 10.0
 
 @dataclass
 class ScaleInDelay:
-    """Of one module: what was needed lately, and how far back that counts.
+    """Of one module: what was needed recently, and how far back that counts.
 
     >>> keep = ScaleInDelay()
     >>> [keep.degree(n, at=10.0 * i, now=5, start_up=10.0) for i, n in enumerate((5, 2, 2))]
@@ -66,7 +66,7 @@ class ScaleInDelay:
         return kept
 
     def missed(self, *, at: float, start_up: float) -> None:
-        """Rows will be late: had executors been given back just before?"""
+        """Rows will be late: had executors been released just before?"""
         if self._gave_back is None:
             return
         if at - self._gave_back <= _SOON * max(start_up, _SHORTEST):
@@ -160,12 +160,12 @@ _LEAST_OFF, _MOST_OFF = 1.0, 4.0
 
 @dataclass
 class LatencyPolicy:
-    """The fewest executors with which rows are through in time, at the load that is foreseen.
+    """The fewest executors with which rows are through in time, at the load that is predicted.
 
-    Rates are foreseen until executors that are asked for now would run. Of every number of
+    Rates are predicted until executors requested now would run. Of every number of
     executors it is told how long rows would take through each module, and the fewest are taken with
     which 95 % of them keep the promise on their whole way. Rows that wait count where they would be
-    late. Executors are given back once nobody has needed them for a while. How long that is, what a
+    late. Executors are released once nobody has needed them for a while. How long that is, what a
     row takes, what a batch takes beyond its rows, how long executors take to come and how far off
     the reckoning was are learned.
 
@@ -174,14 +174,14 @@ class LatencyPolicy:
     >>> count = Module(name="count", service_time=0.01, trigger=1.0, overhead=0.5)
     >>> policy = LatencyPolicy(FlowGraph(source="count", modules=(count,)), slo=10.0)
     >>> policy(seen(count={"arrival_rate": 390.0, "running": 3, "requested": 3})).why
-    'count: 390 rows/s foreseen (390 now), 3 -> 5; p95 4.49 s of 10 s expected'
+    'count: 390 rows/s forecast (390 now), 3 -> 5; p95 4.49 s of 10 s expected'
     """
 
     graph: FlowGraph
     slo: float | None = None
     """Seconds that 95 % of the rows may take; from the file where it promises any."""
     safety: float = 0.8
-    """Share of the promise that is planned for; what is left is for what was not foreseen."""
+    """Share of the promise that is planned for; what is left is for what was not predicted."""
     max_utilisation: float | None = None
     """Busy share that no module is planned above. Unless given 0.95, and 0.75 where nothing was
     promised or where a module does not tell the rows that wait: then it may be that only what it
@@ -189,7 +189,7 @@ class LatencyPolicy:
     forecaster: str | Mapping[str, object] = "last"
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
     margin: bool = False
-    """Whether rates are raised by as much as forecasts were off lately, a tenth at the most."""
+    """Whether rates are raised by as much as forecasts were off recently, a tenth at the most."""
     catch_up: Seconds | None = None
     """Time in which late rows are to be worked off; twice the start of an executor unless given."""
     keep: Seconds | None = None
@@ -270,7 +270,7 @@ class LatencyPolicy:
 
     @property
     def _correction_factor(self) -> float:
-        """What was measured by what was reckoned, lately."""
+        """What was measured by what was reckoned, recently."""
         return min(max(self._correction.factor, _LEAST_OFF), _MOST_OFF)
 
     @property
@@ -309,11 +309,11 @@ class LatencyPolicy:
     def _clause(self, name: str, before: int | None, after: int | None) -> str:
         estimate = self._modules.get(name)
         if estimate is None:
-            return f"{name} is left alone, the graph does not know it"
+            return f"{name} is left alone, it is not in the graph"
         if after is None:
             stays = "is left alone" if before is None else f"holds at {before}"
             return f"{name} {stays}, {estimate.missing()}"
-        rates = foreseen(estimate.foreseen or 0.0, estimate.rate or 0.0)
+        rates = forecast(estimate.foreseen or 0.0, estimate.rate or 0.0)
         return f"{name}: {rates}, {change(before, after)}"
 
     def _promise(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> list[str]:
@@ -321,7 +321,7 @@ class LatencyPolicy:
             return []
         latency, _ = slowest(self.graph, stages, after)
         if not isfinite(latency):
-            return ["more than the executors allowed can take"]
+            return ["the allowed executors cannot keep up"]
         promised = "" if self.slo is None else f" of {format_duration(self.slo)}"
         return [f"p95 {format_duration(latency * self._correction_factor)}{promised} expected"]
 

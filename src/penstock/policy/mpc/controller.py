@@ -1,4 +1,4 @@
-"""The controller of one module: foresees its load, and finds the best course for it."""
+"""The controller of one module: predicts its load, and finds the best course for it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -95,14 +95,14 @@ class LastMeasured:
     def _correct(self, reading: ModuleReading, headroom: float) -> None:
         """Compare the wait with what the formula makes of the same step: mpc, Expr. 8.
 
-        It is given the rate that came and not the one that was foreseen, and the replicas that ran
+        It is given the rate that came and not the one that was predicted, and the replicas that ran
         and not those that were asked for: an error of the forecast, or a guard, is none of its own.
         """
         rate, wait = known(reading.arrival_rate), known(reading.waiting_time)
         running = reading.running or 0
         if rate is None or wait is None or running < 1:
             return
-        with np.errstate(over="ignore", invalid="ignore"):  # beyond bounds, it teaches nothing
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond bounds, it is ignored
             predicted = waiting_time(
                 rate=rate,
                 service_time=reading.service_time or 0.0,
@@ -174,7 +174,7 @@ class ModuleController:
     own_queues: bool = False
     """Whether each replica has a queue of its own."""
     steps: int = 0
-    """Steps seen so far."""
+    """Steps seen."""
     rate: float | None = None
     """Rows a second that came in the newest step, where they were measured."""
     _known: LastMeasured = field(init=False, repr=False)
@@ -198,7 +198,7 @@ class ModuleController:
         self._behind = self._backlog(reading.backlog, seen.step)
 
     def lacks(self) -> str | None:
-        """What is missing to foresee anything, in words; None where nothing is."""
+        """What is missing to predict anything, as text; None where nothing is."""
         if self.rate is None:
             return "arrival rate unknown"
         if not self._known.has_service_time:
@@ -214,7 +214,7 @@ class ModuleController:
         """What is to be known of the forecast, in words; None while it is taken as it is."""
         return self.forecaster.caveat if isinstance(self.forecaster, Trusted) else None
 
-    @np.errstate(over="ignore", invalid="ignore")  # a load beyond all numbers is an endless cost
+    @np.errstate(over="ignore", invalid="ignore")  # a load beyond all numbers is an infinite cost
     def plan(
         self, *, degree: int, clock: float | None, clocks: Iterable[float], heaviest: float = 0.0
     ) -> ModulePlan:

@@ -1,4 +1,4 @@
-"""What a configuration costs in a step that is foreseen: mpc, Section 3.3.1.
+"""What a configuration costs in a step that is predicted: mpc, Section 3.3.1.
 
 | strategy | quality of service | resources |
 |---|---|---|
@@ -11,7 +11,7 @@ Switching costs are those of Expr. 15 in all four.
 
 **The unit of the throughput cost.** `alpha * T_S` weighs seconds against replicas, so what a good
 alpha is depends on the pipeline: 200 suits seconds by the row on one, and nothing else. Here T_S is
-told in inter-arrival times as foreseen, unless `scale` says otherwise: the cost is then
+told in inter-arrival times as predicted, unless `scale` says otherwise: the cost is then
 `alpha * max(1, rho)`, flat while the operator keeps up, and alpha is the price of a load that is
 once too much. A replica that costs `beta` is worth its price as soon as the overload that it ends
 is above `beta / alpha` (0.25 % with the defaults, 0.45 % with the switching cost of one more), as
@@ -112,7 +112,7 @@ _CLOCK_STEPS: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outlook:
-    """What is foreseen of an operator: rows of each step to come, and what each option does."""
+    """What is predicted of an operator: rows of each step to come, and what each option does."""
 
     rates: NDArray[np.float64]
     """Rows a second, by step."""
@@ -234,7 +234,7 @@ class Prices:
 
     def _latency(self, outlook: Outlook) -> Costs:
         assert self.threshold is not None  # noqa: S101  # refused at the start
-        with np.errstate(over="ignore"):  # endless is how long it then takes
+        with np.errstate(over="ignore"):  # infinite is how long it then takes
             return np.exp(outlook.response_times(self.headroom) / self.threshold)  # mpc, Expr. 12
 
     def _resources(self, options: Options) -> Costs:

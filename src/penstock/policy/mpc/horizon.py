@@ -1,8 +1,8 @@
 """The best course over a horizon: a shortest path through the configurations of each step.
 
-What is foreseen does not depend on what is decided, so the objective of mpc, Expr. 10, is a cost of
-each step's configuration and a cost of each pair of consecutive ones. Dynamic programming finds the
-exact optimum in `h * Omega**2` steps, where the paper's tree has `Omega**h` leaves.
+What is predicted does not depend on what is decided, so the objective of mpc, Expr. 10, is a cost
+of each step's configuration and a cost of each pair of consecutive ones. Dynamic programming finds
+the exact optimum in `h * Omega**2` steps, where the paper's tree has `Omega**h` leaves.
 
 >>> cheap_then_dear = np.array([[1.0, 2.0], [9.0, 2.0]])
 >>> apart = np.array([[0.0, 1.0], [1.0, 0.0]])

@@ -18,7 +18,7 @@ from penstock.model.power import VOLTAGES, VoltageTable
 from penstock.model.queueing import HEADROOM
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.sentences import change, foreseen
+from penstock.policy.common.sentences import change, forecast
 from penstock.policy.common.verdict import Verdict, conclude, held, judged
 from penstock.policy.mpc.controller import ModuleController, ModulePlan, Optimiser, is_valid_clock
 from penstock.policy.mpc.costs import Prices
@@ -59,11 +59,11 @@ class Controllers:
             controller.observe(seen)
 
     def reason(self, name: str) -> str | None:
-        """Why a module is not steered in this step, in words; None where it is."""
+        """Why a module is not steered in this step, as text; None where it is."""
         if name not in self.controllers:
-            return "it is not steered"
+            return "it is not controlled"
         if self._steps <= self.warm_up:
-            return f"step {self._steps} of {self.warm_up} in which it only watches"
+            return f"warm-up step {self._steps} of {self.warm_up}"
         if not is_valid_clock(self._clock):
             return f"the clock cannot be {self._clock:g} GHz"
         return self.controllers[name].lacks()
@@ -127,7 +127,7 @@ for 3 GHz; add it, or use one of 1.2
 
 
 LONGEST: Final = 1000
-"""Steps of a horizon: up to here the optimum is exact, and nothing can be foreseen further."""
+"""Steps of a horizon: up to here the optimum is exact, and nothing can be predicted further."""
 _MOST_OPTIONS: Final = 3000
 """Configurations of a module up to which the table of switching costs fits into memory."""
 _MOST_PAIRS: Final = 50_000_000
@@ -139,7 +139,7 @@ _DEEPEST: Final = 100
 
 
 def check_horizon(horizon: int) -> None:
-    """Refuse a horizon that is none, or beyond all that can be foreseen.
+    """Reject a horizon that is none, or beyond all that can be predicted.
 
     >>> check_horizon(100_000)
     Traceback (most recent call last):
@@ -153,7 +153,7 @@ def check_horizon(horizon: int) -> None:
 
 
 def check_effort(module: Module, *, clocks: int, horizon: int, tree: bool) -> None:
-    """Refuse what would take too long at every step; `tree` is for branch and bound.
+    """Reject what would take too long at every step; `tree` is for branch and bound.
 
     >>> count = Module(name="count", max_replicas=12)
     >>> check_effort(count, clocks=9, horizon=1000, tree=False)
@@ -197,9 +197,9 @@ _EVEN: Final = 0.9
 
 @dataclass
 class Mpc:
-    """Foresees the load of each module and takes the first step of the best course through it.
+    """Predicts the load of each module and takes the first step of the best course through it.
 
-    At every step the rows of the next `horizon` steps are foreseen, the cost of every course of
+    At every step the rows of the next `horizon` steps are predicted, the cost of every course of
     replicas (and clock) is weighed, and the first step of the best one is asked for. A module whose
     rows are routed by key also gets a new routing table when its degree changes, or its replicas
     drift apart. Each module is steered on its own; where they share a clock, the fastest that any
@@ -210,9 +210,9 @@ class Mpc:
     >>> count = Module(name="count", service_time=0.01, max_replicas=8)
     >>> policy = Mpc(FlowGraph(source="count", modules=(count,)), warm_up=1)
     >>> policy(seen(count={"arrival_rate": 240.0, "running": 3})).why
-    'count holds at 3, step 1 of 1 in which it only watches'
+    'count holds at 3, warm-up step 1 of 1'
     >>> policy(seen(count={"arrival_rate": 310.0, "running": 3})).why
-    'count: 310 rows/s foreseen (310 now), 4 of 8 replicas would be 78 % busy: 3 -> 4'
+    'count: 310 rows/s forecast (310 now), 4 of 8 replicas would be 78 % busy: 3 -> 4'
     """
 
     graph: FlowGraph
@@ -231,7 +231,7 @@ class Mpc:
     threshold: Seconds | None = None
     """Mean time from a row's arrival at a module to its result, for latency strategies."""
     scale: Seconds | None = None
-    """Time that alpha is the price of, for throughput strategies; the inter-arrival time foreseen
+    """Time that alpha is the price of, for throughput strategies; the inter-arrival time predicted
     unless given."""
     headroom: float = HEADROOM
     """Busy share at which a replica is taken to be full."""
@@ -304,7 +304,7 @@ class Mpc:
     def _verdict(self, name: str, degree: int, plan: ModulePlan, clock: float | None) -> Verdict:
         controller = self._controllers.controllers[name]
         next_clock = None if clock is None else plan.clock
-        coming = foreseen(plan.rate, controller.rate or 0.0, plan.behind)
+        coming = forecast(plan.rate, controller.rate or 0.0, plan.behind)
         would = _effect(plan, controller.module.max_replicas, next_clock)
         asked = clocked_change(degree, plan.replicas, clock, next_clock)
         return Verdict(
@@ -358,10 +358,10 @@ class Mpc:
             )
 
 
-# What a course would be like, in words.
+# What a course would be like, as text.
 
 
-_OVERLOAD: Final = "too many for any configuration, so the one with the most capacity"
+_OVERLOAD: Final = "no configuration keeps up, so the one with the most capacity"
 """Why the refuge is taken."""
 
 

@@ -87,7 +87,7 @@ class Amadeus:
         if reading.running is None:
             return held(name, degree, "running executors unknown")
         if reading.running != degree:
-            return held(name, degree, f"{told}, but {reading.running} run and are still changing")
+            return held(name, degree, f"{told}, but {reading.running} of {degree} executors run")
         return self._compare(name, degree, mean, told)
 
     def _compare(self, name: str, degree: int, mean: float, told: str) -> Verdict:
@@ -97,5 +97,5 @@ class Amadeus:
         wanted = executors_for(degree * mean)
         side = f"above {percent(self.high)}" if mean > self.high else f"below {percent(self.low)}"
         if wanted == degree:
-            return held(name, degree, f"{told}, {side}, for which {wanted} are right")
+            return held(name, degree, f"{told}, {side}, for which {wanted} executors are enough")
         return moved(name, degree, wanted, f"{told}, {side}")

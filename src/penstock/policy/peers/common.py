@@ -52,7 +52,7 @@ def number(value: float) -> str:
 
 
 def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:
-    """Refuse a parameter out of its range, or no number.
+    """Reject a parameter out of its range, or no number.
 
     >>> check("target of policy hpa", 1.3, 0.0, 1.0, above=True)
     Traceback (most recent call last):
@@ -139,9 +139,9 @@ def reason_to_wait(
     """Why nothing is judged now: a module has just changed, or it is not time; None where it is."""
     if not last_change.over(at, cooldown):
         since = format_duration(last_change.since(at) or 0.0)
-        return f"a module changed {since} ago and all rest for {format_duration(cooldown)}"
+        return f"a module changed {since} ago, the cooldown is {format_duration(cooldown)}"
     if not timer.due(at, step):
-        return f"looks again in {format_duration(timer.left(at))}"
+        return f"next evaluation in {format_duration(timer.left(at))}"
     return None
 
 
@@ -219,11 +219,11 @@ class Ratio:
 
     value: float
     of: str
-    """What was divided by what, in words."""
+    """What was divided by what, as text."""
 
 
 def check_interval(interval: float | None, policy: str) -> None:
-    """Refuse an interval that no batch could keep to."""
+    """Reject an interval that no batch could keep to."""
     if interval is not None:
         check(f"interval of policy {policy}", interval, 0.0, above=True)
 
@@ -245,7 +245,7 @@ def ratio_of(reading: ModuleReading, interval: float) -> Ratio | None:
     >>> ratio_of(ModuleReading(batch_duration=1.5), 2.0)
     Ratio(value=0.75, of='of the interval of 2 s')
     >>> ratio_of(ModuleReading(utilisation=0.5), 0.0)
-    Ratio(value=0.5, of='busy, for want of an interval')
+    Ratio(value=0.5, of='busy, no interval is known')
     >>> ratio_of(ModuleReading(utilisation=0.5), 2.0)
     """
     if interval > 0:
@@ -254,12 +254,12 @@ def ratio_of(reading: ModuleReading, interval: float) -> Ratio | None:
         of = f"of the interval of {format_duration(interval)}"
         return None if share is None else Ratio(share, of)
     busy = known(reading.utilisation)
-    return None if busy is None else Ratio(busy, "busy, for want of an interval")
+    return None if busy is None else Ratio(busy, "busy, no interval is known")
 
 
 def missing(interval: float) -> str:
-    """What was not measured, in words."""
-    return "batch duration unknown" if interval > 0 else "no interval, and utilisation unknown"
+    """What was not measured, as text."""
+    return "batch duration unknown" if interval > 0 else "interval and utilisation unknown"
 
 
 def took(ratio: float, of: str) -> str:

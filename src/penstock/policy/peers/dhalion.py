@@ -31,9 +31,9 @@ class Dhalion:
 
     Between queries on Spark rows wait in durable streams, so that nobody is ever held up, and
     back-pressure shows as rows that pile up before the module which causes it. `bp` is the share of
-    the rows that came and were not taken in: growth of the backlog a second, from the first to the
-    last reading of `window`, by the mean rate of arrivals in it, 0 where the backlog falls and 0.9
-    at most. `1 + bp / (1 - bp)` is then arrivals by rows taken in, which is ESPA's factor for
+    the rows that arrived and were not taken in: growth of the backlog a second, from the first to
+    the last reading of `window`, by the mean rate of arrivals in it, 0 where the backlog falls and
+    0.9 at most. `1 + bp / (1 - bp)` is then arrivals by rows taken in, which is ESPA's factor for
     sources too, `1 + pending / consumed`. A module is under pressure above a `pressure` of 10 %,
     from where on Flink calls a task back-pressured.
 
@@ -47,7 +47,7 @@ class Dhalion:
     ...     slow = {"arrival_rate": 100.0, "backlog": rows, "running": 3}
     ...     decided = policy(seen(at=at, step=10.0, counter=slow))
     >>> decided.why
-    'counter misses 40 % of its 100 rows/s, 1.67 times as many are needed: 3 -> 5'
+    'counter leaves 40 % of its 100 rows/s, needs 1.67 times as many executors: 3 -> 5'
     """
 
     graph: FlowGraph | None = None
@@ -79,7 +79,7 @@ class Dhalion:
         self._timer = Timer(self.period)
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Judge all modules, when it is time and nothing has changed lately."""
+        """Judge all modules, when it is time and nothing has changed recently."""
         self._observe(seen)
         wait = reason_to_wait(
             self._last_change, self._timer, at=seen.at, step=seen.step, cooldown=self.cooldown
@@ -94,7 +94,7 @@ class Dhalion:
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
             share = missed[name]
             if share is None:
-                return held(name, degree, "growth of its backlog, or its arrivals, unknown")
+                return held(name, degree, "backlog growth or arrival rate unknown")
             if name in pressed:
                 return self._grow(name, degree, share)
             return self._shrink(name, reading, degree, seen.step, pressed)
@@ -121,17 +121,19 @@ class Dhalion:
     def _grow(self, name: str, degree: int, share: float) -> Verdict:
         factor = 1 + share / (1 - share)
         wanted = min(executors_for(degree * factor), degree + self.max_increase)
-        told = f"misses {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
-        why = f"{told}, {number(factor)} times as many are needed"
+        told = f"leaves {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
+        why = f"{told}, needs {number(factor)} times as many executors"
         if wanted == degree:
-            return held(name, degree, f"{why}, and none more is allowed")
+            return held(name, degree, f"{why}, no more are allowed")
         return moved(name, degree, wanted, why)
 
     def _shrink(
         self, name: str, reading: ModuleReading, degree: int, step: float, pressed: list[str]
     ) -> Verdict:
         if pressed:
-            return held(name, degree, f"{' and '.join(pressed)} under pressure, so nobody shrinks")
+            return held(
+                name, degree, f"{' and '.join(pressed)} under back-pressure, so no module shrinks"
+            )
         waiting, usual = reading.backlog or 0.0, self._usual(name, reading, step)
         told = f"has {number(waiting)} rows waiting"
         if waiting > usual * (1 + self.near_zero) + 1e-9:
@@ -139,8 +141,10 @@ class Dhalion:
         wanted = max(floor(degree * self.scale_down_factor + 1e-9), 1)
         why = f"{told}, no more than the {number(usual)} of a batch"
         if wanted == degree:
-            return held(name, degree, f"{why}, and none can be spared")
-        return moved(name, degree, wanted, f"{why}, {self.scale_down_factor:g} times as many do")
+            return held(name, degree, f"{why}, already at the minimum")
+        return moved(
+            name, degree, wanted, f"{why}, {self.scale_down_factor:g} times as many are enough"
+        )
 
     def _usual(self, name: str, reading: ModuleReading, step: float) -> float:
         """Rows that wait between micro-batches in any case."""

@@ -34,7 +34,7 @@ class Ds2:
     >>> from penstock.testing import seen
     >>> policy = Ds2()
     >>> policy(seen(counter={"arrival_rate": 900.0, "service_time": 0.004, "running": 2})).why
-    'counter is to take in 900 rows/s at 250 rows/s an executor: 2 -> 4'
+    'counter needs 900 rows/s at 250 rows/s per executor: 2 -> 4'
     """
 
     graph: FlowGraph | None = None
@@ -59,7 +59,7 @@ class Ds2:
         self._flow, self._timer = Flow(self.graph, self.window), Timer(self.period)
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Judge all modules, when it is time and nothing has changed lately."""
+        """Judge all modules, when it is time and nothing has changed recently."""
         self._observe(seen)
         wait = reason_to_wait(
             self._last_change, self._timer, at=seen.at, step=seen.step, cooldown=self.cooldown
@@ -90,16 +90,16 @@ class Ds2:
     ) -> Verdict:
         if not isfinite(rate):
             lacks.append(name)
-            return held(name, degree, "rows that come to its source are unknown")
+            return held(name, degree, "arrival rate of its source unknown")
         if rate > 0 and executor_time(reading) is None:
             lacks.append(name)
-            return held(name, degree, "time that a row takes is unknown")
+            return held(name, degree, "service time unknown")
         time = self._times[name].mean() if rate > 0 else 0.0
         return self._compare(name, degree, rate, time)
 
     def _compare(self, name: str, degree: int, rate: float, time: float) -> Verdict:
         wanted = executors_for(self.overprovisioning * rate * time)
         extra = f" {self.overprovisioning:g} times" if self.overprovisioning != 1 else ""
-        each = f" at {number(1 / time)} rows/s an executor" if time else ""
-        why = f"is to take in{extra} {number(rate)} rows/s{each}"
+        each = f" at {number(1 / time)} rows/s per executor" if time else ""
+        why = f"needs{extra} {number(rate)} rows/s{each}"
         return held(name, degree, why) if wanted == degree else moved(name, degree, wanted, why)

@@ -39,9 +39,9 @@ class DStream:
     >>> policy = DStream(interval=2.0)
     >>> slow = {"batch_duration": 5.2, "running": 2}
     >>> policy(seen(at=30.0, step=30.0, counter=slow)).why
-    'counter holds at 2, looks again in 30 s'
+    'counter holds at 2, next evaluation in 30 s'
     >>> policy(seen(at=60.0, step=30.0, counter=slow)).why
-    'counter 260 % of the interval of 2 s, from 90 % on 3 more: 2 -> 5'
+    'counter 260 % of the interval of 2 s, 90 % or more adds 3: 2 -> 5'
     """
 
     graph: FlowGraph | None = None
@@ -75,7 +75,9 @@ class DStream:
             if found is not None:
                 self._ratios.setdefault(name, []).append(found)
         if not self._timer.due(seen.at, seen.step):
-            return all_hold(seen, f"looks again in {format_duration(self._timer.left(seen.at))}")
+            return all_hold(
+                seen, f"next evaluation in {format_duration(self._timer.left(seen.at))}"
+            )
         decided = decision(judged(seen, self._judge))
         self._ratios = {}
         return decided
@@ -93,15 +95,15 @@ class DStream:
     def _compare(self, name: str, degree: int, running: int, ratio: float, told: str) -> Verdict:
         if ratio >= self.scaling_up_ratio - 1e-12:
             more = max(floor(ratio + 0.5), 1)
-            why = f"{told}, from {percent(self.scaling_up_ratio)} on {more} more"
+            why = f"{told}, {percent(self.scaling_up_ratio)} or more adds {more}"
             if running + more <= degree:
-                return held(name, degree, f"{why} than the {running} that run")
+                return held(name, degree, f"{why} to the {running} that run")
             return moved(name, degree, running + more, why)
         if ratio > self.scaling_down_ratio + 1e-12:
             low, high = percent(self.scaling_down_ratio), percent(self.scaling_up_ratio)
             return held(name, degree, f"{told}, between {low} and {high}")
         if degree == 1:
-            return held(name, degree, f"{told}, and none can be spared")
+            return held(name, degree, f"{told}, already at the minimum")
         return moved(
-            name, degree, degree - 1, f"{told}, down from {percent(self.scaling_down_ratio)}"
+            name, degree, degree - 1, f"{told}, {percent(self.scaling_down_ratio)} or less"
         )

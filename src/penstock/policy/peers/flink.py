@@ -94,17 +94,14 @@ class History:
         self.changes = [one for one in self.changes if at - one.at <= _AGE][-_MOST:]
 
     def failed(self, degree: int, rate: float, threshold: float) -> str | None:
-        """Why the last scale-up did not help, in words; None where it did or there was none."""
+        """Why the last scale-up did not help, as text; None where it did or there was none."""
         last = self.changes[-1] if self.changes else None
         if last is None or last.after != degree or last.after <= last.before:
             return None
         hoped, got = last.expected - last.rate, rate - last.rate
         if not hoped > 0 or got / hoped >= threshold:
             return None
-        return (
-            f"from {last.before} to {last.after} brought {got:.3g} rows/s "
-            f"where {hoped:.3g} were expected"
-        )
+        return f"from {last.before} to {last.after} added {got:.3g} rows/s instead of {hoped:.3g}"
 
 
 def scalability(changes: Sequence[Change], fewest: int, low: float) -> float:
@@ -148,7 +145,7 @@ class Evaluated:
     catch_up: float
     """Rows on top of these until the backlog is gone (CATCH_UP_DATA_RATE)."""
     true_rate: float
-    """Rows that its executors could take in (TRUE_PROCESSING_RATE); endless where none came."""
+    """Rows that its executors could take in (TRUE_PROCESSING_RATE); infinite where none came."""
 
 
 @dataclass
@@ -168,7 +165,7 @@ class Metrics:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: what was measured was of another configuration."""
+        """Begin again: what was measured was of another configuration."""
         self._since, self._flow = None, Flow(self.graph, self.window)
         self._busy, self._catching = {}, {}
 
@@ -177,7 +174,7 @@ class Metrics:
         return 0.0 if self._since is None else max(self._since + self.window - at, 0.0)
 
     def observe(self, seen: Observation) -> None:
-        """Learn from an observation; what is unknown teaches nothing."""
+        """Learn from an observation; unknown values are ignored."""
         if self._since is None:
             self._since = seen.at - seen.step
         self._flow.observe(seen)
@@ -213,13 +210,13 @@ class Metrics:
         self, name: str, reading: ModuleReading, rate: float, behind: float
     ) -> Evaluated | str:
         if not isfinite(rate):
-            return "rows that come to its source are unknown"
+            return "arrival rate of its source unknown"
         if known(reading.utilisation) is None:
             return "utilisation unknown"
         if not isfinite(behind):
-            return "its backlog, or that of a module before it, is unknown"
+            return "its backlog or that of an upstream module unknown"
         if name not in self._flow.through:
-            return "rows that it gets through are unknown"
+            return "throughput unknown"
         return Evaluated(rate=rate, catch_up=behind, true_rate=self._true_rate(name))
 
     def _true_rate(self, name: str) -> float:
@@ -250,7 +247,7 @@ class _Proposal:
     change: Change | None = None
     outside: bool = False
     why: str = ""
-    """What was needed and what there was, in words."""
+    """What was needed and what there was, as text."""
 
 
 @dataclass
@@ -275,7 +272,7 @@ class Flink:
     >>> policy(seen(at=5.0, step=5.0, counter={**busy, "backlog": 0.0})).why
     'counter holds at 2, the metrics window is full in 5 s'
     >>> policy(seen(at=10.0, step=5.0, counter={**busy, "backlog": 50.0})).why
-    'counter needs 129 rows/s and can take in 80: 2 -> 4'
+    'counter needs 129 rows/s, its capacity is 80: 2 -> 4'
     """
 
     graph: FlowGraph | None = None
@@ -336,14 +333,14 @@ class Flink:
         self._observe(seen)
         if seen.at < self._stable - TIME_TOLERANCE:
             left = format_duration(self._stable - seen.at)
-            return all_hold(seen, f"the pipeline settles for another {left}")
+            return all_hold(seen, f"stabilisation ends in {left}")
         self._metrics.observe(seen)
         if (left_ := self._metrics.left(seen.at)) > TIME_TOLERANCE:
             return all_hold(seen, f"the metrics window is full in {format_duration(left_)}")
         return self._decide(seen)
 
     def _observe(self, seen: Observation) -> None:
-        """Begin anew after a change, and learn whether what was decided took effect."""
+        """Begin again after a change, and learn whether what was decided took effect."""
         degrees = in_force(seen)
         now = tuple((n, degrees.get(n), m.running) for n, m in sorted(seen.modules.items()))
         if now != self._seen:
@@ -388,7 +385,7 @@ class Flink:
         needed = self._capacity(metrics, self.utilisation_target, restart=True)
         factor = self._factor(name, needed, metrics.true_rate)
         wanted = executors_for(factor * reading.running)
-        why = f"needs {number(needed)} rows/s and can take in {_rate(metrics.true_rate)}"
+        why = f"needs {number(needed)} rows/s, its capacity is {_rate(metrics.true_rate)}"
         change = Change(
             at=at, before=degree, after=wanted, rate=metrics.true_rate,
             expected=metrics.true_rate * factor,
@@ -415,12 +412,12 @@ class Flink:
         found = delay.recommend(change.at, change.after, outside)
         if found is None:
             left = format_duration(delay.left(change.at))
-            waits = f"{why}, for which {change.after} do, and may shrink in {left}"
+            waits = f"{why}, {change.after} are enough, may shrink in {left}"
             return _Proposal(held(name, change.before, waits))
         allowed, outside = found
         if allowed > change.after:
             window = format_duration(self.scale_down_interval)
-            why = f"{why}, for which {change.after} do and {allowed} were the most in {window}"
+            why = f"{why}, {change.after} are enough, the highest in {window} was {allowed}"
         verdict = moved(name, change.before, allowed, why)
         return _Proposal(verdict, replace(change, after=allowed), outside, why)
 
@@ -478,11 +475,10 @@ def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float
     """The module as it is, where its change alone would not be worth a restart."""
     if proposal is None or proposal.change is None or verdict.before is None:
         return verdict
-    inside = (
-        f"within {percent(band[0])} to {percent(band[1])} busy, though {verdict.after} would do"
-    )
+    low, high = percent(band[0]), percent(band[1])
+    inside = f"within {low} to {high} busy, though {verdict.after} would be enough"
     return held(verdict.name, verdict.before, f"{proposal.why}, {inside}")
 
 
 def _rate(rate: float) -> str:
-    return "any number" if rate == inf else number(rate)
+    return "unlimited" if rate == inf else number(rate)

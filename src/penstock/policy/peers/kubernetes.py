@@ -29,7 +29,7 @@ class Limits:
     scale_up_period: float = 15.0
 
     def check(self, policy: str) -> None:
-        """Refuse limits that are none."""
+        """Reject limits that are none."""
         for name in self.__slots__:
             check(f"{name} of policy {policy}", getattr(self, name), 0.0)
 
@@ -102,7 +102,7 @@ class Hpa:
     Nothing changes while utilisation is within `tolerance` of the target. A module goes down to the
     highest number recommended in `scale_down_window`, and up by no more than `scale_up_percent` or
     `scale_up_pods`, whichever is more, in `scale_up_period`. As in Kubernetes, `n` are the
-    executors that run; those that are still to come count as idle while the module is too busy. It
+    executors that run; pending ones count as idle while the module is too busy. It
     looks every `sync_period`, at the mean since it last did, which is what a metrics server tells.
 
     >>> from penstock.testing import seen
@@ -156,7 +156,7 @@ class Hpa:
 
         def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
             self._stabilisers.setdefault(name, Stabiliser(self._limits())).observe(seen.at, degree)
-            return held(name, degree, f"looks again in {left}")
+            return held(name, degree, f"next evaluation in {left}")
 
         return judged(seen, judge)
 
@@ -210,9 +210,9 @@ class KedaLag:
 
     >>> from penstock.testing import seen
     >>> KedaLag()(seen(counter={"backlog": 25, "running": 1})).why
-    'counter has 25 rows waiting at 10 an executor: 1 -> 3'
+    'counter has 25 rows waiting at 10 per executor: 1 -> 3'
     >>> KedaLag(partitions=2)(seen(counter={"backlog": 25, "running": 1})).why
-    'counter has 25 rows waiting at 10 an executor, for 2 partitions: 1 -> 2'
+    'counter has 25 rows waiting at 10 per executor, for 2 partitions: 1 -> 2'
     """
 
     lag_threshold: float = 10.0
@@ -254,7 +254,7 @@ class KedaLag:
             stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
             stabiliser.observe(seen.at, degree)
             if not looks:
-                return held(name, degree, f"looks again in {left}")
+                return held(name, degree, f"next evaluation in {left}")
             return self._judge(name, known(reading.backlog), degree, seen.at, stabiliser)
 
         return decision(judged(seen, judge))
@@ -264,12 +264,12 @@ class KedaLag:
     ) -> Verdict:
         if lag is None:
             return held(name, degree, "backlog unknown")
-        told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} an executor"
+        told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} per executor"
         if self.partitions is not None and lag > self.partitions * self.lag_threshold:
             lag = self.partitions * self.lag_threshold
             told += f", for {count_of(self.partitions, 'partition')}"
         if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
-            why = f"{told}, within {percent(self.tolerance)} of enough"
+            why = f"{told}, within the tolerance of {percent(self.tolerance)}"
             return stabiliser.settle(at, name, degree, degree, why)
         return stabiliser.settle(at, name, degree, executors_for(lag / self.lag_threshold), told)
 

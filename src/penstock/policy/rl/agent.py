@@ -155,7 +155,7 @@ def action_between(last: State, now: State) -> int:
 
 @dataclass
 class ModelBased:
-    """Counts what follows what and values every state anew at each step (e2df, Section 6.2.2).
+    """Counts what follows what and values every state again at each step (e2df, Section 6.2.2).
 
     >>> from penstock.policy.rl.agent import known_costs
     >>> agent = ModelBased(known_costs(1, 4, each=0.5, change=0.0), levels=2)
@@ -173,7 +173,7 @@ class ModelBased:
     discount: float = 0.99
     learning_rate: float = 0.1
     sweeps: int = 1
-    """How often every state is valued anew at each step; once in the paper."""
+    """How often every state is valued again at each step; once in the paper."""
     assume_idle: bool = False
     """Whether a new node is taken for idle until one was seen."""
     progress: Progress = field(default_factory=Progress, init=False)
@@ -228,7 +228,7 @@ class ModelBased:
         return Choice(action=action, cost=float(costs[action + 1]), without=float(costs[1]))
 
     def arrays(self) -> dict[str, Floats]:
-        """What cannot be computed anew."""
+        """What cannot be computed again."""
         table = self._table
         return {
             "q": table.q,
@@ -281,7 +281,7 @@ def utilisation_levels(quantum: float) -> int:
 
 
 def check_quantum(quantum: float, *, of: str) -> None:
-    """Refuse a quantum that does not divide a share.
+    """Reject a quantum that does not divide a share.
 
     >>> check_quantum(1.5, of="policy rl of infrastructure")
     Traceback (most recent call last):
@@ -299,7 +299,7 @@ got 1.5
 
 
 def check_levels(levels: int, *, of: str) -> None:
-    """Refuse levels that tell nothing apart, or more than could be learned."""
+    """Reject levels that tell nothing apart, or more than could be learned."""
     if not 1 <= levels <= _MOST_LEVELS:
         raise SettingError(f"levels of {of} must be 1 to {_MOST_LEVELS}, got {levels}")
 
@@ -309,7 +309,7 @@ _MOST_LEVELS = 1001  # the table of transitions has the square of that
 
 MOST_STATES: Final = 1_000_000
 SWEEPS: Final = 30
-"""How often policies that run for minutes value every state anew at each step."""
+"""How often policies that run for minutes value every state again at each step."""
 
 
 def known_costs(least: int, most: int, *, each: float, change: float) -> Floats:
@@ -328,7 +328,7 @@ def known_costs(least: int, most: int, *, each: float, change: float) -> Floats:
 
 
 def check_weights(weights: Mapping[str, float], *, of: str) -> None:
-    """Refuse weights that are negative or do not sum to one.
+    """Reject weights that are negative or do not sum to one.
 
     >>> check_weights({"demand_weight": 0.7, "resource_weight": 0.5}, of="policy rl")
     Traceback (most recent call last):
@@ -345,7 +345,7 @@ more and sum to 1, got 0.7 and 0.5
 
 
 def check_pace(discount: float, learning_rate: float, *, of: str) -> None:
-    """Refuse a future that never ends, and learning that does not."""
+    """Reject a future that never ends, and learning that does not."""
     if not 0 <= discount < 1:
         raise SettingError(f"discount of {of} must be in [0, 1), got {discount:g}")
     if not 0 < learning_rate <= 1:
@@ -353,7 +353,7 @@ def check_pace(discount: float, learning_rate: float, *, of: str) -> None:
 
 
 def check_size(states: int, *, table: str, remedy: str) -> None:
-    """Refuse a table that would take minutes to look through once.
+    """Reject a table that would take minutes to look through once.
 
     >>> check_size(2_000_000, table="dc1", remedy="raise quantum or lower max_nodes")
     Traceback (most recent call last):
@@ -369,7 +369,7 @@ are the most; raise quantum or lower max_nodes
 
 
 def check_sweeps(sweeps: int, *, of: str) -> None:
-    """Refuse never to look ahead.
+    """Reject never to look ahead.
 
     >>> check_sweeps(0, of="policy rl")
     Traceback (most recent call last):
@@ -393,18 +393,18 @@ def costs(choice: Choice) -> str:
     """What a step is expected to cost on average, with as many digits as tell two apart.
 
     >>> costs(Choice(action=1, cost=0.41213, without=0.41248))
-    'expected cost 0.4121 against 0.4125 without'
+    'expected cost 0.4121 instead of 0.4125'
     >>> costs(Choice(action=0, cost=0.4, without=0.4))
     'expected cost 0.4'
     >>> costs(Choice(action=-1, cost=0.5, without=0.4, trial=True))
-    'to see what happens'
+    'exploration'
     """
     if choice.trial:
-        return "to see what happens"
+        return "exploration"
     if choice.action == 0:
         return f"expected cost {choice.cost:.2g}"
     for digits in range(2, 7):
         best, other = f"{choice.cost:.{digits}g}", f"{choice.without:.{digits}g}"
         if best != other:
             break
-    return f"expected cost {best} against {other} without"
+    return f"expected cost {best} instead of {other}"

@@ -3,7 +3,7 @@
 A state is how many there are (x: nodes or replicas), how hard things are (y: a level of utilisation
 or of arrivals) and a flag (f: whether an idle node exists; always 0 for operators). An action adds
 -1, 0 or 1. Levels and flags move by chances that are counted; what an action costs is known; the
-penalty that a state brings is not, and is learned. After every step each state is valued anew.
+penalty that a state brings is not, and is learned. After every step each state is valued again.
 
 Arrays are ordered (action, level, flag, number), the numbers last because there are most of them.
 """
@@ -49,7 +49,7 @@ def new_table(
 
     `prior` is how often levels and flags count as having stayed as they were. With `assume_idle` a
     new node counts as having been idle, or whoever never had one would not think that it can be
-    given back.
+    released.
 
     >>> known = np.array([[np.inf, 0.0], [0.5, 1.0], [1.0, np.inf]])
     >>> new_table(known, levels=3).q.shape
@@ -105,14 +105,14 @@ def warn(table: Any, level: int, flag: int, number: int, penalty: float, rate: f
 
 @entry
 def plan(table: Any, discount: float, sweeps: int) -> None:
-    """Value every state and action anew, so many times over."""
+    """Value every state and action again, so many times over."""
     for _ in range(sweeps):
         back_up(table, discount)
 
 
 @entry
 def back_up(table: Any, discount: float) -> None:
-    """Value every state and action anew from what is known by now (e2df, Alg. 2)."""
+    """Value every state and action again from what is known by now (e2df, Alg. 2)."""
     _value(table)
     _expect(table, discount)
     levels, flags, numbers = table.penalty.shape

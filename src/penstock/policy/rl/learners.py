@@ -41,18 +41,18 @@ class Rl(OperatorLearning):
     ...     return seen(count={"arrival_rate": 900.0, "waiting_time": 0.02 / n,
     ...                        "service_time": 0.003, "running": n})
     >>> policy(slow(2)).why
-    'count 2 -> 1: 900 rows/s at level 3, expected cost 0.014 against 0.015 without'
+    'count 2 -> 1: 900 rows/s at level 3, expected cost 0.014 instead of 0.015'
     >>> for _ in range(8):
     ...     decided = policy(slow(2))
     >>> decided.why
-    'count 2 -> 3: 900 rows/s at level 3, expected cost 0.117 against 0.118 without'
+    'count 2 -> 3: 900 rows/s at level 3, expected cost 0.117 instead of 0.118'
     """
 
     label: ClassVar[str] = "policy rl"
     kind: ClassVar[str] = MODEL_BASED
 
     sweeps: int = SWEEPS
-    """How often every state is valued anew at each step; the paper does it once, which takes
+    """How often every state is valued again at each step; the paper does it once, which takes
     hundreds of steps to show."""
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ class QLearning(OperatorLearning):
     >>> policy = QLearning(graph, bound=0.011, epsilon=1.0, seed=1)
     >>> now = {"arrival_rate": 900.0, "waiting_time": 0.001, "service_time": 0.003, "running": 3}
     >>> policy(seen(count=now)).why
-    'count 3 -> 2: 900 rows/s at level 3, to see what happens'
+    'count 3 -> 2: 900 rows/s at level 3, exploration'
     """
 
     label: ClassVar[str] = "policy q-learning"

@@ -51,7 +51,7 @@ class LearnedNodes:
     ...     decided = policy(Observation(at=at, step=1, modules={}, regions={"dc1": full}))
     >>> decided.why
     'dc1 1 -> 2 nodes: 80 % busy, none idle, 1 replica found no room, \
-expected cost 0.049 against 0.05 without'
+expected cost 0.049 instead of 0.05'
     """
 
     label: ClassVar[str] = "policy rl of infrastructure"
@@ -68,7 +68,7 @@ expected cost 0.049 against 0.05 without'
     quantum: float = 0.1
     """By which utilisations are told apart."""
     sweeps: int = SWEEPS
-    """How often every state is valued anew at each step; once in the paper."""
+    """How often every state is valued again at each step; once in the paper."""
     assume_idle: bool = True
     """Whether a new node is taken for idle until one was seen, so that it seems worth a try; the
     paper assumes nothing."""
@@ -92,14 +92,14 @@ expected cost 0.049 against 0.05 without'
             self._begin_with(self.load)
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Learn, value every state anew, and choose for each region."""
+        """Learn, value every state again, and choose for each region."""
         for name, manager in self._managers.items():
             if unavailable(name, seen.regions.get(name), None):
                 manager.last = None  # what happens meanwhile is not the last action's doing
         return decide(self.infrastructure, seen, self._remembered, self._judge)
 
     def agents(self) -> dict[str, ModelBased]:
-        """What each region's manager has learned so far."""
+        """What each region's manager has learned."""
         return {name: manager.agent for name, manager in self._managers.items()}
 
     def tables(self) -> dict[str, dict[str, Any]]:
@@ -126,13 +126,13 @@ expected cost 0.049 against 0.05 without'
     def _state(self, region: Region, reading: RegionReading, nodes: int) -> State | str:
         """Where a region is, or what is not known of it."""
         if reading.idle is None:
-            return "its idle nodes are unknown"
+            return "idle nodes unknown"
         if reading.unmet is None:
-            return "it is unknown what found no room"
+            return "unmet requests unknown"
         busy = reading.utilisation
         if busy is None or isnan(busy) or busy < 0:
             if reading.replicas != 0:
-                return "its utilisation is unknown"
+                return "utilisation unknown"
             busy = 0.0
         here = min(nodes, nodes if reading.nodes is None else reading.nodes, region.max_nodes)
         level = utilisation_level(busy, self.quantum)

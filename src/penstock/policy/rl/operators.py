@@ -134,9 +134,9 @@ class OperatorSettings:
         """Where a module is, or what is not known of it."""
         arrivals, running = _measured(reading.arrival_rate), reading.running
         if running is None:
-            return "its running executors are unknown"
+            return "running executors unknown"
         if arrivals is None:
-            return "its arrival rate is unknown"
+            return "arrival rate unknown"
         here = min(running, degree, self.graph[name].max_replicas)
         asked = arrivals + self._behind(reading)
         return State(number=here, level=level_of(asked, self.span_of(name), self.levels))
@@ -242,7 +242,7 @@ def _overloaded(reading: ModuleReading) -> bool:
 
 
 def _measured(value: float | None) -> float | None:
-    """A reading, which may be endless: then rows are late."""
+    """A reading, which may be infinite: then rows are late."""
     return known(value, infinite=True)
 
 
@@ -303,7 +303,7 @@ class Managers:
         response = response_time(reading)
         if isinstance(found, str) or response is None:
             manager.last = None
-            why = found if isinstance(found, str) else "its response time is unknown"
+            why = found if isinstance(found, str) else "response time unknown"
             return held(name, degree, why)
         manager.agent.learn(manager.last, found, self.settings.penalty(name, response))
         manager.last = found
@@ -361,7 +361,7 @@ class OperatorLearning(OperatorSettings):
             self._begin_with(self.load)
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Learn, value every state anew, and choose for each module."""
+        """Learn, value every state again, and choose for each module."""
         return conclude(seen, self.verdicts(seen), self._rebalancers)
 
     def verdicts(self, seen: Observation) -> list[Verdict]:
@@ -373,7 +373,7 @@ class OperatorLearning(OperatorSettings):
         raise NotImplementedError
 
     def agents(self) -> dict[str, Agent]:
-        """What each module's manager has learned so far."""
+        """What each module's manager has learned."""
         return dict(self._managers.agents())
 
     def tables(self) -> dict[str, dict[str, Any]]:

@@ -83,7 +83,7 @@ def shape_of(entry: Mapping[str, Any]) -> Shape:
 def check_fits(
     entry: Mapping[str, Any], *, kind: str, shape: Shape, settings: Mapping[str, Any], what: str
 ) -> None:
-    """Refuse a table that means something else to the one who would load it."""
+    """Reject a table that means something else to the one who would load it."""
     if entry["kind"] != kind:
         raise SettingError(
             f"{what} was learned by {entry['kind']}, and {kind} is to begin with it; "
@@ -343,7 +343,7 @@ def _entries(data: Mapping[str, Any], level: str, path: str | Path) -> dict[str,
 
 
 def _check(entry: Any, manager: str, path: str | Path) -> None:
-    """Refuse an entry that is not whole; what it means is for those who load it to say."""
+    """Reject an entry that is not whole; what it means is for those who load it to say."""
     what = f"the table of {manager} in {path}"
     shape = entry.get("shape") if isinstance(entry, dict) else None
     whole = (

@@ -36,8 +36,8 @@ class WarmStart(OperatorSettings):
     >>> policy(seen(count=now)).why
     'count holds at 4, 68 % busy'
     >>> told = [policy(seen(count=now)).why for _ in range(200)]
-    >>> next(why for why in told if "handed over" in why)
-    'count is handed over to rl, which has settled in 24 steps; \
+    >>> next(why for why in told if "switches to rl" in why)
+    'count switches to rl, which converged in 24 steps; \
 count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     """
 
@@ -109,7 +109,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         if self._has_settled(name):
             self._handed.add(name)
             steps = self._learner.agents()[name].progress.steps
-            told = f"{name} is handed over to {self.learner}, which has settled in {steps} steps"
+            told = f"{name} switches to {self.learner}, which converged in {steps} steps"
             return replace(learned, why=f"{told}; {learned.why}")
         return self._threshold(name, seen.modules[name], in_force(seen).get(name))
 
