@@ -69,7 +69,7 @@ def test_hpa_says_what_holds_it_back() -> None:
     low = policy(seen(at=10.0, counter={"utilisation": 0.35, "running": 8}))
     assert low.why == (
         "counter holds at 8, 35 % busy for a target of 70 % wants 4, "
-        "and 8 is the highest of the last 5 min applies"
+        "and 8 is the highest of the last 5 min"
     )
 
 
