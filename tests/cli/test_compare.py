@@ -11,6 +11,7 @@ import pytest
 from penstock.cli import main
 from penstock.experiment.compare import MEASURES
 from penstock.record import load
+from tests.support.reports import Page
 
 FAST = ("--seeds", "2", "--duration", "16s", "--jobs", "1", "--quiet")
 
@@ -69,9 +70,10 @@ class TestJson:
 
     def test_the_page_has_plots_and_needs_nothing_else(self, folder: Path) -> None:
         page = (folder / "compare.html").read_text()
-        assert page.count('<figure class="scatter">') == 3  # of two loads, and of both
-        assert page.count('<figure class="plot') == 10  # five policies on two loads
-        assert page.count('class="point') == 15
+        figures = Page(page).figures
+        scattered = [data["points"] for data in figures if "points" in data]
+        assert [len(points) for points in scattered] == [5, 5, 5]  # two loads, and both
+        assert len(figures) - len(scattered) == 10  # five policies on two loads
         assert "Choose " in page
         assert "http://" not in page
         assert "https://" not in page

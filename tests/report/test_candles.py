@@ -1,6 +1,5 @@
 """Candlesticks are drawn as they were, told apart without colours, and few enough to be seen."""
 
-import re
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -11,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.record import RunFolder, summarise
-from penstock.report.candles import Bar, Sticks, fitted, section, sticks
-from penstock.report.plot import HEIGHT, WIDTH
-from tests.support.reports import EVIL, Page, demo, read
+from penstock.report.candles import Bar, Sticks, candle_data, fitted, sticks
+from tests.support.reports import EVIL, demo, read
 from tests.support.reports import settings as run_settings
 
 NOON = 1_800_014_400.0  # at noon in Greenwich
@@ -25,89 +23,24 @@ def published(*bars: list[Any], **other: Any) -> dict[str, Any]:
     return {"candlesticks": {"length": 5.0, "symbols": [chart]}}
 
 
-def drawn(*bars: list[Any], **other: Any) -> Page:
-    return Page(section(sticks(published(*bars, **other)), offset=0.0))
+def data(*bars: list[Any], offset: float = 0.0, **other: Any) -> dict[str, Any]:
+    return candle_data(sticks(published(*bars, **other)), offset)
 
 
-def numbers(path: str) -> list[float]:
-    return [float(number) for number in re.findall(r"-?[\d.]+", path)]
-
-
-def test_a_bar_that_rises_is_hollow_and_one_that_falls_is_filled() -> None:
-    page = drawn(RISING, FALLING)
-    assert (len(page.all("path", "up")), len(page.all("path", "down"))) == (1, 1)
-    assert "rising" in page.text("p")
-    assert "falling" in page.text("p")
-
-
-def test_a_bar_reaches_from_its_lowest_to_its_highest_price() -> None:
-    page = drawn(RISING, FALLING)  # on an axis from 8 to 13
-    [path] = page.all("path", "up")
-    x, high, top, _, bottom, low, *_ = numbers(path["d"])
-    scale = HEIGHT / 5
-    assert [high, top, bottom, low] == [0, 1 * scale, 3 * scale, 4 * scale]
-    assert x == WIDTH / 4
-    assert "12:00:00 open 10, high 13, low 9, close 12" in page.text("title")
-
-
-def test_a_bar_that_closes_where_it_opened_is_a_line_across() -> None:
-    [path] = drawn([NOON, 10.0, 13.0, 9.0, 10.0]).all("path", "up")
-    _, _, top, _, bottom, *_ = numbers(path["d"])
-    assert top == bottom
-
-
-def test_what_is_foreseen_is_marked_and_told() -> None:
-    page = drawn(RISING, FALLING, forecast={"at": NOON + 10, "bid": 10.0, "ask": 10.5})
-    [bid], [ask] = page.all("path", "bid"), page.all("path", "ask")
-    (x, y, _), (_, above, _) = numbers(bid["d"]), numbers(ask["d"])
-    assert x > WIDTH
-    assert (y, above) == (3 * HEIGHT / 5, 2.5 * HEIGHT / 5)
-    assert "bid 10.0" in page.text("li")
-    assert "ask 10.5" in page.text("li")
-    assert "foreseen" in page.text("p")
+def test_the_script_gets_every_bar_and_the_forecast() -> None:
+    made = data(RISING, FALLING, forecast={"at": NOON + 10, "bid": 10.0, "ask": 10.5})
+    [figure] = made["figures"]
+    assert figure["title"] == "B, 9 results"
+    assert [list(bar) for bar in figure["sticks"]["bars"]] == [RISING, FALLING]
+    assert figure["sticks"]["ahead"] == {"bid": 10.0, "ask": 10.5}
+    assert (figure["x"]["from"], figure["x"]["to"]) == (NOON, NOON + 10)
+    assert (made["bar"], made["ahead"]) == ("5 s", True)
 
 
 def test_a_forecast_with_one_side_has_one_mark() -> None:
-    page = drawn(RISING, forecast={"at": NOON, "bid": None, "ask": 12.0})
-    assert page.all("path", "bid") == []
-    assert len(page.all("path", "ask")) == 1
-    assert "foreseen" not in drawn(RISING).text("p")
-
-
-def test_a_wild_forecast_does_not_flatten_the_bars() -> None:
-    page = drawn(RISING, FALLING, forecast={"at": NOON, "bid": 1e6, "ask": -1e6})
-    [bid], [ask], [up] = (page.all("path", kind) for kind in ("bid", "ask", "up"))
-    assert numbers(bid["d"])[1] == 0
-    assert numbers(ask["d"])[1] == HEIGHT
-    assert numbers(up["d"])[1] == 0
-    assert page.text("li").count("off the scale") == 2
-
-
-@pytest.mark.parametrize("price", [0.0, 9.5, 1e-7, 450_000.0, -3.0])
-def test_one_price_only_lies_in_the_middle(price: float) -> None:
-    page = drawn([NOON, price, price, price, price])
-    [path] = page.all("path", "up")
-    assert numbers(path["d"])[1] == pytest.approx(HEIGHT / 2)
-    assert numbers(path["d"])[0] == WIDTH / 2
-    labels = [text for tag, text in page.texts if tag == "span"]
-    assert len(set(labels)) == len(labels)
-
-
-def test_a_price_is_told_with_a_digit_more_than_its_axis() -> None:
-    page = drawn([NOON, 30.5, 30.7, 30.1, 30.2], forecast={"bid": 30.6, "ask": 0.1 + 0.2})
-    assert "30.20" not in page.text("span")
-    assert "bid 30.60" in page.text("li")
-    assert "ask 0.30, off the scale" in page.text("li")
-
-
-def test_a_symbol_without_bars_says_so() -> None:
-    page = drawn(forecast={"at": NOON, "bid": 9.0, "ask": 9.0})
-    assert "no bars" in page.text("p")
-    assert "off the scale" not in page.text("li")
-    assert page.all("path", "bid") == []
-    both = published(RISING)
-    both["candlesticks"]["symbols"].append({"symbol": "C", "results": 0, "bars": []})
-    assert "no bars" in Page(section(sticks(both), 0.0)).text("p")
+    made = data(RISING, forecast={"at": NOON, "bid": None, "ask": 12.0})
+    assert made["figures"][0]["sticks"]["ahead"] == {"ask": 12.0}
+    assert not data(RISING)["ahead"]
 
 
 def test_a_bar_that_lacks_a_price_is_left_out() -> None:
@@ -135,21 +68,11 @@ def test_a_bar_that_lacks_a_price_is_left_out() -> None:
 )
 def test_what_does_not_look_like_candlesticks_is_a_result_like_others(odd: object) -> None:
     assert sticks({"candlesticks": odd}) == ()
-    assert section((), 0.0) == ""
+    assert candle_data((), 0.0) == {}
 
 
 def test_times_are_those_of_the_place_of_the_run() -> None:
-    chart = sticks(published(RISING, FALLING))
-    assert "14:00:00" in section(chart, offset=7200.0)
-    assert "12:00:00" not in section(chart, offset=7200.0)
-
-
-def test_a_run_over_midnight_goes_on_at_zero() -> None:
-    late = [[NOON + 43_195 + 5 * n, 1.0, 2.0, 1.0, 2.0] for n in range(3)]
-    labels = drawn(*late).text("span")
-    assert "23:59:55" in labels
-    assert "0:00:05" in labels
-    assert "24:" not in labels
+    assert data(RISING, offset=7200.0)["figures"][0]["x"]["offset"] == 7200.0
 
 
 prices = st.floats(0.01, 1e6)
@@ -176,22 +99,6 @@ def test_fewer_bars_keep_the_first_the_last_and_every_extreme(
     assert [bar.start for bar in slim.bars] == sorted({bar.start for bar in slim.bars})
 
 
-@settings(deadline=None)  # a busy machine is no failure
-@given(bars, st.none() | st.floats(-1e9, 1e9))
-def test_every_shape_lies_within_its_chart(
-    rows: list[tuple[int, float, float, float, float]], bid: float | None
-) -> None:
-    found = [replace(chart, ahead={} if bid is None else {"bid": bid}) for chart in charts(rows)]
-    page = Page(section(found, offset=0.0))
-    for path in page.all("path", "up") + page.all("path", "down"):
-        x, high, top, _, bottom, low, left, _, broad, *_ = numbers(path["d"])
-        assert 0 <= high <= top <= bottom <= low <= HEIGHT
-        assert 0 <= left <= x <= left + broad + 0.1 <= WIDTH + 0.3
-        assert broad > 0
-    for path in page.all("path", "bid"):
-        assert 0 <= numbers(path["d"])[1] <= HEIGHT
-
-
 def test_charts_of_one_page_have_bars_of_one_length() -> None:
     def chart(count: int) -> Sticks:
         made = tuple(
@@ -213,12 +120,12 @@ def test_the_page_of_a_run_shows_the_charts_instead_of_the_numbers(tmp_path: Pat
         folder.finish(replace(summarise(ticks, None), results=results))
     page = read(tmp_path / "run")
     assert "Candlesticks" in page.text("h2")
-    assert EVIL in page.text("h3")
-    assert "14:00:00 open 10" in page.text("title")
+    [chart] = [figure for figure in page.figures if "sticks" in figure]
+    assert EVIL in chart["title"]
+    assert chart["x"]["offset"] == 7200.0
     assert page.all("img") == []
     assert "candlesticks" not in page.text("dt")
     assert "windows" in page.text("dt")
-    assert ".pane" in page.text("style")
 
 
 def test_a_page_without_candlesticks_has_no_room_for_them(tmp_path: Path) -> None:
@@ -226,4 +133,3 @@ def test_a_page_without_candlesticks_has_no_room_for_them(tmp_path: Path) -> Non
         folder.finish(summarise([], None))
     page = read(tmp_path / "run")
     assert "Candlesticks" not in page.text("h2")
-    assert ".pane" not in page.text("style")

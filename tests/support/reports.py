@@ -1,12 +1,13 @@
 """Runs of which a page is written, and what the page says."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from math import pi, sin
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -152,6 +153,30 @@ class Page(HTMLParser):
             for name, attrs in self.tags
             if name == tag and wanted <= set(attrs.get("class", "").split())
         ]
+
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """The data of the figures, as the script gets them."""
+        found = (json.loads(text) for tag, text in self.texts if tag == "script" and text[0] == "{")
+        return [data for data in found if "title" in data]
+
+    @property
+    def titles(self) -> list[str]:
+        return [data["title"] for data in self.figures]
+
+    @property
+    def legends(self) -> set[str]:
+        """What the legends of all figures say."""
+        said = {line["name"] for data in self.figures for line in data.get("series", ())}
+        for data in self.figures:
+            said |= {data[key]["words"] for key in ("limit", "during") if data.get(key)}
+            said |= {data["bands_words"]} if data.get("bands") else set()
+        return said - {""}
+
+    def marks(self, kind: str) -> int:
+        """How many marks of a kind there are."""
+        marks = (mark for data in self.figures for mark in data.get("marks", ()))
+        return sum(mark[1] == kind for mark in marks)
 
     def text(self, *tags: str) -> str:
         return " ".join(data for tag, data in self.texts if tag in tags)

@@ -22,16 +22,15 @@ from email.message import Message
 from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from socketserver import TCPServer
-from string import Template
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, quote, urlsplit
 
 from penstock.core.errors import SettingError
 from penstock.dashboard.feed import Feed
 from penstock.dashboard.metrics import CONTENT_TYPE
+from penstock.report.pages import LIVE, render, script, style
 
 # A run as server-sent events: batches of ticks, each with the place to go on from.
 
@@ -110,29 +109,13 @@ def _is_news(feed: Feed, place: Place, told: object) -> bool:
 # The page: one answer that needs no other file, and a policy that lets it load none.
 
 
-_SCRIPTS: Final = (
-    "words",
-    "store",
-    "scales",
-    "plot",
-    "plots",
-    "flow",
-    "decisions",
-    "tiles",
-    "main",
-)
-
-
 @cache
 def page() -> tuple[bytes, str]:
     """The page, and its Content-Security-Policy."""
-    style = f"\n{_resource('report', 'page.css')}{_resource('dashboard', 'web/page.css')}"
-    scripts = "".join(_resource("dashboard", f"web/{name}.js") for name in _SCRIPTS)
-    script = f'\n"use strict";\n(() => {{\n{scripts}}})();\n'
-    template = Template(_resource("dashboard", "web/page.html"))
-    text = template.substitute(style=style, script=script)
+    text = render("live.html", package=LIVE, title="penstock")
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {_hash(script(LIVE))}; "
+        f"style-src {_hash(style(LIVE))}; "
         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
     )
@@ -140,12 +123,9 @@ def page() -> tuple[bytes, str]:
 
 
 def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
+    """Of what stands in an element, which a line break begins."""
+    digest = hashlib.sha256(f"\n{text}".encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _resource(package: str, name: str) -> str:
-    return files(f"penstock.{package}").joinpath(name).read_text(encoding="utf-8")
 
 
 # One request: which answer, to whom.

@@ -1,9 +1,7 @@
 """A tournament as one HTML page that needs nothing else."""
 
 from collections.abc import Sequence
-from html import escape
-from string import Template
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,40 +11,35 @@ from penstock.experiment.compare.entrants import REFERENCES
 from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.tables import tables
 from penstock.experiment.results import Chart, Line
-from penstock.report.chart import Point, plot, scatter
-from penstock.report.paper import chart_data, embedded, html_items, html_table, resource
-from penstock.report.plot import figure
+from penstock.report.figures import Point, chart_data, colour, scatter_data
+from penstock.report.pages import Finding, Section, experiment_page
 
-_STYLES: Final = ("c1", "c2", "c3", "c4", "c5", "c6")
-_MARKS: Final = {"wins": "", "ties": ' class="tied"', "loses": ' class="missed"'}
+_MARKS: Final = {"wins": "", "ties": "tied", "loses": "missed"}
 
 
 def compare_page(
     played: Outcome, advice: Advice, verdicts: Sequence[Verdict], *, subtitle: str
 ) -> str:
     """Advice, verdicts, tables and plots."""
-    charts = [chart for one in _first(played) for chart in _timelines(played, one)]
     words = f"{played.pipeline} on {'Spark' if played.on == 'spark' else 'the twin'}"
-    return Template(resource("paper.html")).substitute(
-        title=escape(f"Policies compared: {played.pipeline}"),
-        subtitle=escape(f"{words} \u00b7 {subtitle}"),
-        lead=escape(" ".join(advice.why)),
-        css="".join(resource(name) for name in ("page.css", "paper.css", "compare.css")),
-        script=resource("paper.js"),
-        data=embedded([chart_data(chart) for chart in charts]),
-        claims="".join(map(_verdict, verdicts)),
-        tables=_scatters(played)
-        + f"<section><h2>Tables</h2>{''.join(map(html_table, tables(played)))}</section>",
-        figures="".join(_lines(played, one) for one in _first(played)),
-        remarks=html_items(remarks(played)),
+    return experiment_page(
+        title=f"Policies compared: {played.pipeline}",
+        subtitle=f"{words} \u00b7 {subtitle}",
+        lead=" ".join(advice.why),
+        findings=[_finding(verdict) for verdict in verdicts],
+        sections=(
+            Section(title="Cost against violations", figures=tuple(_scatters(played))),
+            Section(title="Tables", tables=tuple(tables(played))),
+            *(_timelines(played, one) for one in _first(played)),
+        ),
+        remarks=remarks(played),
     )
 
 
-def _verdict(verdict: Verdict) -> str:
-    where = verdict.load or "all workloads"
-    text = f"{verdict.ours} {verdict.words} on {where}."
+def _finding(verdict: Verdict) -> Finding:
+    text = f"{verdict.ours} {verdict.words} on {verdict.load or 'all workloads'}."
     mark = _MARKS["ties" if verdict.even else verdict.verdict]
-    return f"<li{mark}>{escape(text)} <small>{escape(verdict.why)}</small></li>"
+    return Finding(text=text, found=verdict.why, mark=mark)
 
 
 def _first(played: Outcome) -> list[Played]:
@@ -54,62 +47,52 @@ def _first(played: Outcome) -> list[Played]:
     return [one for one in played.rounds if one.seed == played.seeds[0]]
 
 
-def _scatters(played: Outcome) -> str:
+def _scatters(played: Outcome) -> list[dict[str, Any]]:
     loads: list[str | None] = [*played.loads, *([None] if len(played.loads) > 1 else [])]
-    return (
-        "<section><h2>Cost against violations</h2>"
-        f"{''.join(_scatter(played, load) for load in loads)}</section>"
+    return [_scatter(played, load) for load in loads]
+
+
+def _scatter(played: Outcome, load: str | None) -> dict[str, Any]:
+    found = (_point(played, name, index, load) for index, name in enumerate(played.names))
+    points = [point for point in found if point is not None]
+    title = f"Violations, {load or 'all workloads'}"
+    return scatter_data(title, points, x="core-seconds", y="%")
+
+
+def _point(played: Outcome, name: str, index: int, load: str | None) -> Point | None:
+    cores = played.score(name, "core_seconds", load)
+    broken = played.score(name, "violations", load)
+    if cores is None or broken is None:
+        return None
+    return Point(
+        name=name,
+        style="ink" if name in REFERENCES else colour(index),
+        x=cores.mean,
+        y=broken.mean,
+        x_half=cores.half_width or 0.0,
+        y_half=broken.half_width or 0.0,
     )
 
 
-def _scatter(played: Outcome, load: str | None) -> str:
-    points = []
-    for index, name in enumerate(played.names):
-        cores = played.score(name, "core_seconds", load)
-        broken = played.score(name, "violations", load)
-        if cores is not None and broken is not None:
-            points.append(
-                Point(
-                    name=name,
-                    style="ink" if name in REFERENCES else _STYLES[index % len(_STYLES)],
-                    x=cores.mean,
-                    y=broken.mean,
-                    x_half=cores.half_width or 0.0,
-                    y_half=broken.half_width or 0.0,
-                )
-            )
-    most = max((point.x + point.x_half for point in points), default=1.0)
-    worst = max((min(point.y + point.y_half, 1.0) for point in points), default=0.0)
-    y = ("share of the time", max(worst, 0.01))
-    return scatter(f"Violations, {load or 'all workloads'}", points, x=("core-seconds", most), y=y)
-
-
-def _lines(played: Outcome, one: Played) -> str:
-    charts = "".join(figure(plot(chart)) for chart in _timelines(played, one))
-    return (
-        f"<section><h2>Executors over time, {escape(one.load)}, seed {one.seed}</h2>"
-        f'<div class="charts">{charts}</div></section>'
-    )
-
-
-def _timelines(played: Outcome, one: Played) -> list[Chart]:
+def _timelines(played: Outcome, one: Played) -> Section:
     """What each policy had running, beside what the load needed."""
     needed = np.append(one.demand[:1], one.demand)
     demand = Line(name="demand", x=played.step * np.arange(float(len(needed))), y=needed)
-    return [
+    charts = [
         Chart(
             title=name,
             x="s",
             y="executors",
-            lines=(
-                demand,
-                Line(name="running", x=line.at, y=line.running),
-            ),
+            lines=(demand, Line(name="running", x=line.at, y=line.running)),
             stepped=True,
         )
         for name in played.names
         if (line := one.timelines.get(name)) is not None
     ]
+    return Section(
+        title=f"Executors over time, {one.load}, seed {one.seed}",
+        figures=tuple(chart_data(chart) for chart in charts),
+    )
 
 
 def remarks(played: Outcome) -> list[str]:

@@ -1,80 +1,173 @@
-"""Decisions and requests as tables; decisions to hold that follow each other share a row."""
+"""The decisions of a run as they come, and what managers asked for.
 
+Decisions to hold that follow each other share an entry. The report lists all entries, the live page
+asks for those that are new.
+"""
+
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
-from itertools import groupby, islice
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Configuration, Request, Tick
 from penstock.core.words import clock, count_of, plural
 from penstock.record.acts import Act, Change, acts
 
-_MOST: Final = 600
-_REASONS: Final = 6
+_REASONS: Final = 50
+"""Different ones that an entry remembers, so that a year of holding stays small."""
+_SHOWN: Final = 6
+_MOST: Final = 3000
+"""Entries that are kept of a run that goes on; older ones are in the run folder."""
+_LISTED: Final = 600
+"""Rows of the report's table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A decision that changed something, or a row of decisions to hold."""
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """A decision that changed something, or decisions to hold one after the other."""
 
+    number: int
     start: float
     end: float
     kind: str
     """`out`, `in`, `both` or `set` of degrees, else of nodes; else `faster` or `slower` of the
-    clock, `moved` of keys alone, or `hold`."""
+    clock, `moved` of keys alone, `advised` for what a dry run would have done, or `hold`."""
     what: tuple[str, ...]
-    reasons: tuple[tuple[str, int], ...]
-    """Each reason with the number of steps that gave it, the most frequent first."""
+    last: int
+    """The tick that it ends with, counted from 1."""
+    ways: Mapping[str, str] = field(default_factory=dict)
+    """By module that it changed: `out`, `in`, `set`, or `moved` for keys alone."""
+    newest: str = ""
+    reasons: Counter[str] = field(default_factory=Counter)
+    steps: int = 0
+
+    def add(self, tick: Tick, index: int) -> None:
+        """One more step of the same."""
+        self.end, self.last, self.newest = tick.seen.at, index, why(tick)
+        self.steps += 1
+        if self.newest in self.reasons or len(self.reasons) < _REASONS:
+            self.reasons[self.newest] += 1
+
+    @property
+    def when(self) -> str:
+        """Its moment, or from when until when it went on."""
+        first, last = clock(self.start), clock(self.end)
+        return first if self.start == self.end else f"{first}\u2013{last}"
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What it changed, or how long it held."""
+        if self.kind != "hold":
+            return self.what
+        return ("held" if self.steps == 1 else f"held for {count_of(self.steps, 'step')}",)
+
+    def told(self) -> dict[str, Any]:
+        """As the page wants it, the newest reason first, then the most frequent."""
+        others = [pair for pair in self.reasons.most_common() if pair[0] != self.newest]
+        shown = [(self.newest, self.reasons[self.newest]), *others][:_SHOWN]
+        return {
+            "n": self.number,
+            "at": self.start,
+            "to": self.end,
+            "kind": self.kind,
+            "what": self.what,
+            "ways": self.ways,
+            "why": shown,
+            "steps": self.steps,
+            "others": max(0, len(self.reasons) - _SHOWN),
+        }
 
 
-def rows(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> list[Row]:
+class Decisions:
+    """The decisions of a run as they come."""
+
+    def __init__(self, *, dry: bool = False, most: int = _MOST) -> None:
+        self._dry = dry
+        self._most = most
+        self._count = 0
+        self._entries: list[Entry] = []
+
+    def add(self, tick: Tick, act: Act, index: int) -> None:
+        """One more; `index` counts ticks from 1."""
+        advised = _advised(tick) if self._dry and not act else ()
+        sort = kind(act) if act else "advised" if advised else "hold"
+        changes = tuple(what(act)) if act else advised
+        last = self._entries[-1] if self._entries else None
+        if last is None or act or (sort, changes) != (last.kind, last.what):
+            at = tick.seen.at
+            last = Entry(
+                number=self._count,
+                start=at,
+                end=at,
+                kind=sort,
+                what=changes,
+                last=index,
+                ways=_ways(act),
+            )
+            self._count += 1
+            self._entries.append(last)
+            del self._entries[: -self._most]
+        last.add(tick, index)
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All that are kept, in order."""
+        return self._entries
+
+    def since(self, index: int) -> list[dict[str, Any]]:
+        """Entries that are new, or longer, since that many ticks."""
+        first = bisect_left(self._entries, index + 1, key=lambda entry: entry.last)
+        return [entry.told() for entry in self._entries[first:]]
+
+
+def _ways(act: Act) -> dict[str, str]:
+    changed = {name: change.direction for name, change in act.degrees.items()}
+    return {**dict.fromkeys(act.rerouted, "moved"), **changed}
+
+
+def _advised(tick: Tick) -> tuple[str, ...]:
+    """What a dry run would have changed of the modules."""
+    decided = tick.decided
+    now, then = decided.configuration.degrees, (decided.proposed or decided.configuration).degrees
+    return tuple(
+        f"{name} {now.get(name, '?')} \u2192 {degree}"
+        for name, degree in then.items()
+        if now.get(name) != degree
+    )
+
+
+def rows(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> Sequence[Entry]:
     """The decisions of a run, in order; the graph says which modules have keys."""
-    both = zip(ticks, acts(ticks, graph), strict=True)
-    return [
-        row for held, group in groupby(both, lambda pair: not pair[1]) for row in _rows(held, group)
-    ]
+    decisions = Decisions(most=len(ticks) + 1)
+    for index, (tick, act) in enumerate(zip(ticks, acts(ticks, graph), strict=True), start=1):
+        decisions.add(tick, act, index)
+    return decisions.entries
 
 
-def table(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> str:
-    """The table, decisions to hold hidden until asked for, unless there is nothing else."""
+def table(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> dict[str, Any]:
+    """What the page of a run lists: the first rows, and how many more there are."""
     found = rows(ticks, graph)
-    holds = sum(row.kind == "hold" for row in found)
-    checked = " checked" if holds == len(found) else ""
-    body = "".join(_html(row) for row in found[:_MOST])
-    more = len(found) - _MOST
-    rest = f"<p>{more:,} more rows are in ticks.jsonl.</p>" if more > 0 else ""
-    return (
-        f'<input type="checkbox" id="holds"{checked}><label for="holds">Show decisions to hold'
-        f"</label><table><thead><tr><th>Time</th><th>Change</th><th>Why</th></tr></thead>"
-        f"<tbody>{body}</tbody></table>{rest}"
-    )
+    return {
+        "decisions": [_listed(entry) for entry in found[:_LISTED]],
+        "only_holds": all(entry.kind == "hold" for entry in found),
+        "more": f"{len(found) - _LISTED:,}" if len(found) > _LISTED else "",
+    }
 
 
-def _rows(held: bool, group: Iterator[tuple[Tick, Act]]) -> Iterator[Row]:
-    if held:
-        yield _hold([tick for tick, _ in group])
-        return
-    for tick, act in group:
-        yield Row(
-            start=tick.seen.at,
-            end=tick.seen.at,
-            kind=kind(act),
-            what=tuple(what(act)),
-            reasons=((why(tick), 1),),
-        )
-
-
-def _hold(ticks: list[Tick]) -> Row:
-    return Row(
-        start=ticks[0].seen.at,
-        end=ticks[-1].seen.at,
-        kind="hold",
-        what=("held" if len(ticks) == 1 else f"held for {len(ticks):,} steps",),
-        reasons=tuple(Counter(why(tick) for tick in ticks).most_common()),
-    )
+def _listed(entry: Entry) -> dict[str, Any]:
+    """An entry with its reasons, the most frequent first."""
+    others = len(entry.reasons) - _SHOWN
+    return {
+        "kind": entry.kind,
+        "start": f"{entry.start:g}",
+        "when": entry.when,
+        "changes": entry.changes,
+        "reasons": [(why, f"{steps:,}") for why, steps in entry.reasons.most_common(_SHOWN)],
+        "others": count_of(others, "other reason") if others > 0 else "",
+    }
 
 
 def kind(act: Act) -> str:
@@ -136,28 +229,6 @@ def _proposal(proposed: Configuration, instead: Configuration) -> str:
     return ", ".join(parts)
 
 
-def _html(row: Row) -> str:
-    changes = ", ".join(f"<span>{escape(part)}</span>" for part in row.what)
-    span = clock(row.start) if row.start == row.end else f"{clock(row.start)}\u2013{clock(row.end)}"
-    return (
-        f'<tr class="{row.kind}" data-at="{row.start:g}"><td>{span}</td>'
-        f"<td>{changes}</td><td>{_reasons(row)}</td></tr>\n"
-    )
-
-
-def _reasons(row: Row) -> str:
-    (first, _), *others = row.reasons
-    if not others:
-        return escape(first)
-    shown = "".join(
-        f"<li>{escape(reason)} <small>{steps:,}\u00d7</small></li>"
-        for reason, steps in row.reasons[:_REASONS]
-    )
-    left = len(row.reasons) - _REASONS
-    rest = f"<li>and {left:,} other reasons</li>" if left > 0 else ""
-    return f"<details><summary>{escape(first)}</summary><ul>{shown}{rest}</ul></details>"
-
-
 # What managers of modules and regions asked for and were answered, as a table.
 
 
@@ -165,17 +236,9 @@ _MOST_REQUESTS: Final = 200
 _THINGS: Final = {"application": "replica", "infrastructure": "node"}
 
 
-def requests(ticks: Sequence[Tick], most: int = _MOST_REQUESTS) -> str:
-    """The section, the newest last; empty where nobody asked for anything."""
-    made = sum(len(tick.decided.requests) for tick in ticks)
-    if not made:
-        return ""
-    rows = "".join(_row(at, request) for at, request in _newest(ticks, most))
-    return (
-        f'<section class="requests"><h2>Requests</h2><p class="soft">{_opening(ticks, most)}</p>'
-        "<table><thead><tr><th>Time</th><th>Request</th><th>Why, and the answer</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></section>"
-    )
+def requests(ticks: Sequence[Tick], most: int = _MOST_REQUESTS) -> dict[str, Any]:
+    """The last requests and a sentence about all; no rows where there were none."""
+    return {"opening": _opening(ticks, most), "rows": [_row(*one) for one in _newest(ticks, most)]}
 
 
 def asked_for(request: Request) -> str:
@@ -209,10 +272,11 @@ def _opening(ticks: Sequence[Tick], most: int) -> str:
     return f"{told} The last {most:,}:" if len(answers) > most else told
 
 
-def _row(at: float, request: Request) -> str:
-    answer = f"{'granted' if request.granted else 'refused'}: {request.answer}"
-    return (
-        f'<tr class="{"granted" if request.granted else "refused"}"><td>{clock(at)}</td>'
-        f"<td>{escape(asked_for(request))}</td>"
-        f"<td>{escape(request.why)}<br>{escape(answer)}</td></tr>\n"
-    )
+def _row(at: float, request: Request) -> dict[str, str]:
+    return {
+        "when": clock(at),
+        "what": asked_for(request),
+        "why": request.why,
+        "answered": "granted" if request.granted else "refused",
+        "answer": request.answer,
+    }

@@ -12,8 +12,7 @@ from penstock.core.settings import build
 from penstock.core.words import count_of, duration, short_number
 from penstock.record.load import Run
 from penstock.record.measures import Column, column, held, modules, reporting, steps, times, total
-from penstock.report.over_time import span
-from penstock.report.plot import Plot, Span
+from penstock.report.figures import Plot, Span, span
 
 _MINUTES: Final = 300.0
 """Seconds from which a moment is told in minutes, as everywhere on the page."""
@@ -57,8 +56,8 @@ def _stretch(run: Run) -> Span | None:
     felt = _felt(run)
     if felt is None or not run.ticks:
         return None
-    time = span(run.ticks)
-    start, end = max(felt.from_, time.low), min(felt.end, time.high)
+    first, last = span(run.ticks)
+    start, end = max(felt.from_, first), min(felt.end, last)
     return Span(start=start, end=end, words=_words(run, felt)) if start < end else None
 
 
@@ -77,10 +76,10 @@ def _slowdown(felt: Interference) -> str:
 
 
 def _when(found: Span, run: Run) -> str:
-    time = span(run.ticks)
-    if found.end < time.high:
+    first, last = span(run.ticks)
+    if found.end < last:
         return f"from {_moment(found.start)} to {_moment(found.end)}"
-    return f"from {_moment(found.start)} on" if found.start > time.low else "throughout"
+    return f"from {_moment(found.start)} on" if found.start > first else "throughout"
 
 
 def _moment(at: float) -> str:
@@ -104,13 +103,13 @@ def _executors(run: Run, found: Span) -> str:
 
 
 def _means(run: Run, found: Span) -> Iterator[tuple[float, str]]:
-    time, ticks = span(run.ticks), run.ticks
+    (first, last), ticks = span(run.ticks), run.ticks
     columns = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
     running = total(columns, len(ticks))
     for start, end, when in (
-        (time.low, found.start, "before"),
+        (first, found.start, "before"),
         (found.start, found.end, "during"),
-        (found.end, time.high, "after"),
+        (found.end, last, "after"),
     ):
         seconds = _seconds(run, start, end)
         known = ~np.isnan(running)

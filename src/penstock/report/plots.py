@@ -16,9 +16,8 @@ from penstock.record.acts import Act, acts
 from penstock.record.energy import frequency, watt
 from penstock.record.load import Run
 from penstock.record.measures import column, latencies, modules, pools, reporting, times, total
+from penstock.report.figures import Plot, Series, by_module, marks, over_time, stretches, thin
 from penstock.report.interference import shaded
-from penstock.report.over_time import by_module, limited, marks, over_time, stretches
-from penstock.report.plot import Plot, Series, thin
 from penstock.report.regions import regions
 
 # The clock and the power of a run as plots; what comes from the model says so.
@@ -69,9 +68,9 @@ def load(run: Run) -> tuple[Plot, ...]:
         return ()
     plot = over_time(run, "Load", "%", by_module(run.ticks, "load"))
     wanted = setpoint(run.settings.file)
-    return (
-        plot if wanted is None else limited(plot, wanted, f"setpoint: {percent(wanted, 'fine')}"),
-    )
+    if wanted is None:
+        return (plot,)
+    return (replace(plot, limit=(wanted, f"setpoint: {percent(wanted, 'fine')}")),)
 
 
 def splitting(run: Run, module: str) -> tuple[Plot, ...]:
@@ -91,7 +90,7 @@ def windows(run: Run) -> tuple[Plot, ...]:
     every = slide(run.settings.file)
     if every is None:
         return (plot,)
-    return (limited(plot, 1 / every, f"one a slide: {short_number(1 / every)}/s"),)
+    return (replace(plot, limit=(1 / every, f"one a slide: {short_number(1 / every)}/s")),)
 
 
 def setpoint(file: Mapping[str, object]) -> float | None:
@@ -189,8 +188,8 @@ def _latency(run: Run) -> Plot:
     promised = run.settings.slo_latency_p95
     if promised is None:
         return plot
-    plot = limited(plot, promised, f"SLO for p95: {duration(promised)}")
-    return replace(plot, bands=_broken(run.ticks, promised))
+    words = f"SLO for p95: {duration(promised)}"
+    return replace(plot, limit=(promised, words), bands=_broken(run.ticks, promised))
 
 
 def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float], ...]:

@@ -13,8 +13,16 @@ from penstock.record.acts import Act, acts
 from penstock.record.load import Run
 from penstock.record.measures import region_column, times
 from penstock.record.measures import regions as names
-from penstock.report.over_time import colour, marked, marks, over_time, span, stretches
-from penstock.report.plot import Plot, Series
+from penstock.report.figures import (
+    Plot,
+    Series,
+    colour,
+    marked,
+    marks,
+    over_time,
+    span,
+    stretches,
+)
 
 _KINDS: Final = (
     ("wanted", "wanted", "ink halo"),
@@ -88,7 +96,7 @@ def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:
     decisions = marks(run.ticks, made, partial(_kind, name))
     plot = over_time(run, name, "nodes", lines, style="low", marks=(*decisions, *unmet))
     silent = stretches(run.ticks, _silent(run.ticks, name))
-    return replace(plot, bands=silent, bands_mean="no answer")
+    return replace(plot, bands=silent, bands_words="no answer")
 
 
 def _kind(region: str, act: Act) -> str | None:
@@ -120,7 +128,7 @@ def _when(ticks: Sequence[Tick], spans: Sequence[tuple[float, float]]) -> str:
 
 
 def _span(ticks: Sequence[Tick], start: float, end: float) -> str:
-    if end >= span(ticks).high:
+    if end >= span(ticks)[1]:
         return f"from {clock(start)} on"
     return f"from {clock(start)} to {clock(end)}"
 

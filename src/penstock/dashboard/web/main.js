@@ -6,7 +6,7 @@ let moment = null, dirty = false, pointed = false, source = null, retry = 1000, 
 let down = "lost";  // what to say without a connection: a server that said goodbye has stopped
 
 const tiles = new Tiles(store, find("tiles"));
-const flow = new Flow(store, find("graph"));
+const flow = new LiveFlow(store, find("graph"));
 const plots = new Plots(store, find("plots"), (at) => { moment = at; pointed = true; if (at === null) dirty = true; wake(); });
 const decisions = new Decisions(store, find("decisions"), (at) => plots.pin(at));
 

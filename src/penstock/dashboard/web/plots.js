@@ -10,7 +10,6 @@ class Plots {
     this.all = [];
     this.shape = "";
     this.window = null;
-    this.share = 1;
     this.said = make("p", "said");
     this.said.setAttribute("aria-live", "off");
     this.chooser = make("select");
@@ -33,13 +32,14 @@ class Plots {
     });
     this.holder.replaceChildren(make("div", "bar", make("h2", "", groups[0]?.[0] ?? "Rows"), label), this.said, ...sections);
     write(this.said, this.hint);
-    for (const plot of this.all) this.listen(plot.frame);
+    this.cross = new Crosshair(this.all, document.body, this.onPoint);
   }
 
   groups() {
     const { store } = this, modules = store.those("module"), queries = store.those("query");
-    const line = (of, name, measure, title, style, more) => ({ name: title, style, column: store.column(of, name, measure), ...more });
-    const some = (series) => series.filter(({ column }) => column?.known);
+    const x = store.column("run", "", "at");
+    const line = (of, name, measure, title, style, more) => ({ name: title, style, x, y: store.column(of, name, measure), ...more });
+    const some = (series) => series.filter(({ y }) => y?.known);
     const groups = [["Rows", this.rows(line, some, modules, queries)], ["Executors", this.executors(line, some, modules)], ["Load", this.load(line, some, modules, queries)], ["Cost and energy so far", this.spent(line, some)]];
     return groups.map(([title, specs]) => [title, specs.filter((spec) => spec.series.length)]).filter(([, specs]) => specs.length);
   }
@@ -48,20 +48,20 @@ class Plots {
     const { store } = this, sources = store.settings.sources.filter((name) => modules.includes(name));
     const rates = sources.map((name) => ({
       title: `Rate at ${name}`, unit: "rows/s",
-      series: some([line("module", name, "arrival_rate", "arrival", "c1 wide"), line("module", name, "processed_rate", "processed", "c2 light"), line("module", name, "forecast", "forecast", "c4 d1", { ahead: true })]),
+      series: some([line("module", name, "arrival_rate", "arrival", "c1 wide"), line("module", name, "processed_rate", "processed", "c2 light"), line("module", name, "forecast", "forecast", "c4 d1", { ahead: store.column("run", "", "step") })]),
     }));
     const [of, names] = queries.length ? ["query", queries] : ["module", modules];
     const waiting = some(names.map((name, index) => line(of, name, "backlog", name, colour(index))));
-    if (waiting.length > 1) waiting.unshift({ name: "in all", style: "ink", column: store.sum(of, names, "backlog") });
+    if (waiting.length > 1) waiting.unshift({ ...waiting[0], name: "in all", style: "ink", y: store.sum(of, names, "backlog") });
     const latency = some([line("run", "", "p50", "p50", "c3 light"), line("run", "", "p95", "p95", "c1 strong")]);
-    const limit = store.settings.slo === null ? null : { value: store.settings.slo, words: `SLO for p95: ${duration(store.settings.slo)}`, column: store.column("run", "", "p95") };
-    return [...rates, { title: "Backlog", unit: "rows", series: waiting }, { title: "Latency, end to end", unit: "s", series: latency, limit }];
+    const limit = store.settings.slo === null ? null : { value: store.settings.slo, words: `SLO for p95: ${duration(store.settings.slo)}` };
+    return [...rates, { title: "Backlog", unit: "rows", series: waiting }, { title: "Latency, end to end", unit: "s", series: latency, limit, bands: (axis) => (limit ? store.above("p95", limit.value, axis) : []) }];
   }
 
   executors(line, some, modules) {
-    const shared = { title: "Shared by all modules", unit: "executors", low: true, series: some([line("run", "", "pool", "running", "c1 fill", { stepped: true })]) };
+    const shared = { title: "Shared by all modules", unit: "executors", style: "low", series: some([line("run", "", "pool", "running", "c1 fill", { stepped: true })]) };
     const each = modules.map((name) => ({
-      title: name, unit: "executors", low: true, marks: name,
+      title: name, unit: "executors", style: "low", marks: (axis) => store.changes(name, axis),
       series: some([line("module", name, "wanted", "wanted", "ink halo", { stepped: true }), line("module", name, "requested", "requested", "c2", { stepped: true }), line("module", name, "running", "running", "c1 fill", { stepped: true })]),
     }));
     return [shared, ...each];
@@ -71,31 +71,24 @@ class Plots {
     const [of, names] = queries.length ? ["query", queries] : ["module", modules];
     const busy = some(modules.map((name, index) => line("module", name, "utilisation", name, colour(index))));
     const batches = some(names.map((name, index) => line(of, name, "batch_duration", name, colour(index))));
-    return [{ title: "Utilisation", unit: "%", low: true, series: busy }, { title: "Batch duration", unit: "s", low: true, series: batches }];
+    return [{ title: "Utilisation", unit: "%", style: "low", series: busy }, { title: "Batch duration", unit: "s", style: "low", series: batches }];
   }
 
   spent(line, some) {
     return [
-      { title: "Cost", unit: "", low: true, series: some([line("run", "", "cost", "cost", "c3 fill")]) },
-      { title: "Executor-seconds", unit: "", low: true, series: some([line("run", "", "executor_seconds", "executor-seconds", "c1 fill")]) },
-      { title: "Energy", unit: "J", low: true, series: some([line("run", "", "joules", "energy", "c2 fill")]) },
-      { title: "Power", unit: "W", low: true, series: some([line("run", "", "watts", "power", "c2")]) },
+      { title: "Cost", unit: "", style: "low", series: some([line("run", "", "cost", "cost", "c3 fill")]) },
+      { title: "Executor-seconds", unit: "", style: "low", series: some([line("run", "", "executor_seconds", "executor-seconds", "c1 fill")]) },
+      { title: "Energy", unit: "J", style: "low", series: some([line("run", "", "joules", "energy", "c2 fill")]) },
+      { title: "Power", unit: "W", style: "low", series: some([line("run", "", "watts", "power", "c2")]) },
     ];
   }
 
   view() {
     const { store } = this, [start, end] = store.span();
     const step = store.at("run", "", "step", store.length - 1) ?? 0;
-    const foresees = this.all.some(({ spec }) => spec.series.some((line) => line.ahead));
+    const foresees = this.all.some(({ series }) => series.some((line) => line.ahead));
     const to = end + (foresees ? step : 0), from = this.window ? Math.max(start, to - this.window) : start;
-    const narrow = this.holder.clientWidth < 600;
-    const first = Math.max(0, store.before(from) - (this.window ? 0 : 1));
-    return {
-      from, to: to > from ? to : from + 1, first, last: store.length - 1,
-      at: store.column("run", "", "at")?.values, step: store.column("run", "", "step")?.values,
-      axis: timeAxis(from, to > from ? to : from + 1, narrow ? 5 : 10),
-      changes: [...store.decisions.values()].filter((entry) => entry.ways && entry.at >= from),
-    };
+    return { axis: timeAxis(from, to, this.holder.clientWidth < 600 ? 5 : 10), lazy: true };
   }
 
   draw() {
@@ -105,7 +98,7 @@ class Plots {
     const now = performance.now();
     if (now - (this.spoken ?? -1e9) > 2000) {
       this.spoken = now;
-      for (const plot of this.all) plot.speak(view);
+      for (const plot of this.all) plot.speak(true);
     }
   }
 
@@ -123,37 +116,11 @@ class Plots {
     this.chooser.value = this.window ?? "";
   }
 
-  listen(frame) {
-    const clamp = (share) => Math.min(1, Math.max(0, share));
-    const point = (share) => { this.share = clamp(share); this.onPoint(this.seen.from + this.share * (this.seen.to - this.seen.from)); };
-    const follow = (event) => {
-      const box = frame.getBoundingClientRect();
-      point((event.clientX - box.left) / box.width);
-    };
-    frame.addEventListener("pointermove", follow);
-    frame.addEventListener("pointerdown", follow);
-    frame.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") this.onPoint(null); });
-    frame.addEventListener("blur", () => this.onPoint(null));
-    frame.addEventListener("keydown", (event) => {
-      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (event.key === "Escape") this.onPoint(null);
-      if (!way) return;
-      event.preventDefault();
-      point(this.share + way / 200);
-    });
-  }
-
-  // Shows the crosshair at a moment, or takes it away.
+  // Shows the crosshair at a moment with the values of its step, or takes it away.
   point(moment) {
-    const { body } = document;
-    body.classList.toggle("hovering", moment !== null);
-    const index = moment === null ? null : this.store.tickAt(moment);
-    for (const plot of this.all) plot.read(index);
-    if (moment === null) { write(this.said, this.hint); return; }
-    const share = (moment - this.seen.from) / (this.seen.to - this.seen.from);
-    body.style.setProperty("--x", `${100 * share}%`);
-    body.style.setProperty("--t", JSON.stringify(clock(moment)));
-    const entry = this.store.decisionAt(this.store.at("run", "", "at", index));
+    const { store } = this, at = moment === null ? null : store.at("run", "", "at", store.tickAt(moment));
+    this.cross.show(moment, clock(moment ?? 0), at);
+    const entry = at === null ? null : store.decisionAt(at);
     write(this.said, entry ? spoken(entry) : this.hint);
   }
 
@@ -161,7 +128,7 @@ class Plots {
   pin(at) {
     document.body.classList.toggle("pinned", at !== null);
     if (at === null || !this.seen) return;
-    const share = (at - this.seen.from) / (this.seen.to - this.seen.from);
+    const share = this.seen.axis.share(at);
     document.body.style.setProperty("--pin", `${100 * share}%`);
     for (const { frame } of this.all) frame.querySelector(".pin").classList.toggle("away", share < 0);
   }

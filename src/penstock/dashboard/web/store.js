@@ -97,20 +97,26 @@ class Store {
     return kept.column;
   }
 
-  // Index of the last tick that is not after a moment, -1 where there is none.
-  before(moment) {
-    const at = this.column("run", "", "at")?.values ?? [];
-    let low = 0, high = this.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (at[middle] <= moment) low = middle + 1; else high = middle;
+  // Spans within an axis in which a quantile of the latency was above a limit.
+  above(quantile, limit, axis) {
+    const at = this.column("run", "", "at"), step = this.column("run", "", "step").values, { values } = this.column("run", "", quantile);
+    const spans = [], apart = (axis.high - axis.low) / 1000;
+    for (let index = Math.max(0, before(at, axis.low)); index < this.length; index++) {
+      if (!(values[index] > limit)) continue;
+      const from = at.values[index] - step[index], last = spans[spans.length - 1];
+      if (last && from - last[1] <= apart) last[1] = at.values[index]; else spans.push([from, at.values[index]]);
     }
-    return low - 1;
+    return spans;
+  }
+
+  // What decisions within an axis did to a module: [[at, kind], ...].
+  changes(name, axis) {
+    return [...this.decisions.values()].filter((entry) => entry.ways?.[name] && entry.at >= axis.low).map((entry) => [entry.at, entry.ways[name]]);
   }
 
   // The tick in whose step a moment lies.
   tickAt(moment) {
-    const last = this.before(moment);
+    const last = before(this.column("run", "", "at"), moment);
     return Math.min(this.length - 1, this.at("run", "", "at", last) === moment ? last : last + 1);
   }
 

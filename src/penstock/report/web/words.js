@@ -1,6 +1,7 @@
-// Values as people read them, in the words of the report.
+// Values as text, as `penstock.core.words` writes them; a test holds both equal.
 const UNKNOWN = "unknown";
 const significant = (value, digits = 3) => Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: 15 });
+const decimal = (value, digits) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 function number(value) {
   const size = Math.abs(value);
@@ -19,11 +20,13 @@ function duration(seconds) {
   return size < 3600 ? `${significant(seconds / 60)} min` : `${significant(seconds / 3600)} h`;
 }
 
+// What is nearly nothing or nearly all does not round to it.
 function percent(share) {
   const hundredths = 100 * share;
-  if (hundredths > 0 && hundredths < 0.1) return "<0.1 %";
-  if (hundredths > 99.9 && hundredths < 100) return ">99.9 %";
-  return `${Number(hundredths.toFixed(1))} %`;
+  if (hundredths > 0 && hundredths < 0.005) return "<0.01 %";
+  if (hundredths >= 99.995 && hundredths < 100) return ">99.99 %";
+  const close = (hundredths > 0 && hundredths < 0.1) || (hundredths > 99.9 && hundredths < 100);
+  return `${Number(hundredths.toFixed(close ? 2 : 1))} %`;
 }
 
 function quantity(value, unit) {
@@ -35,7 +38,7 @@ function quantity(value, unit) {
 
 const two = (n) => String(n).padStart(2, "0");
 
-// A moment of the run, as fine as the steps between moments ask for.
+// A moment of the run, as fine as the steps between moments need.
 function clock(at, step = 1) {
   if (step < 1) return significant(at, 6);
   const s = Math.round(at), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
@@ -43,6 +46,15 @@ function clock(at, step = 1) {
   return h ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
 }
 
+// Seconds since midnight as a clock on the wall shows them.
+function timeOfDay(at) {
+  const thousandths = Math.round(1000 * at) % 86400000, s = Math.floor(thousandths / 1000), rest = thousandths % 1000;
+  const shown = `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+  return rest ? `${shown}.${String(rest).padStart(3, "0")}`.replace(/0+$/, "") : shown;
+}
+
+const FORMS = { s: duration, "%": percent, J: (joules) => quantity(joules, "J"), W: (watts) => quantity(watts, "W") };
+const valueIn = (unit, value) => (known(value) ? (FORMS[unit] ?? number)(value) : "\u2013");
 const plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 const known = (value) => value !== undefined && value !== null && !Number.isNaN(value);
 

@@ -1,8 +1,12 @@
-// The flow graph with rates and degrees on it, lying for wide screens and standing for narrow ones.
+// The flow graph with rates and degrees on it, lying for wide screens and standing for narrow ones:
+// {names, streams: [{origin, target, probability, selectivity}, ...]}.
 const BOX = { width: 188, height: 84 }, EDGE = 2;
 
+// The namespace, without an address on a page that must have none.
+const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild.namespaceURI;
+
 function shape(tag, attributes = {}, text = "") {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   if (text) element.textContent = text;
   return element;
@@ -10,31 +14,23 @@ function shape(tag, attributes = {}, text = "") {
 
 const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`);
 
+// `show` writes on it: of each module {degree, wish, rate, busy}, and a text along each stream.
 class Flow {
-  constructor(store, holder) {
-    this.store = store;
+  constructor(holder) {
     this.holder = holder;
     this.shape = "";
   }
 
-  // Modules and streams; of an application that was attached to, its queries and what they feed.
-  graph() {
-    const queries = this.store.those("query"), { modules, streams, links } = this.store.settings;
-    if (!queries.length) return { of: "module", names: modules.map(({ name }) => name), streams };
-    const ways = links.filter((pair) => pair.every((name) => queries.includes(name)));
-    return { of: "query", names: queries, streams: ways.map(([origin, target]) => ({ origin, target, probability: 1, selectivity: 1 })) };
-  }
-
-  build() {
-    const graph = this.graph(), shape = JSON.stringify(graph);
+  build({ names, streams }) {
+    const shape = JSON.stringify([names, streams]);
     if (shape === this.shape) return;
-    this.shape = shape;
-    this.drawn = { ...graph, pictures: [false, true].map((standing) => this.picture(graph, standing)) };
-    this.holder.replaceChildren(...this.drawn.pictures.map(({ svg }) => svg));
+    Object.assign(this, { shape, names, streams });
+    this.pictures = [false, true].map((standing) => this.picture(standing));
+    this.holder.replaceChildren(...this.pictures.map(({ svg }) => svg));
   }
 
-  picture({ names, streams }, standing) {
-    const places = layout(names, streams, standing), all = [...places.values()];
+  picture(standing) {
+    const { names, streams } = this, places = layout(names, streams, standing), all = [...places.values()];
     const beside = standing ? streams.map(({ origin, target }) => Math.max(places.get(origin).x, places.get(target).x) + BOX.width / 2 + 120) : [];
     const width = Math.max(...all.map(({ x }) => x + BOX.width + EDGE), ...beside), height = Math.max(...all.map(({ y }) => y)) + BOX.height + EDGE;
     const svg = shape("svg", { class: `graph ${standing ? "standing" : "lying"}`, role: "img", "aria-label": "flow graph", viewBox: `0 0 ${width} ${height}`, width });
@@ -44,37 +40,21 @@ class Flow {
     return { svg, ways, boxes };
   }
 
-  // Writes the values of a tick on it.
-  show(index) {
-    const { of, names, streams, pictures } = this.drawn, { store } = this;
-    for (const { ways, boxes } of pictures) {
-      names.forEach((name, place) => this.fill(boxes[place], of, name, index));
-      streams.forEach((stream, place) => {
-        const rate = this.rate(of, stream, streams, index);
-        write(ways[place], [known(rate) ? `${number(rate)} rows/s` : "", share(stream)].filter(Boolean).join(" \u00b7 "));
-      });
+  show(module, stream) {
+    for (const { ways, boxes } of this.pictures) {
+      this.names.forEach((name, place) => fill(boxes[place], name, module(name)));
+      this.streams.forEach((one, place) => write(ways[place], [stream(one), share(one)].filter(Boolean).join(" \u00b7 ")));
     }
-    return store.at("run", "", "at", index);
   }
+}
 
-  // What crosses a stream: what its target takes in, where that has no other; else what its origin lets go.
-  rate(of, stream, streams, index) {
-    const inputs = streams.filter(({ target }) => target === stream.target).length;
-    if (inputs === 1) return this.store.at(of, stream.target, "arrival_rate", index);
-    return this.store.at(of, stream.origin, "processed_rate", index) * stream.selectivity * stream.probability;
-  }
-
-  fill(box, of, name, index) {
-    const value = (measure) => this.store.at(of, name, measure, index);
-    const running = value("running"), wanted = value("wanted"), rate = value("arrival_rate"), backlog = value("backlog"), busy = value("utilisation");
-    const shown = known(running) ? running : wanted;
-    write(box.degree, known(shown) ? `${plural(shown, known(running) ? "executor" : "share")}` : "");
-    write(box.wish, known(running) && known(wanted) && wanted !== running ? ` \u2192 ${wanted}` : "");
-    write(box.rate, [known(rate) ? `${number(rate)} rows/s` : "", known(backlog) ? `${number(backlog)} wait` : ""].filter(Boolean).join(" \u00b7 "));
-    box.busy.setAttribute("width", known(busy) ? (BOX.width - 24) * Math.min(1, Math.max(0, busy)) : 0);
-    box.busy.setAttribute("class", busy > 0.9 ? "busy high" : "busy");
-    write(box.title, `${name}: ${known(busy) ? `${percent(busy)} busy` : "utilisation unknown"}`);
-  }
+function fill(box, name, { degree = "", wish = "", rate = "", busy }) {
+  write(box.degree, degree);
+  write(box.wish, wish);
+  write(box.rate, cut(rate, 26));
+  box.busy.setAttribute("width", known(busy) ? (BOX.width - 24) * Math.min(1, Math.max(0, busy)) : 0);
+  box.busy.setAttribute("class", busy > 0.9 ? "busy high" : "busy");
+  write(box.title, `${name}: ${known(busy) ? `${percent(busy)} busy` : "utilisation unknown"}`);
 }
 
 // Each box further along than all that feed it, siblings side by side.
