@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +51,7 @@ def execute(args: Namespace) -> int:
     """Fit, predict, write, and tell."""
     require("twin", "fitting", "numba", "rich")
     from penstock.experiment.fit import decisive, fit, predict
-    from penstock.experiment.fit.checks import notes
+    from penstock.experiment.fit.fitting import notes
     from penstock.record import load
 
     out = None if args.out is None else _checked(Path(args.out))
@@ -59,12 +60,12 @@ def execute(args: Namespace) -> int:
     fitted = fit(run)
     predictions = predict(other, fitted.estimates)
     judged = decisive(other, predictions)
-    told = fitted.notes if args.against is None else (*fitted.notes, *notes(other))
-    for note in told:
+    remarks = fitted.notes if args.against is None else (*fitted.notes, *notes(other))
+    for note in remarks:
         say(note)
     written = () if out is None else _write(fitted, out, run)
     if args.json:
-        print_json(_for_machines(run, args.against, fitted, predictions, told, written, judged))
+        print_json(_for_machines(run, args.against, fitted, predictions, remarks, written, judged))
     else:
         _show(run, args.against, fitted, predictions, judged)
         for path in written:
@@ -73,7 +74,7 @@ def execute(args: Namespace) -> int:
 
 
 def _checked(out: Path) -> Path:
-    """Where the twin goes: it must be told from the names of built-in pipelines."""
+    """The path of the twin: the suffix tells it from the name of a built-in pipeline."""
     if out.suffix not in (".yaml", ".yml"):
         raise UserError(f"--out needs a file that ends in .yaml, got {out}")
     return out
@@ -92,7 +93,6 @@ def _show(
     predictions: "tuple[Prediction, ...]",
     judged: "Prediction",
 ) -> None:
-
     for line in lines(run, against, fitted.estimates, predictions, judged):
         print_line(line)
 
@@ -115,8 +115,8 @@ def _for_machines(
         "pipeline": run.settings.pipeline,
         "plant": run.settings.plant,
         "steps": len(run.ticks),
-        "estimates": [_estimate(told) for told in fitted.estimates],
-        "predictions": {told.by: _figures(told) for told in predictions},
+        "estimates": [asdict(estimate) for estimate in fitted.estimates],
+        "predictions": {each.by: _figures(each) for each in predictions},
         "within": GOOD,
         "good": judged.good,
         "judgement": judgement(judged),
@@ -125,20 +125,7 @@ def _for_machines(
     }
 
 
-def _estimate(told: "Estimate") -> dict[str, Any]:
-    return {
-        "of": told.of,
-        "setting": told.setting,
-        "value": told.value,
-        "file": told.file,
-        "samples": told.samples,
-        "how": told.how,
-    }
-
-
 def _figures(prediction: "Prediction") -> dict[str, Any]:
-    from math import isfinite
-
     return {
         figure.name: {
             "recorded": figure.recorded,
@@ -183,11 +170,11 @@ def lines(
 
 def _estimates(estimates: "Sequence[Estimate]") -> "Table":
     table = _table("of", "setting", "twin", "file", "samples", "how")
-    for told in estimates:
-        samples = UNKNOWN if told.kept else f"{told.samples:,}"
-        how = f"kept: {told.how}" if told.kept else told.how
-        cells = (_value(told.setting, told.value), _value(told.setting, told.file), samples)
-        table.add_row(told.of, told.setting, *cells, how)
+    for each in estimates:
+        samples = UNKNOWN if each.kept else f"{each.samples:,}"
+        how = f"kept: {each.how}" if each.kept else each.how
+        cells = (_value(each.setting, each.value), _value(each.setting, each.file), samples)
+        table.add_row(each.of, each.setting, *cells, how)
     return table
 
 
@@ -201,10 +188,10 @@ def _value(setting: str, value: float) -> str:
 
 
 def _predictions(predictions: "Sequence[Prediction]") -> "Table":
-    table = _table("", "recorded", *(f"by its {told.by}" for told in predictions))
+    table = _table("", "recorded", *(f"by its {each.by}" for each in predictions))
     for place, figure in enumerate(predictions[0].figures):
-        told = [prediction.figures[place] for prediction in predictions]
-        shown = [f"{_figure(one.name, one.predicted)} ({_error(one.error)})" for one in told]
+        beside = [prediction.figures[place] for prediction in predictions]
+        shown = [f"{_figure(one.name, one.predicted)} ({_error(one.error)})" for one in beside]
         table.add_row(_FIGURES[figure.name], _figure(figure.name, figure.recorded), *shown)
     return table
 

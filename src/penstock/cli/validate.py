@@ -96,13 +96,13 @@ def notes(checked: "Checked") -> list[str]:
 
 def _notes_of_several(checked: "Checked", file: "PipelineFile") -> list[str]:
     """What is to be said of pipelines that share a cluster: of all, then of each."""
-    from penstock.pipeline.sharing import by_spark
+    from penstock.pipeline.sharing import uses_spark_scheduler
 
     lack = file.lack_of_room() if file.runnable else None
     found = [f"on a cluster of its own run {_REFUSES}: {lack}"] if lack else []
     if not file.runnable:
         found.append(f"run {_REFUSES}: every one of them needs `pipeline:` as well")
-    if by_spark(file):
+    if uses_spark_scheduler(file):
         found.append(f"simulate {_REFUSES}: policy {file.policy.name} is Spark's own scheduler")
     for name, part in file.parts.items():
         own = notes(replace(checked, file=replace(part, application=None)))

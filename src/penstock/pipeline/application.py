@@ -1,7 +1,9 @@
 """What an application is made of: rows that come in, operators that they cross, and a result."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -91,3 +93,18 @@ class Application:
     `module:function` to call as well."""
     consumer: Callable[[Any], Consumer]
     """Makes the consumer, given the folder where it publishes."""
+
+
+def publish(page: Any, file: Path) -> None:
+    """Write plain values as JSON, in the place of what was there before; never half of it.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "results" / "page.json"
+    >>> publish({"words": 3}, file)
+    >>> json.loads(file.read_text())
+    {'words': 3}
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}")
+    draft.write_text(json.dumps(page, indent=1))
+    draft.replace(file)

@@ -79,7 +79,7 @@ def build_policy(file: PipelineFile, began: datetime | None = None) -> Policy:
     Where Spark's own scheduler shares the executors there is nothing to guard. `began` is the
     moment at which the run begins, for guards that go by the time of day.
     """
-    if sharing.by_spark(file):
+    if sharing.uses_spark_scheduler(file):
         return _decider(file)
     policy = clamp(_guarded(file, _decider(file), began), file.graph)
     policy = _granted(file, policy)

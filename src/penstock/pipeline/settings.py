@@ -13,7 +13,7 @@ from penstock.core.schema import Count, Port, PositiveSeconds, SizeText, checked
 from penstock.core.units import parse_size
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import KafkaSink
-from penstock.pipeline.format.preference import Asked
+from penstock.pipeline.format.preference import PreferenceQuery
 
 OURS: Final = frozenset(
     {"spark.dynamicAllocation.enabled", "spark.decommission.enabled", "spark.executor.cores"}
@@ -178,7 +178,7 @@ class PipelineFile:
     """The regions whose nodes are decided about as well; None where they are not."""
     slo: Slo
     cluster: ClusterSettings
-    query: Asked | None = None
+    query: PreferenceQuery | None = None
     """What a pipeline of preference queries is asked; None for others."""
     sink: KafkaSink | None = None
     """The topic that results go to, besides being published; None where there is none."""

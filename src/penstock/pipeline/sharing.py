@@ -232,7 +232,7 @@ def check_exchanges(draft: Draft, file: PipelineFile) -> None:
         for name, part in file.parts.items()
         if part.application and APPLICATIONS[part.application].shape.exchanges
     ]
-    if len(exchanging) > 1 and not pooled(file):
+    if len(exchanging) > 1 and not shares_executors(file):
         draft.note(
             (SECTION, exchanging[1]),
             f"rows of {' and of '.join(exchanging)} change places between executors, and on one "
@@ -251,21 +251,21 @@ def check_alone(draft: Draft, policy: str) -> None:
         )
 
 
-def pooled(file: PipelineFile) -> bool:
+def shares_executors(file: PipelineFile) -> bool:
     """Whether all modules use the same executors.
 
     >>> from penstock.pipeline.file import load
-    >>> pooled(load("shared")), pooled(load("shared", ["executors=own"]))
+    >>> shares_executors(load("shared")), shares_executors(load("shared", ["executors=own"]))
     (True, False)
     """
-    return file.executors == "shared" or by_spark(file)
+    return file.executors == "shared" or uses_spark_scheduler(file)
 
 
-def by_spark(file: PipelineFile) -> bool:
-    """Whether it is Spark's own scheduler that divides them.
+def uses_spark_scheduler(file: PipelineFile) -> bool:
+    """Whether Spark's scheduler alone divides the executors.
 
     >>> from penstock.pipeline.file import load
-    >>> by_spark(load("shared", ["policy=fair"])), by_spark(load("shared"))
+    >>> uses_spark_scheduler(load("shared", ["policy=fair"])), uses_spark_scheduler(load("shared"))
     (True, False)
     """
     return file.policy.name in SCHEDULERS

@@ -25,9 +25,9 @@ from penstock.model.power import VOLTAGES, VoltageTable, power
 from penstock.pipeline import interference
 from penstock.pipeline.compose import inner_level
 from penstock.pipeline.format.kafka import NoWorkload
-from penstock.pipeline.format.preference import Asked
+from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.settings import PipelineFile
-from penstock.pipeline.sharing import by_spark
+from penstock.pipeline.sharing import uses_spark_scheduler
 from penstock.twin import Costs, KeyedTwin, PaneTwin, RegionTwin, Twin
 from penstock.twin.joint import JointTwin
 from penstock.twin.joint import Part as TwinPart
@@ -148,7 +148,7 @@ def open_twin(file: PipelineFile) -> Plant:
 
 
 def _joint_twin(file: PipelineFile) -> Plant:
-    if by_spark(file):
+    if uses_spark_scheduler(file):
         raise SettingError(
             f"policy {file.policy.name} is Spark's own scheduler, which the twin does not have; "
             "run it on Spark, or simulate another policy"
@@ -162,7 +162,7 @@ def _region_twin(file: PipelineFile, places: Infrastructure, settings: dict[str,
     return RegionTwin(file.graph, places, file.workload, **settings)
 
 
-def _pane_twin(file: PipelineFile, query: Asked, settings: dict[str, Any]) -> Plant:
+def _pane_twin(file: PipelineFile, query: PreferenceQuery, settings: dict[str, Any]) -> Plant:
     panes, windows = twin.stages(file.graph)
     costs = Costs(
         tuple_time=panes.service_time,

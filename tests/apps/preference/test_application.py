@@ -12,7 +12,7 @@ from penstock.apps.preference.application import PAGE, Best, preference
 from penstock.apps.preference.tuples import Recorded, Tuples
 from penstock.core.errors import FileError
 from penstock.pipeline.file import check, load
-from penstock.pipeline.format.preference import Asked
+from penstock.pipeline.format.preference import PreferenceQuery
 
 
 def mistakes(*settings: str, pipeline: str = "preference") -> list[str]:
@@ -52,7 +52,7 @@ def test_other_pipelines_take_no_query() -> None:
 
 def test_the_query_is_recorded_with_its_defaults() -> None:
     file = load("preference", ["query={kind: top-delta}"])
-    assert file.query == Asked(kind="top-delta")
+    assert file.query == PreferenceQuery(kind="top-delta")
     assert file.resolved["query"]["slide"] == "0.2s"
 
 

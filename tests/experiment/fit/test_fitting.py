@@ -12,7 +12,7 @@ from penstock.core.graph import Module
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
 from penstock.experiment.fit import Estimate, fit, judgement, predict
 from penstock.experiment.fit.estimate import steady_mean, waits
-from penstock.experiment.fit.predicting import AsRecorded, play, seeds
+from penstock.experiment.fit.predicting import RecordedDecisions, play, seeds
 from penstock.record import load
 from penstock.workload import Constant
 from tests.support.fit_recordings import BATCHES, ROWS, pipeline, recorded, written
@@ -173,7 +173,7 @@ def _scaling(*, running: list[int], asked: dict[int, int]) -> list[Tick]:
 
 def test_recorded_decisions_are_made_again(tmp_path: Path) -> None:
     run = recorded(pipeline(BATCHES), tmp_path)
-    again = play(fit(run).file, AsRecorded.of(run.ticks))
+    again = play(fit(run).file, RecordedDecisions.of(run.ticks))
     assert [t.asked and t.asked.degrees for t in again] == [
         t.asked and t.asked.degrees for t in run.ticks
     ]
@@ -205,7 +205,7 @@ class TestRefusals:
     def test_rows_never_told(self, tmp_path: Path) -> None:
         known = pipeline(BATCHES)
         ticks = [_without(tick, "arrival_rate") for tick in play(known)]
-        with pytest.raises(FileError, match=r"never tells how many rows came to splitter; record"):
+        with pytest.raises(FileError, match=r"has no arrival rate of splitter; record"):
             fit(written(known, ticks, tmp_path))
 
     def test_keys(self, tmp_path: Path) -> None:

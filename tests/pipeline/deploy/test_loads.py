@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from penstock.core.errors import FileError
 from penstock.core.graph import Module
 from penstock.core.signals import ModuleReading
-from penstock.pipeline.deploy.inner import InnerLoop
 from penstock.pipeline.deploy.loads import (
     LoadMeter,
     PaneMeter,
@@ -23,6 +22,7 @@ from penstock.pipeline.deploy.loads import (
     pane_seconds,
     window_seconds,
 )
+from penstock.pipeline.deploy.splitting import SplittingLoop
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.query.preference.splitting import Split, Splitting
 from penstock.spark.progress import Batch
@@ -183,7 +183,7 @@ def test_without_events_the_window_stage_is_unknown_not_idle() -> None:
     assert WindowMeter.of(WLQ)(READING, []) == {"load": None, "results_rate": None}
 
 
-def loop(tmp_path: Path, batches: list[list[Batch]], **settings: Any) -> InnerLoop:
+def loop(tmp_path: Path, batches: list[list[Batch]], **settings: Any) -> SplittingLoop:
     told: Iterator[list[Batch]] = iter(batches)
     times = (1000.0 + 2 * place for place in count())
     given: dict[str, Any] = {
@@ -195,7 +195,7 @@ def loop(tmp_path: Path, batches: list[list[Batch]], **settings: Any) -> InnerLo
         "now": lambda: next(times),
         "workers": lambda: 3,
     }
-    return InnerLoop(**given | settings)
+    return SplittingLoop(**given | settings)
 
 
 def test_overloaded_workers_have_their_panes_split_from_the_next_batch_on(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.apps.preference.application import preference
-from penstock.pipeline.deploy.inner import splitting_of
+from penstock.pipeline.deploy.splitting import splitting_of
 from penstock.pipeline.file import load
 from penstock.query.preference.splitting import Splitting
 from penstock.spark.source import Feed, WorkloadReader, decode

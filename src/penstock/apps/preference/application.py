@@ -21,11 +21,10 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType, Tim
 from penstock.apps.preference.tuples import Recorded, Tuples
 from penstock.core.panes import Panes
 from penstock.model.compiling import require_compiler
-from penstock.pipeline.application import Application, Operator, Partitioning
+from penstock.pipeline.application import Application, Operator, Partitioning, publish
 from penstock.pipeline.compose import two_levels
 from penstock.pipeline.deploy.loads import QUERY, PaneMeter, WindowMeter
-from penstock.pipeline.deploy.publish import publish
-from penstock.pipeline.format.preference import Asked
+from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.settings import PipelineFile
 from penstock.query.kernels import load as load_kernels
 from penstock.query.preference import pane_stage
@@ -42,9 +41,9 @@ _SHOWN: Final = 20
 def preference(file: PipelineFile) -> Application:
     """The application that a file asks for."""
     require_compiler("preference", extra="apps")
-    asked = file.query or Asked()
-    rows = rows_of(asked, file.seed)
-    query = query_of(asked, rows, slots=_slots(file))
+    settings = file.query or PreferenceQuery()
+    rows = rows_of(settings, file.seed)
+    query = query_of(settings, rows, slots=_slots(file))
     return Application(
         rows=lambda *_: rows,
         partitioning=partitioning_of(file, query.work.panes),
@@ -81,25 +80,25 @@ def partitioning_of(file: PipelineFile, panes: Panes) -> Partitioning | None:
     )
 
 
-def rows_of(asked: Asked, seed: int) -> Any:
+def rows_of(settings: PreferenceQuery, seed: int) -> Any:
     """What makes the tuples."""
-    if asked.tuples is not None:
-        return Recorded(path=asked.tuples)
-    return Tuples(seed=seed, dimensions=asked.dimensions, data=asked.data)
+    if settings.tuples is not None:
+        return Recorded(path=settings.tuples)
+    return Tuples(seed=seed, dimensions=settings.dimensions, data=settings.data)
 
 
-def query_of(asked: Asked, rows: Any, *, slots: int) -> Query:
+def query_of(settings: PreferenceQuery, rows: Any, *, slots: int) -> Query:
     """The query on such tuples."""
-    criterion: Criterion = Skyline() if asked.kind == "skyline" else TopDelta(asked.delta)
+    criterion: Criterion = Skyline() if settings.kind == "skyline" else TopDelta(settings.delta)
     return plan(
         columns_of(rows.names),
         criterion,
         on=rows.names,
-        panes=asked.panes(),
+        panes=settings.panes(),
         time="ts",
-        slack=_length(asked.slack),
-        max_slack=_length(asked.max_slack),
-        drop_rate=asked.drop_rate,
+        slack=_length(settings.slack),
+        max_slack=_length(settings.max_slack),
+        drop_rate=settings.drop_rate,
         slots=slots,
         name=QUERY,
     )

@@ -18,8 +18,7 @@ from penstock.apps.trading.operator import Operator as Evaluate
 from penstock.apps.trading.quotes import Quotes
 from penstock.apps.trading.series import COLUMNS, UNKNOWN, Arrivals, Series
 from penstock.apps.trading.window import analyse
-from penstock.pipeline.application import Application, Operator
-from penstock.pipeline.deploy.publish import publish
+from penstock.pipeline.application import Application, Operator, publish
 from penstock.query.keyed import Groups, Worked
 
 PAGE: Final = "candlesticks.json"

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from penstock.apps.wordcount.sentences import SHORTEST_KEPT, Sentences
-from penstock.pipeline.application import Application, Operator
-from penstock.pipeline.deploy.publish import publish
+from penstock.pipeline.application import Application, Operator, publish
 
 PUBLISHED: Final = 10
 """How many words are published."""

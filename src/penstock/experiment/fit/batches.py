@@ -57,9 +57,9 @@ def aligned(batches: Sequence[Batch], ticks: Sequence[Tick], name: str) -> float
         return None
     agreeing = [int((np.abs(votes - vote) <= _NEAR).sum()) for vote in votes]
     best = votes[int(np.argmax(agreeing))]
-    found = votes[np.abs(votes - best) <= _NEAR]
+    agreed = votes[np.abs(votes - best) <= _NEAR]
     # the step comes after the event: the latest of these is nearest to the truth
-    return float(found.max()) if found.size >= _FEWEST else None
+    return float(agreed.max()) if agreed.size >= _FEWEST else None
 
 
 def _votes(batches: Sequence[Batch], tick: Tick, name: str) -> Iterator[float]:

@@ -40,9 +40,9 @@ FAR: Final = 4.0
 class Estimate:
     """What a recording says of a setting, and how many samples that rests on.
 
-    >>> told = Estimate(of="counter", setting="overhead", value=0.4, file=0.35, samples=80,
-    ...                 how="median over micro-batches")
-    >>> told.kept, told.value
+    >>> estimate = Estimate(of="counter", setting="overhead", value=0.4, file=0.35, samples=80,
+    ...                     how="median over micro-batches")
+    >>> estimate.kept, estimate.value
     (False, 0.4)
     """
 
@@ -67,6 +67,11 @@ class Estimate:
 def kept(of: str, setting: str, file: float, why: str) -> Estimate:
     """A setting of which the recording says nothing."""
     return Estimate(of=of, setting=setting, value=file, file=file, samples=0, how=why)
+
+
+def estimated(of: str, setting: str, file: float, value: float, samples: int, how: str) -> Estimate:
+    """A setting of which the recording has samples."""
+    return Estimate(of=of, setting=setting, value=value, file=file, samples=samples, how=how)
 
 
 def middle(samples: Sequence[float]) -> float:
@@ -96,7 +101,7 @@ def warm_up(
     """Seconds beyond the usual overheads, mean over the times that executors came."""
     name, setting, file = module.name, "warm_up", module.warm_up
     if not all(batch.count == 1 for batch in batches):
-        return kept(name, setting, file, "single micro-batches were not told")
+        return kept(name, setting, file, "single micro-batches were not recorded")
     slowest = [
         max(beyond_rows(batch, service_time) for batch in about) - usual
         for about in _arrivals(ticks, batches, name)
@@ -105,7 +110,7 @@ def warm_up(
         return kept(name, setting, file, "no executor was asked for and came")
     value = max(fmean(slowest), 0.0)
     how = "slowest batch as executors came, beyond the usual"
-    return Estimate(of=name, setting=setting, value=value, file=file, samples=len(slowest), how=how)
+    return estimated(name, setting, file, value, len(slowest), how)
 
 
 def fresh(ticks: Sequence[Tick], batches: Sequence[MicroBatch], name: str) -> frozenset[MicroBatch]:
@@ -129,7 +134,7 @@ def _arrivals(
     ticks: Sequence[Tick], batches: Sequence[MicroBatch], name: str
 ) -> list[list[MicroBatch]]:
     """For each step in which executors came, the batches about it."""
-    found = []
+    arrivals = []
     for before, after in pairwise(ticks):
         was, now = _running(before, name), _running(after, name)
         if was is None or now is None or now <= was:
@@ -138,8 +143,8 @@ def _arrivals(
         about = [b for b in batches if b.at >= begin and b.at - b.duration <= end]
         later = [b for b in batches if b.at - b.duration > end][:1]
         if about or later:
-            found.append([*about, *later])
-    return found
+            arrivals.append([*about, *later])
+    return arrivals
 
 
 def _running(tick: Tick, name: str) -> int | None:
@@ -157,14 +162,14 @@ def overheads(
     ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module, service_time: float
 ) -> list[Estimate]:
     """Of one module: `task_overhead`, `overhead`, `overhead_cv` and `warm_up`."""
-    newcomers = fresh(ticks, batches, module.name)
-    settled = [batch for batch in batches if batch not in newcomers]
+    first = fresh(ticks, batches, module.name)
+    settled = [batch for batch in batches if batch not in first]
     tasks = _task_overhead(ticks, batches, module)
     rest = _overhead(settled, module, service_time, tasks.value)
     sigma, scatter = _scatter(settled, module, service_time)
     raised = [
-        told if told.kept else replace(told, value=told.value * exp(sigma**2 / 2))
-        for told in (tasks, rest)
+        each if each.kept else replace(each, value=each.value * exp(sigma**2 / 2))
+        for each in (tasks, rest)
     ]
     usual = raised[0].value + raised[1].value
     return [*raised, scatter, warm_up(ticks, batches, module, service_time, usual)]
@@ -175,21 +180,16 @@ def _task_overhead(
 ) -> Estimate:
     name, setting, file = module.name, "task_overhead", module.task_overhead
     if not batches:
-        return kept(name, setting, file, "no micro-batch was told")
+        return kept(name, setting, file, "no micro-batch was recorded")
     if not any(batch.service is not None for batch in batches):
-        return kept(name, setting, file, "rows and tasks cannot be told apart")
+        return kept(name, setting, file, "the times of rows and tasks cannot be separated")
     samples = _busy_beyond_rows(ticks, batches, module.name)
     if not samples:
         return kept(name, setting, file, "no step tells how busy executors were")
     value = middle(samples)
-    return Estimate(
-        of=name,
-        setting=setting,
-        value=value if value > _LEAST * middle([b.duration for b in batches]) else 0.0,
-        file=file,
-        samples=len(samples),
-        how="busy time beyond the rows, median over steps",
-    )
+    value = value if value > _LEAST * middle([b.duration for b in batches]) else 0.0
+    how = "busy time beyond the rows, median over steps"
+    return estimated(name, setting, file, value, len(samples), how)
 
 
 def _busy_beyond_rows(
@@ -197,10 +197,10 @@ def _busy_beyond_rows(
 ) -> list[float]:
     """Seconds that each task kept its executor busy beyond the rows, by step.
 
-    Utilisation covers the time since the module last told it. Where executors were busy
-    throughout, nobody knows with what.
+    Utilisation covers the time since the module last reported it. At full utilisation the share
+    of the rows is unknown.
     """
-    found, since = [], 0.0
+    samples, since = [], 0.0
     for tick in ticks:
         seen = tick.seen.modules.get(name)
         if seen is None or seen.utilisation is None:
@@ -211,8 +211,8 @@ def _busy_beyond_rows(
             continue
         busy = seen.utilisation * seen.running * (tick.seen.at - begin)
         work = sum((b.service or 0.0) * b.rows * b.count for b in inside)
-        found.append((busy - work) / (sum(b.count for b in inside) * seen.running))
-    return found
+        samples.append((busy - work) / (sum(b.count for b in inside) * seen.running))
+    return samples
 
 
 def _overhead(
@@ -221,10 +221,10 @@ def _overhead(
     name, setting, file = module.name, "overhead", module.overhead
     beyond = _beyond_rows(batches, service_time)
     if not beyond:
-        return kept(name, setting, file, "no micro-batch was told")
+        return kept(name, setting, file, "no micro-batch was recorded")
     how = "time beyond rows and tasks, median over micro-batches"
     value = max(middle(beyond) - task_overhead, 0.0)
-    return Estimate(of=name, setting=setting, value=value, file=file, samples=len(beyond), how=how)
+    return estimated(name, setting, file, value, len(beyond), how)
 
 
 def _scatter(
@@ -235,11 +235,11 @@ def _scatter(
     single = [batch for batch in batches if batch.count == 1]
     beyond = np.array([value for value in _beyond_rows(single, service_time) if value > 0])
     if len(single) < len(batches) or beyond.size < 2:
-        return 0.0, kept(name, setting, file, "single micro-batches were not told")
+        return 0.0, kept(name, setting, file, "single micro-batches were not recorded")
     sigma = min(float(np.log(beyond).std()), _MOST_SIGMA)
     how = "scatter of the time beyond the rows"
     cv, size = sqrt(expm1(sigma**2)), int(beyond.size)
-    return sigma, Estimate(of=name, setting=setting, value=cv, file=file, samples=size, how=how)
+    return sigma, estimated(name, setting, file, cv, size, how)
 
 
 def _beyond_rows(batches: Sequence[MicroBatch], service_time: float) -> list[float]:
@@ -269,7 +269,7 @@ def _service_time(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: 
     if not samples:
         return kept(name, setting, file, "no step tells rows finished and how busy executors were")
     value = steady_mean(*zip(*samples, strict=True))
-    return Estimate(of=name, setting=setting, value=value, file=file, samples=len(samples), how=how)
+    return estimated(name, setting, file, value, len(samples), how)
 
 
 def _of_steps(ticks: Sequence[Tick], name: str) -> list[tuple[float, float]]:
@@ -298,21 +298,15 @@ def _service_cv(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Mo
         weights = [rows for _, _, rows in moments]
     else:
         known = [(t.seen.modules.get(name), t.seen.step) for t in ticks]
-        told = [(s, step) for s, step in known if s and s.service_cv is not None]
-        spreads = [s.service_cv or 0.0 for s, _ in told]
-        weights = [(s.processed_rate or 0.0) * step for s, step in told]
+        measured = [(s, step) for s, step in known if s and s.service_cv is not None]
+        spreads = [s.service_cv or 0.0 for s, _ in measured]
+        weights = [(s.processed_rate or 0.0) * step for s, step in measured]
     if not spreads or not sum(weights):
         return kept(name, setting, file, "not measured")
     value = steady_mean(spreads, weights)
     how = "mean over the rows"
-    return Estimate(
-        of=name,
-        setting=setting,
-        value=0.0 if value < 1e-4 else value,
-        file=file,
-        samples=len(spreads),
-        how=how,
-    )
+    value = 0.0 if value < 1e-4 else value
+    return estimated(name, setting, file, value, len(spreads), how)
 
 
 # How long executors take from being asked for until they take tasks.
@@ -328,7 +322,7 @@ def start_up(ticks: Sequence[Tick], module: Module) -> Estimate:
         return kept(name, setting, file, "no executor was asked for and came")
     how = "from request to running, median over executors"
     value = middle(delays)
-    return Estimate(of=name, setting=setting, value=value, file=file, samples=len(delays), how=how)
+    return estimated(name, setting, file, value, len(delays), how)
 
 
 def waits(ticks: Sequence[Tick], name: str) -> list[float]:
@@ -337,7 +331,7 @@ def waits(ticks: Sequence[Tick], name: str) -> list[float]:
     Those that were asked for first come first, and those asked for last are given up first.
     """
     waiting: list[float] = []
-    found: list[float] = []
+    delays: list[float] = []
     asked: int | None = None
     running: int | None = None
     for tick in ticks:
@@ -346,7 +340,7 @@ def waits(ticks: Sequence[Tick], name: str) -> list[float]:
         if now is not None:
             came = max(now - running, 0) if running is not None else 0
             moment = tick.seen.at - tick.seen.step / 2
-            found += [max(moment - at, 0.0) for at in waiting[:came]]
+            delays += [max(moment - at, 0.0) for at in waiting[:came]]
             del waiting[:came]
             running = now
         before = asked if asked is not None else current(tick.seen).degrees.get(name)
@@ -354,7 +348,7 @@ def waits(ticks: Sequence[Tick], name: str) -> list[float]:
         if asked is not None and before is not None:
             waiting += [tick.seen.at] * max(asked - before, 0)
             del waiting[max(len(waiting) - max(before - asked, 0), 0) :]
-    return found
+    return delays
 
 
 Batches = Mapping[str, Sequence[MicroBatch]]
@@ -363,15 +357,13 @@ Batches = Mapping[str, Sequence[MicroBatch]]
 def flows(ticks: Sequence[Tick], graph: FlowGraph, batches: Batches) -> list[Estimate]:
     """The selectivity of every stream, and its probability where a module feeds several."""
     factors = {target: _factor(ticks, graph, target, batches) for target in _targets(graph)}
-    found: list[Estimate] = []
-    for name in graph.order():
-        found += _of_origin(graph.outputs(name), factors)
-    return found
+    outputs = [graph.outputs(name) for name in graph.order()]
+    return [estimate for streams in outputs for estimate in _of_origin(streams, factors)]
 
 
 def applied(streams: Sequence[Stream], estimates: Sequence[Estimate]) -> tuple[Stream, ...]:
     """The streams with what was estimated of them."""
-    values = {(told.of, told.setting): told.value for told in estimates}
+    values = {(each.of, each.setting): each.value for each in estimates}
     return tuple(
         replace(
             stream,
@@ -403,37 +395,18 @@ def _of_origin(
     Where one stream is unknown, none is known: their probabilities must sum to one.
     """
     if any(factors[stream.target][1] == 0 for stream in streams):
-        why = "rows of both ends were never told together"
+        why = "rows of both ends were never recorded in the same step"
         return [kept(title(s), "selectivity", s.selectivity, why) for s in streams]
     sent = [s.selectivity * s.probability * factors[s.target][0] for s in streams]
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for stream, rows in zip(streams, sent, strict=True):
-        of, samples = title(stream), factors[stream.target][1]
-        how = "rows that came by rows finished before"
-        found.append(
-            Estimate(
-                of=of,
-                setting="selectivity",
-                value=sum(sent),
-                file=stream.selectivity,
-                samples=samples,
-                how=how,
-            )
-        )
+        name, samples = title(stream), factors[stream.target][1]
+        how, file = "rows that came by rows finished before", stream.selectivity
+        estimates.append(estimated(name, "selectivity", file, sum(sent), samples, how))
         if len(streams) > 1:
-            share = rows / sum(sent)
-            how = "part of the rows sent on"
-            found.append(
-                Estimate(
-                    of=of,
-                    setting="probability",
-                    value=share,
-                    file=stream.probability,
-                    samples=samples,
-                    how=how,
-                )
-            )
-    return found
+            how, file = "part of the rows sent on", stream.probability
+            estimates.append(estimated(name, "probability", file, rows / sum(sent), samples, how))
+    return estimates
 
 
 def _factor(
@@ -451,7 +424,7 @@ def _factor(
 
 
 def _counted(batches: Sequence[MicroBatch]) -> bool:
-    """Whether every batch is told, and none stands for others."""
+    """Whether every batch is recorded, and none stands for others."""
     return bool(batches) and all(batch.count == 1 for batch in batches)
 
 

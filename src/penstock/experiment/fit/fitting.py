@@ -1,26 +1,191 @@
-"""A twin from a recording: what was measured takes the place of what the file assumed."""
+"""A twin from a recording: measured values replace those that the pipeline file assumed.
+
+Recordings that no twin can be fitted to are refused with the reason and the remedy. The rows of a
+recording become a workload, the measurements become estimates, and both a pipeline file.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from math import ceil
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+import numpy as np
 import yaml
 
-from penstock.core.errors import FileError
+from penstock.core.errors import FileError, SettingError
 from penstock.core.graph import FlowGraph, Module
+from penstock.core.roles import Workload
 from penstock.core.signals import Tick
-from penstock.experiment.fit import checks
-from penstock.experiment.fit.arrivals import Recorded, arrivals, stated
 from penstock.experiment.fit.batches import MicroBatch, micro_batches
-from penstock.experiment.fit.estimate import Estimate, applied, flows, kept, service, start_up
+from penstock.experiment.fit.estimate import (
+    Estimate,
+    applied,
+    estimated,
+    flows,
+    kept,
+    service,
+    start_up,
+)
 from penstock.pipeline.file import load_text
 from penstock.pipeline.format.resolve import resolve
 from penstock.pipeline.settings import PipelineFile
 from penstock.policy import POLICIES
 from penstock.record import Run
+from penstock.record.measures import column, steps, times
+from penstock.workload import WORKLOADS, Step
+from penstock.workload.curve import Curve, Curved
+
+FEWEST_STEPS: Final = 10
+"""Steps that a recording must have."""
+
+
+def check(run: Run) -> None:
+    """Refuse a recording that is too short, in which nothing ran, or of which there is no twin."""
+    if len(run.ticks) < FEWEST_STEPS:
+        raise FileError(
+            f"the recording {run.path} has {len(run.ticks)} steps, and a fit needs at least "
+            f"{FEWEST_STEPS}; record a longer run"
+        )
+    _check_times(run)
+    why = _no_twin(run)
+    if why is not None:
+        raise FileError(f"the recording {run.path} is of {why}, and `fit` makes no twin of that")
+    if not any(_worked(run, name) for name in run.settings.graph.sources):
+        raise FileError(
+            f"in the recording {run.path} no row was processed; record a run with rows in it"
+        )
+
+
+def _check_times(run: Run) -> None:
+    """Refuse steps without a duration, or out of order: no run writes those."""
+    before = 0.0
+    for number, tick in enumerate(run.ticks, start=1):
+        if not tick.seen.at > before or not tick.seen.step > 0:
+            raise FileError(
+                f"step {number} of the recording {run.path} lasts {tick.seen.step:g} s and ends at "
+                f"{tick.seen.at:g} s, after one that ends at {before:g} s; was it edited?"
+            )
+        before = tick.seen.at
+
+
+def notes(run: Run) -> tuple[str, ...]:
+    """What a reader should know of the recording before trusting the fit."""
+    notes = []
+    if run.incomplete:
+        notes.append(f"{run.path}: {run.incomplete}")
+    if run.settings.dry:
+        notes.append(
+            f"{run.path} is a dry run: no executor was asked for, so start-up delays are those of "
+            "the file, and the twin is written without dry-run"
+        )
+    if run.settings.policy is not None and run.settings.policy not in POLICIES:
+        notes.append(
+            f"{run.path} was decided by {run.settings.policy}, which is no policy of Penstock's; "
+            "threshold stands in for it"
+        )
+    return tuple(notes)
+
+
+def _no_twin(run: Run) -> str | None:
+    graph, file = run.settings.graph, run.settings.file
+    if graph.also or "pipelines" in file:
+        return "several pipelines on one cluster"
+    if "infrastructure" in file:
+        return "a pipeline whose nodes are decided about"
+    if "query" in file:
+        return "a preference query"
+    keyed = [module.name for module in graph.modules if module.keys]
+    return f"a pipeline with rows routed by key ({keyed[0]})" if keyed else None
+
+
+def _worked(run: Run, name: str) -> bool:
+    seen = [tick.seen.modules.get(name) for tick in run.ticks]
+    return any(reading is not None and reading.processed_rate for reading in seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded(Curved):
+    """Rows as they came, evenly within each second; after the last second none come.
+
+    >>> Recorded((2.0, 4.0)).times(np.array([0.0, 1.0, 2.0, 5.0, 6.0])).tolist()
+    [0.5, 1.0, 1.25, 2.0, inf]
+    """
+
+    drawn: ClassVar[bool] = True
+
+    counts: tuple[float, ...]
+    """Rows that came in each second."""
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # it ends
+        """A segment for each second."""
+        return _curve(self.counts)
+
+    def trace(self) -> str:
+        """As a file that the workload `trace` reads."""
+        lines = (f"{second} {count:.6g}" for second, count in enumerate(self.counts))
+        return "# second, rows that came\n" + "\n".join(lines) + "\n"
+
+
+@lru_cache(maxsize=32)
+def _curve(counts: tuple[float, ...]) -> Curve:
+    starts = np.arange(len(counts) + 1, dtype=np.float64)
+    return Curve.through(starts=starts, rates=np.append(counts, 0.0))
+
+
+def arrivals(run: Run) -> Workload:
+    """What came to the source module.
+
+    Within a step, the rows of Spark's own sources and of traces come evenly, as they did. Those of
+    a twin that drew its rows at random, and of an application that was attached to, are drawn.
+    """
+    levels = _levels(run.ticks, run.settings.graph.source)
+    step = Step(levels=levels)
+    if not _even(run):
+        return step
+    seconds = ceil(run.ticks[-1].seen.at)
+    edges = np.arange(seconds + 1, dtype=np.float64)
+    counts = np.diff(step.arrivals(np.minimum(edges, run.ticks[-1].seen.at)))
+    return Recorded(tuple(float(f"{count:.6g}") for count in counts))
+
+
+def as_section(workload: Workload) -> dict[str, Any]:
+    """The same as a section of a pipeline file, which needs no other file."""
+    if isinstance(workload, Recorded):
+        levels = {f"{second}s": f"{count!r}/s" for second, count in enumerate(workload.counts)}
+        return {"kind": "step", "levels": levels}
+    if not isinstance(workload, Step):
+        raise TypeError(f"a recording gives no {type(workload).__name__}")
+    return {"kind": "step", "levels": {f"{at!r}s": f"{rate!r}/s" for rate, at in workload.levels}}
+
+
+def _levels(ticks: Sequence[Tick], source: str) -> tuple[tuple[float, float], ...]:
+    """Rates and the moments from which they hold; those that are unknown lie between the others."""
+    rates, ends = column(ticks, source, "arrival_rate"), times(ticks)
+    known = ~np.isnan(rates)
+    if not known.any():
+        raise FileError(f"the recording has no arrival rate of {source}; record another run")
+    filled = np.interp(ends, ends[known], rates[known])
+    begins = np.maximum(ends - steps(ticks), 0.0)
+    begins[0] = 0.0
+    pairs = dict(zip(begins.tolist(), filled.tolist(), strict=True))
+    return tuple((rate, at) for at, rate in sorted(pairs.items()))
+
+
+def _even(run: Run) -> bool:
+    given = run.settings.file.get("workload")
+    if run.settings.plant == "spark":
+        return given is not None
+    kind = given.get("kind") if isinstance(given, Mapping) else WORKLOADS.split(str(given))[0]
+    try:
+        return bool(getattr(WORKLOADS.get(str(kind)), "drawn", False))
+    except SettingError:  # a plug-in that is not installed here
+        return False
+
 
 # The pipeline file of a recording, with estimates in place of what the file assumed.
 
@@ -35,7 +200,7 @@ def make(run: Run, estimates: Sequence[Estimate], *, dry: bool = False) -> Pipel
     A dry run becomes one that acts, unless `dry`.
     """
     workload = arrivals(run)
-    sections = _sections(run, stated(workload))
+    sections = _sections(run, as_section(workload))
     if not dry:
         sections["guards"] = [guard for guard in sections["guards"] if guard != "dry-run"]
     file = load_text(json.dumps(sections), name=f"the file of {run.path}")
@@ -74,8 +239,8 @@ def _policy(run: Run) -> dict[str, Any]:
     """The policy with its settings; one of the user's own is not ours to build."""
     if not knows_policy(run):
         return {"name": "threshold"}
-    told = run.settings.file.get("attached")
-    given = told if isinstance(told, Mapping) else {}
+    attached = run.settings.file.get("attached")
+    given = attached if isinstance(attached, Mapping) else {}
     options = {key: value for key, value in given.items() if key.startswith("policy.")}
     return {
         "name": run.settings.policy,
@@ -95,7 +260,7 @@ def _promise(run: Run) -> dict[str, str]:
 
 def _fitted(run: Run, estimates: Sequence[Estimate]) -> FlowGraph:
     graph = run.settings.graph
-    names = {told.of for told in estimates if " -> " not in told.of}
+    names = {each.of for each in estimates if " -> " not in each.of}
     if names and names != set(graph.names()):
         raise FileError(
             f"the recording {run.path} has modules {', '.join(graph.names())}, and the twin "
@@ -108,7 +273,7 @@ def _fitted(run: Run, estimates: Sequence[Estimate]) -> FlowGraph:
 def _module(run: Run, module: Module, estimates: Sequence[Estimate]) -> Module:
     """A module as it was measured, with the replicas that it began with."""
     values: dict[str, Any] = {
-        told.setting: told.value for told in estimates if told.of == module.name and not told.kept
+        each.setting: each.value for each in estimates if each.of == module.name and not each.kept
     }
     if module.max_batch is not None and values.get("service_time") and module.service_time:
         # it stands for a number of rows, which the run had whatever these took
@@ -139,27 +304,25 @@ def fit(run: Run) -> Fit:
 
     fit(load(Path("runs/demo"))).file
     """
-    checks.check(run)
+    check(run)
     estimates = tuple(_estimates(run))
-    return Fit(file=make(run, estimates), estimates=estimates, notes=checks.notes(run))
+    return Fit(file=make(run, estimates), estimates=estimates, notes=notes(run))
 
 
 def _estimates(run: Run) -> list[Estimate]:
     graph = run.settings.graph
     batches = {module.name: micro_batches(run, module) for module in graph.modules}
-    found: list[Estimate] = []
-    for module in graph.modules:
-        found += _of_module(run.ticks, module, batches)
-    return found + flows(run.ticks, graph, batches)
+    modules = [_of_module(run.ticks, module, batches) for module in graph.modules]
+    return [*chain.from_iterable(modules), *flows(run.ticks, graph, batches)]
 
 
 def _of_module(
     ticks: Sequence[Tick], module: Module, batches: Mapping[str, Sequence[MicroBatch]]
 ) -> list[Estimate]:
-    told = batches[module.name]
-    trigger = _trigger(module, told)
+    own = batches[module.name]
+    trigger = _trigger(module, own)
     timed = replace(module, trigger=trigger.value)
-    return [*service(ticks, told, timed), *([trigger] if told else []), start_up(ticks, module)]
+    return [*service(ticks, own, timed), *([trigger] if own else []), start_up(ticks, module)]
 
 
 def _trigger(module: Module, batches: Sequence[MicroBatch]) -> Estimate:
@@ -167,14 +330,7 @@ def _trigger(module: Module, batches: Sequence[MicroBatch]) -> Estimate:
     if module.trigger or not batches:
         return kept(module.name, "trigger", module.trigger, "as the run had it")
     how = "micro-batches, one after the other"
-    return Estimate(
-        of=module.name,
-        setting="trigger",
-        value=AT_ONCE,
-        file=module.trigger,
-        samples=len(batches),
-        how=how,
-    )
+    return estimated(module.name, "trigger", module.trigger, AT_ONCE, len(batches), how)
 
 
 # A fitted twin as a pipeline file, for `penstock simulate` and `penstock compare`.

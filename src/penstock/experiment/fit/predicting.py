@@ -14,9 +14,8 @@ from penstock.core.loop import control
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation, Tick, current
 from penstock.core.words import percent
-from penstock.experiment.fit import checks
 from penstock.experiment.fit.estimate import Estimate
-from penstock.experiment.fit.fitting import knows_policy, make
+from penstock.experiment.fit.fitting import check, knows_policy, make
 from penstock.pipeline.compose import build_policy
 from penstock.pipeline.settings import PipelineFile
 from penstock.record import Run, summarise
@@ -28,26 +27,26 @@ from penstock.workload import drawn
 
 
 @dataclass(frozen=True, slots=True)
-class AsRecorded:
-    """Asks for the degrees that were asked for in a recording, at the same moments.
+class RecordedDecisions:
+    """Repeats the decisions of a recording, at the same times.
 
     >>> from penstock.testing import seen
-    >>> policy = AsRecorded(((4.0, {"count": 2}), (9.0, {"count": 3})))
+    >>> policy = RecordedDecisions(((4.0, {"count": 2}), (9.0, {"count": 3})))
     >>> policy(seen(at=8.0, count={"running": 1})).configuration.degrees
     {'count': 2}
     """
 
     asked: tuple[tuple[float, dict[str, int]], ...]
-    """Moments, and the degrees asked for then."""
+    """Times, and the degrees requested then."""
     _moments: tuple[float, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Keep the moments apart, to be searched."""
+        """Extract the times, for the binary search."""
         object.__setattr__(self, "_moments", tuple(at for at, _ in self.asked))
 
     @classmethod
-    def of(cls, ticks: Iterable[Tick]) -> "AsRecorded":
-        """What a recording asked for, the degrees that it began with first."""
+    def of(cls, ticks: Iterable[Tick]) -> "RecordedDecisions":
+        """From a recording, the initial degrees first."""
         ticks = tuple(ticks)
         begun = (0.0, dict(current(ticks[0].seen).degrees))
         asked = [(tick.seen.at, dict(tick.asked.degrees)) for tick in ticks if tick.asked]
@@ -137,11 +136,11 @@ def predict(run: Run, estimates: Sequence[Estimate]) -> tuple[Prediction, Predic
 
     One that is too short, or of which there is no twin, is refused as `fit` does.
     """
-    checks.check(run)
+    check(run)
     file = make(run, estimates, dry=run.settings.dry)
     recorded = figures(run.ticks, file.graph)
     by_policy = _predicted(file, None)
-    by_decisions = _predicted(file, AsRecorded.of(run.ticks))
+    by_decisions = _predicted(file, RecordedDecisions.of(run.ticks))
     return (_beside("policy", recorded, by_policy), _beside("decisions", recorded, by_decisions))
 
 
@@ -154,15 +153,15 @@ def decisive(run: Run, predictions: Sequence[Prediction]) -> Prediction:
 
 def figures(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, float | None]:
     """A run in the figures that are compared."""
-    found = summarise(ticks, None, source=graph.source)
-    latency = found.latency
+    summary = summarise(ticks, None, source=graph.source)
+    latency = summary.latency
     backlog = total(reporting(ticks, "backlog"), len(ticks))
     return {
         "latency_p50": latency.p50 if latency else None,
         "latency_p95": latency.p95 if latency else None,
         "latency_p99": latency.p99 if latency else None,
-        "executors_mean": found.executors_mean,
-        "executor_seconds": found.executor_seconds_total,
+        "executors_mean": summary.executors_mean,
+        "executor_seconds": summary.executor_seconds_total,
         "throughput": _throughput(ticks, graph.source),
         "backlog_mean": mean(backlog, steps(ticks)),
     }
@@ -170,13 +169,12 @@ def figures(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, float | None]:
 
 def judgement(prediction: Prediction) -> str:
     """One sentence: whether to trust the twin."""
-    told = " and ".join(f"{_NAMES[name]} {_percent(prediction.error(name))}" for name in DECISIVE)
+    errors = " and ".join(f"{_NAMES[name]} {_percent(prediction.error(name))}" for name in DECISIVE)
+    bound = percent(GOOD, ".0f")
     if prediction.good:
-        return (
-            f"The twin is within {percent(GOOD, '.0f')} ({told}): good enough to compare policies."
-        )
+        return f"The twin is within {bound} ({errors}): good enough to compare policies."
     why = "; ".join(_WHY[name] for name in DECISIVE if not _within(prediction.error(name)))
-    return f"The twin is not within {percent(GOOD, '.0f')} ({told}): {why}."
+    return f"The twin is not within {bound} ({errors}): {why}."
 
 
 _NAMES: Final = {"latency_p95": "p95 latency", "executors_mean": "executors"}
@@ -205,10 +203,10 @@ def _median(values: Sequence[float | None]) -> float | None:
 def _beside(
     by: str, recorded: dict[str, float | None], predicted: dict[str, float | None]
 ) -> Prediction:
-    told = (
+    figures = (
         Figure(name=name, recorded=recorded[name], predicted=predicted[name]) for name in recorded
     )
-    return Prediction(by=by, figures=tuple(told))
+    return Prediction(by=by, figures=tuple(figures))
 
 
 def _throughput(ticks: Sequence[Tick], source: str) -> float | None:

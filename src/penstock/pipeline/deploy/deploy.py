@@ -19,13 +19,12 @@ from pyspark.sql import SparkSession
 
 from penstock.core.errors import ClusterError
 from penstock.model.power import VOLTAGES, VoltageTable
-from penstock.pipeline.deploy.inner import split_panes
 from penstock.pipeline.deploy.kafka import KafkaFeed
-from penstock.pipeline.deploy.module import ModuleQuery, assign_profiles, state_partitions
+from penstock.pipeline.deploy.module import ModuleQuery, assign_profiles, state_partitions, warm_up
 from penstock.pipeline.deploy.pipeline import Deployment
-from penstock.pipeline.deploy.query import warm_up
+from penstock.pipeline.deploy.splitting import split_panes
 from penstock.pipeline.settings import PipelineFile
-from penstock.pipeline.sharing import by_spark, pooled
+from penstock.pipeline.sharing import shares_executors, uses_spark_scheduler
 from penstock.spark import source, streams
 from penstock.spark.actuator import Actuator, ExecutorPool
 from penstock.spark.backend import Backend
@@ -137,7 +136,9 @@ def deploy(
         pipeline.connect(
             spark, actuator, workspace=workspace, results=results / name, duration=duration
         )
-    queries = _start(spark, pipelines, by_module=pooled(file) and not by_spark(file))
+    queries = _start(
+        spark, pipelines, by_module=shares_executors(file) and not uses_spark_scheduler(file)
+    )
     processors = _processors(file)
     plant = SparkPlant(
         queries=queries,
@@ -160,7 +161,7 @@ def deploy(
             await_executors(actuator)
             await_first_rows(plant, _woken(pipelines))
             _open(pipelines)
-            with _inner_levels(pipelines, queries, workspace):
+            with _splitting_loops(pipelines, queries, workspace):
                 yield plant
                 _close(pipelines)
                 drain(plant)
@@ -176,7 +177,7 @@ def deploy(
 
 
 def _profiles(session: Session, file: PipelineFile, modules: Modules) -> Profiles:
-    if pooled(file):
+    if shares_executors(file):
         return dict.fromkeys(modules)
     spark = session.spark
     memory = spark.sparkContext.getConf().get("spark.executor.memory")
@@ -185,9 +186,12 @@ def _profiles(session: Session, file: PipelineFile, modules: Modules) -> Profile
 
 
 def _actuator(spark: SparkSession, file: PipelineFile, modules: Modules) -> Actuator | ExecutorPool:
-    if pooled(file):
+    if shares_executors(file):
         return ExecutorPool(
-            Backend(spark), modules, file.cores or len(modules), divided=not by_spark(file)
+            Backend(spark),
+            modules,
+            file.cores or len(modules),
+            divided=not uses_spark_scheduler(file),
         )
     return Actuator(Backend(spark), modules)
 
@@ -241,7 +245,7 @@ def _close(pipelines: Mapping[str, Deployment]) -> None:
 
 
 @contextmanager
-def _inner_levels(
+def _splitting_loops(
     pipelines: Mapping[str, Deployment], queries: Mapping[str, WatchedQuery], workspace: Path
 ) -> Iterator[None]:
     with ExitStack() as stack:

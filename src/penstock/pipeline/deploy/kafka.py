@@ -22,7 +22,7 @@ from pyspark.sql.types import StringType, StructType
 from penstock.core.errors import ClusterError, SettingError
 from penstock.core.graph import Module
 from penstock.core.settings import near
-from penstock.pipeline.deploy.query import columns_of
+from penstock.pipeline.deploy.module import columns_of
 from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, Topic
 from penstock.query.keyed.operator import Sink
 from penstock.spark.kafka import Offsets

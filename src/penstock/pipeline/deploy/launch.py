@@ -28,7 +28,7 @@ from penstock.pipeline.deploy.module import default_module
 from penstock.pipeline.deploy.pipeline import Deployment
 from penstock.pipeline.format.kafka import Topic
 from penstock.pipeline.settings import PipelineFile
-from penstock.pipeline.sharing import pooled
+from penstock.pipeline.sharing import shares_executors
 from penstock.policy.static import SCHEDULERS
 from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster, check_port_free
 from penstock.spark.cluster.nodes import Cluster, Nodes
@@ -307,7 +307,7 @@ def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedClu
 
 def _scheduling(file: PipelineFile) -> dict[str, str]:
     """How Spark's scheduler shares executors, where it does."""
-    if not pooled(file):
+    if not shares_executors(file):
         return {}
     rule = SCHEDULERS.get(file.policy.name)
     return {"spark.scheduler.mode": "FAIR" if rule is None else rule.mode}

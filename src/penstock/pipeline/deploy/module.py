@@ -1,11 +1,20 @@
-"""A module of a pipeline on Spark: the operators that it runs, its query, and its executors."""
+"""A module of a pipeline on Spark: its operators, its query and its executors.
+
+In its query, rows are served, counted, timed and dated on their way through the operators.
+"""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.resource import ResourceProfile
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.types import DoubleType, StructField, StructType
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
@@ -14,7 +23,8 @@ from penstock.pipeline.application import Application, Meter, Operator
 from penstock.pipeline.shape import Shape, misfits, operators_of
 from penstock.query.keyed import KeyedWork
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
-from penstock.spark.progress import WatchedQuery
+from penstock.spark.progress import LEVELS, METRICS, WatchedQuery
+from penstock.spark.serve import SERVICE, Serve
 
 if TYPE_CHECKING:
     from penstock.pipeline.deploy.keyed import KeyedModule
@@ -173,3 +183,62 @@ def assign_profiles(
 def state_partitions(modules: Mapping[str, ModuleQuery]) -> int:
     """Parts that the state is kept in."""
     return max((each.state_parts for each in modules.values() if each.shuffles), default=1)
+
+
+_HANDSHAKE: Final = 0.05
+"""Seconds of a warm-up task: long enough that every executor gets one."""
+
+
+def process(running: ModuleQuery, rows: DataFrame) -> DataFrame:
+    """What the module makes of its rows, on executors of its profile."""
+    module = running.module
+    own = tuple(operator.work for operator in running.operators if operator.work is not None)
+    serve = Serve(
+        service_time=module.service_time,
+        service_cv=module.service_cv,
+        work=module.work,
+        own=own,
+    )
+    columns = columns_of(running.schema) if own else rows.schema
+    table = _observed(_served(rows, columns, serve, running.resources)).drop(SERVICE)
+    for operator in running.operators:
+        table = operator.apply(table)
+    return table
+
+
+def watch(rows: DataFrame) -> DataFrame:
+    """Rows on their way to work that times itself, counted and dated."""
+    return _observed(rows.withColumn(SERVICE, sql.lit(0.0))).drop(SERVICE)
+
+
+def columns_of(ddl: str) -> StructType:
+    """Columns that are written as Spark writes them."""
+    parsed = StructType.fromDDL(ddl)
+    assert isinstance(parsed, StructType)  # noqa: S101  # a list of columns is nothing else
+    return parsed
+
+
+def warm_up(spark: SparkSession, profile: ResourceProfile | None, tasks: int) -> None:
+    """A task for each executor of a profile, through Python and back."""
+    rows = spark.range(0, tasks, 1, tasks)
+    # The session may end in the middle of it, and PySpark then looks for what is no longer there.
+    with suppress(PySparkException, Py4JError, AttributeError):
+        _served(rows, rows.schema, Serve(service_time=_HANDSHAKE), profile).collect()
+
+
+def _served(
+    rows: DataFrame, columns: StructType, serve: Serve, profile: ResourceProfile | None
+) -> DataFrame:
+    schema = StructType([*columns, StructField(SERVICE, DoubleType())])
+    return rows.mapInArrow(serve, schema, profile=profile)
+
+
+def _observed(served: DataFrame) -> DataFrame:
+    created = sql.unix_micros("ts") / 1e6
+    return served.observe(
+        METRICS,
+        sql.count(sql.lit(1)).alias("rows"),
+        sql.sum(SERVICE).alias("service"),
+        sql.sum(sql.col(SERVICE) * sql.col(SERVICE)).alias("service_squared"),
+        sql.percentile_approx(created, list(LEVELS), 1000).alias("created"),
+    )

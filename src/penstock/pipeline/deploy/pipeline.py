@@ -22,11 +22,17 @@ from penstock.core.graph import Module
 from penstock.core.plugins import is_ours, load
 from penstock.core.settings import choose
 from penstock.pipeline.application import Application, Meter
-from penstock.pipeline.deploy.inner import partitioner_of
 from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
 from penstock.pipeline.deploy.keyed import KeyedModule, appending, handing, make_keyed
-from penstock.pipeline.deploy.module import ModuleQuery, hint_path, lay_out
-from penstock.pipeline.deploy.query import columns_of, process, watch
+from penstock.pipeline.deploy.module import (
+    ModuleQuery,
+    columns_of,
+    hint_path,
+    lay_out,
+    process,
+    watch,
+)
+from penstock.pipeline.deploy.splitting import partitioner_of
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.shape import APPLICATIONS, AppSpec
 from penstock.query.keyed import KeyedWork

@@ -23,7 +23,7 @@ from penstock.core.settings import near, option_names
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.model.keyed import too_many_keys
-from penstock.pipeline.format.preference import Asked
+from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import ClusterSettings, Part
 from penstock.pipeline.shape import APPLICATIONS, AppSpec, Shape, misfits, misplaced_keys
@@ -146,7 +146,9 @@ def read_application(draft: Draft, graph: FlowGraph | None) -> AppSpec | None:
     return application
 
 
-def read_query(draft: Draft, application: AppSpec | None, folder: FilePath) -> Asked | None:
+def read_query(
+    draft: Draft, application: AppSpec | None, folder: FilePath
+) -> PreferenceQuery | None:
     """`query`: what a pipeline of preference queries is asked."""
     path = ("query",)
     if application is None or not application.takes_query:
@@ -158,7 +160,7 @@ def read_query(draft: Draft, application: AppSpec | None, folder: FilePath) -> A
         given["tuples"] = str(beside(draft, (*path, "tuples"), folder) / given["tuples"])
         if not FilePath(given["tuples"]).is_file():
             draft.note((*path, "tuples"), f"there is no file {given['tuples']} with tuples")
-    return assemble(draft, path, given, Asked, of="query")
+    return assemble(draft, path, given, PreferenceQuery, of="query")
 
 
 def read_interference(draft: Draft, cluster: ClusterSettings | None) -> Interference | None:

@@ -16,10 +16,10 @@ _MOST_DIMENSIONS: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @checked("query")
-class Asked:
+class PreferenceQuery:
     """The best tuples of sliding windows.
 
-    >>> Asked(delta=0)
+    >>> PreferenceQuery(delta=0)
     Traceback (most recent call last):
     ...
     penstock.core.errors.SettingError: delta of query must be 1 or more, got 0
@@ -57,7 +57,7 @@ class Asked:
     def left_out(self) -> Iterator[str]:
         """What the twin does not know of the query.
 
-        >>> list(Asked(drop_rate=0.05).left_out())
+        >>> list(PreferenceQuery(drop_rate=0.05).left_out())
         ['the twin drops no tuple on purpose: drop_rate of query is left out']
         """
         unlike = [v for v in (self.kind, self.data) if v not in ("skyline", "uniform")]

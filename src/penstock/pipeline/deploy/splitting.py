@@ -56,18 +56,18 @@ def split_panes(
         return nullcontext()
     module, hint = file.graph[watched.module], hint_path(workspace, watched.module)
     ask = watched.arrived
-    return InnerLoop(
+    return SplittingLoop(
         control=application.partitioning.control,
         splitting=splitting_of(file, workspace),
         load=LoadMeter.of(module, pane_seconds),
-        events=_News(replace(watched)),  # which reads on from a place of its own
+        events=_NewBatches(replace(watched)),  # which reads on from a place of its own
         arrived=lambda: (ask() if ask else None) or 0,
         workers=lambda: parallelism(hint, otherwise=module.initial_replicas),
     ).running()
 
 
 @dataclass(slots=True)
-class _News:
+class _NewBatches:
     """Progress events that were not seen yet; asked often, so it looks first whether there are."""
 
     watched: WatchedQuery
@@ -81,7 +81,7 @@ class _News:
 
 
 @dataclass(slots=True, kw_only=True)
-class InnerLoop:
+class SplittingLoop:
     """Splits panes so that the load of the pane stage meets its setpoint."""
 
     control: SplittingControl | None
