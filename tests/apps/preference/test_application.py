@@ -22,15 +22,18 @@ def mistakes(*settings: str, pipeline: str = "preference") -> list[str]:
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("query.kind=skylne", "there is no kind 'skylne' of query; did you mean 'skyline'?"),
-        ("query.data=anti", "there is no data 'anti' of query"),
+        ("query.kind=skylne", "kind of query must be skyline or top-delta, got 'skylne'"),
+        (
+            "query.data=anti",
+            "data of query must be uniform, correlated or anti-correlated, got 'anti'",
+        ),
         (
             "query.slide=2s",
             "a slide of 2 s leaves out rows between windows of 1 s; choose at most 1 s",
         ),
         ("query.window=0s", "window must be longer than 0, got 0 us; write it as 200ms or 1s"),
         ("query.window=1", "window"),
-        ("query.delta=0", "delta of query must be at least 1, got 0"),
+        ("query.delta=0", "delta of query must be 1 or more, got 0"),
         ("query.dimensions=33", "dimensions of query must be 1 to 32, got 33"),
         ("query.slack=2m", "slack of query must be 0 up to its max_slack of 1 min, got 2 min"),
         ("query.drop_rate=1", "drop_rate of query must be in [0, 1), got 1"),
