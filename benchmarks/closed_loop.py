@@ -12,7 +12,7 @@ from statistics import median
 
 from penstock.core.loop import control
 from penstock.papers.e2df.closed_loop import Levels, play
-from penstock.papers.e2df.setup import SLOT, SLOTS_OF_THE_PAPER, graph, places, rates
+from penstock.papers.e2df.experiment import SLOT, SLOTS_OF_THE_PAPER, graph, places, rates
 from penstock.policy.hierarchy import (
     Accept,
     ApplicationManager,

@@ -8,13 +8,25 @@ from penstock.papers.alloc import published as alloc
 from penstock.papers.alloc.adaptation import READINGS, SHARED
 from penstock.papers.alloc.experiment import KINDS, PLANNERS
 from penstock.papers.alloc.graphs import EXACTLY, GRAPHS, ORDER, REDUCED, WITHIN
+from penstock.papers.e2df.experiment import (
+    COMBINATIONS,
+    EARLY,
+    FIRST,
+    LEARNED,
+    OBJECTIVES,
+    PLAYS,
+    STRETCHES,
+    Play,
+)
+from penstock.papers.e2df.results import printed_row
+from penstock.papers.framework import Table
 from penstock.papers.game.experiment import BOTH, Details
 from penstock.papers.game.results import least_cost
 from penstock.papers.mpc.experiment import COMPARED
 from penstock.papers.mpc.experiment import Details as MpcDetails
 from penstock.papers.mpc.results import CHOICES, variant_of
 from penstock.policy.mpc import STRATEGIES
-from tests.support.papers import answer, answers, made_up, notes, tables
+from tests.support.papers import answer, answers, made_up, notes, paper, tables
 
 Changes = dict[tuple[Any, str], float]
 
@@ -46,7 +58,28 @@ def of_tree(kind: str, nodes: int) -> tuple[str, str, int]:
     return kind, SHARED.name, nodes
 
 
-PRINTED = {"alloc": (as_alloc_printed, 16)}
+# e2df: the paper's own values at all times, but for the time of learning.
+
+
+BOTH_LEARN = Play(infrastructure="rl", application="rl")
+
+
+def as_e2df_printed() -> Changes:
+    values: Changes = {}
+    for play in PLAYS:
+        row = printed_row("2" if play in OBJECTIVES else "1", play)._asdict()
+        for stretch in STRETCHES:
+            made = {**row, "unmet": 1.0, "cost": 0.02}
+            values |= {((play, stretch), quantity): v for quantity, v in made.items()}
+    early = {FIRST: 0.05, EARLY: 0.002}
+    return values | {((BOTH_LEARN, s), "violations"): share for s, share in early.items()}
+
+
+def e2df(play: Play, stretch: str = LEARNED, **change: float) -> Changes:
+    return {((play, stretch), quantity): value for quantity, value in change.items()}
+
+
+PRINTED = {"alloc": (as_alloc_printed, 16), "e2df": (as_e2df_printed, 15)}
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -81,6 +114,22 @@ def test_the_papers_own_figures_confirm_its_findings(name: str) -> None:
             {((WITHIN, READINGS[2].name, 50), "hops"): 4.2},
             "up to 20 %, as the text is read most plainly",
         ),
+        ("e2df", e2df(BOTH_LEARN, nodes=10.8), "Tab. 1: replicas and nodes"),
+        ("e2df", e2df(BOTH_LEARN, nodes=8.7), "Tab. 1: replicas and nodes"),
+        ("e2df", e2df(COMBINATIONS[0], reconfigurations=0.038), "Tab. 1: reconfigurations"),
+        ("e2df", e2df(COMBINATIONS[2], violations=0.005), "Tab. 1: violations"),
+        ("e2df", e2df(OBJECTIVES[-1], violations=0.0018), "Tab. 2, rl: the more"),
+        ("e2df", e2df(OBJECTIVES[0], nodes=4.5), "Tab. 2, threshold: replicas and nodes"),
+        ("e2df", e2df(OBJECTIVES[1], nodes=9.9), "Tab. 2, threshold: replicas and nodes"),
+        ("e2df", e2df(COMBINATIONS[1], reconfigurations=0.02), "a third as often"),
+        ("e2df", e2df(COMBINATIONS[2], replicas=19.0), "simple policy"),
+        ("e2df", e2df(COMBINATIONS[2], violations=0.002), "simple policy"),
+        ("e2df", e2df(COMBINATIONS[4], nodes=12.0), "about half"),
+        ("e2df", e2df(OBJECTIVES[0], violations=0.4), "most of the time"),
+        ("e2df", e2df(OBJECTIVES[4], nodes=9.0), "hardly helps"),
+        ("e2df", e2df(BOTH_LEARN, cost=0.03), "with a weight of 0.7."),
+        ("e2df", e2df(OBJECTIVES[5], cost=0.03), "whatever the weight"),
+        ("e2df", e2df(BOTH_LEARN, EARLY, violations=0.04), "soon get better"),
     ],
 )
 def test_a_finding_that_is_not_there_is_not_confirmed(
@@ -110,6 +159,58 @@ def test_alloc_cells_have_the_papers_figure_and_a_mark_where_they_differ() -> No
     assert second.rows[1][5] == "68.9 (68.9)"
     assert first.rows[3][:2] == ("20", ORDER)
     assert "(" not in first.rows[3][5]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        e2df(BOTH_LEARN, nodes=10.7),
+        e2df(COMBINATIONS[0], reconfigurations=0.036),
+        e2df(COMBINATIONS[2], violations=0.0049),
+        e2df(OBJECTIVES[-1], violations=0.0017),
+        e2df(OBJECTIVES[0], nodes=4.3),
+        e2df(OBJECTIVES[1], nodes=9.8),
+    ],
+)
+def test_e2df_figures_may_be_off_by_their_tolerance(change: Changes) -> None:
+    found = answers("e2df", made_up({**as_e2df_printed(), **change}))
+    assert [c.text for c in found if not c.holds and c.text.startswith("Tab. ")] == []
+
+
+def test_e2df_claims_and_cells_name_what_is_off() -> None:
+    results = made_up({**as_e2df_printed(), **e2df(BOTH_LEARN, nodes=12.0)})
+    claim = answer("e2df", results, "Tab. 1: replicas and nodes")
+    assert claim.found.startswith("11 of 12 are; furthest off is rl and rl, nodes")
+    first = tables("e2df", results)[0]
+    assert first.rows[-1] == (
+        *("rl", "rl", "0.17 (0.17)", "1.10 (1.1)", "18.25 (18.25)"),
+        "12.00 (9.76)*",
+    )
+    assert first.rows[0][2] == "0.01 (0.01)"
+
+
+def test_e2df_nothing_of_the_papers_figures_is_claimed_of_short_runs() -> None:
+    brief = made_up(as_e2df_printed(), steps=300)
+    assert not any("within 10 %" in c.text for c in answers("e2df", brief) if "Tab." in c.text)
+    made = [t for t in paper("e2df").tables(brief) if isinstance(t, Table)]
+    assert all(entry.paper is None for table in made for entry in table.entries(brief))
+    long = made_up(as_e2df_printed())
+    whole = [t for t in paper("e2df").tables(long) if isinstance(t, Table)]
+    found = [entry.paper for table in whole for entry in table.entries(long)]
+    assert sum(value is not None for value in found) == 4 * (6 + 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (e2df(OBJECTIVES[0], nodes=4.6), "Threshold, 0.1: in 50,000"),
+        (e2df(OBJECTIVES[1], violations=0.046), "Threshold, 0.3: violations"),
+        (e2df(OBJECTIVES[5], violations=0.25), "Rl, 0.1: violations"),
+    ],
+)
+def test_e2df_figures_that_differ_have_a_reason(change: Changes, words: str) -> None:
+    assert words not in notes("e2df", made_up(as_e2df_printed()))
+    assert words in notes("e2df", made_up({**as_e2df_printed(), **change}))
 
 
 # game: which reasons stand under its tables.

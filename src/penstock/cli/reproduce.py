@@ -150,7 +150,7 @@ def _reproduce(args: Namespace, options: Any) -> "Reproduction":
         return reproduce(_paper(args.paper), options, report_progress)
 
 
-_OLD = ("ppq", "e2df")
+_OLD = ("ppq",)
 
 
 def _options(args: Namespace) -> Any:

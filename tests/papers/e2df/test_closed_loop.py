@@ -13,7 +13,7 @@ from penstock.core.roles import Policy
 from penstock.core.signals import Tick
 from penstock.guard import Clamp
 from penstock.papers.e2df.closed_loop import Levels, play
-from penstock.papers.e2df.setup import SLOT, graph, places, rates
+from penstock.papers.e2df.experiment import SLOT, graph, places, rates
 from penstock.policy import Threshold
 from penstock.policy.hierarchy import (
     Accept,

@@ -13,7 +13,7 @@ from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, Observation, RegionReading
 from penstock.model import queueing
-from penstock.papers.e2df.setup import graph, places
+from penstock.papers.e2df.experiment import graph, places
 from penstock.testing.plants import check_plant
 from penstock.twin import RegionTwin, Twin
 from penstock.workload import Constant

@@ -244,10 +244,9 @@ ASSUMPTIONS: Final = (
         "sources and sinks of a graph",
         "nodes are modules; one without predecessors has an unlimited source, one without "
         "successors a sink",
-        "",
     ),
-    Assumption("rates and weights", "uniform in (0, 1), each by itself; budget 1", ""),
-    Assumption("S_i", "without i itself, since s_i would be empty otherwise", ""),
+    Assumption("rates and weights", "uniform in (0, 1), each by itself; budget 1"),
+    Assumption("S_i", "without i itself, since s_i would be empty otherwise"),
     Assumption(
         "random trees",
         f"a chain of {graphs.DEPTH} hops, then modules below any drawn from those above the "
@@ -296,7 +295,7 @@ ASSUMPTIONS: Final = (
         "the others have it, by weight; also shown: it lies idle",
         "Reading.lent",
     ),
-    Assumption("hop 0", "the perturbation, before anybody knows", ""),
+    Assumption("hop 0", "the perturbation, before anybody knows"),
 )
 
 

@@ -3,7 +3,7 @@
 What `control(RegionTwin(...), TwoLevels(...))` does slot by slot in Python, compiled as a whole:
 the same decisions, without the sentences.
 
->>> from penstock.papers.e2df.setup import graph, places
+>>> from penstock.papers.e2df.experiment import graph, places
 >>> course = play(graph(), places(), np.full(50, 400.0), Levels(application="threshold"), seed=1)
 >>> int(course.replicas[0]), int(course.replicas[-1])
 (4, 19)

@@ -1,23 +1,130 @@
-"""One run of 100,000 minutes, and what a worker hands back of it: counts, and courses to draw.
+"""The word count of the e2df paper, its three data centres, its load, and its runs.
 
-Courses are those of the first and the last five days by the half-hour, and costs:
+The graph and the places (Section 8.1):
 
->>> import numpy as np
+>>> graph().visits()
+{'splitter': 1.0, 'filter': 5.0, 'counter': 2.0, 'consumer': 2.0}
+>>> places().delay("dc1", "dc2"), places()["dc3"].max_slots
+(0.002, 100)
+
+The load (Fig. 3) has two humps a day; no data of it were published. Means by the hour are joined by
+straight lines; a slow and a fast noise make no two days alike:
+
+>>> day = rates(1440, seed=1)
+>>> day.size, bool(day.min() >= 0), bool(day.max() <= MOST)
+(1440, True, True)
+
+A run has 100,000 minutes. A worker returns counts, and courses to draw: of the first and the last
+five days by the half-hour, and costs.
+
 >>> block_means(np.array([1.0, 3.0, 5.0, 7.0, 9.0]), 2)
 array([2., 6., 9.])
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from penstock.core.regions import Infrastructure
+from penstock.core.graph import FlowGraph, Module, Stream
+from penstock.core.regions import Infrastructure, Region
 from penstock.experiment.results import Floats
 from penstock.papers.e2df.closed_loop import Course, Levels, play
 from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
-from penstock.papers.e2df.setup import LIMIT, STATIC_NODES, graph, places, rates
+from penstock.papers.framework import Options, Results, collect
+
+SERVICE_RATE: Final = 330.0
+"""Tuples a second that a replica serves."""
+MAX_REPLICAS: Final = 20
+MAX_NODES: Final = 50
+SLOTS: Final = 2
+LIMIT: Final = 0.060
+"""Seconds of response time that were promised."""
+STATIC_NODES: Final = 12
+SLOT: Final = 60.0
+"""Seconds between two decisions."""
+SLOTS_OF_THE_PAPER: Final = 100_000
+DELAYS: Final = {"dc1-dc2": 0.002, "dc1-dc3": 0.002, "dc2-dc3": 0.001}
+PLACEMENT: Final = {"splitter": "dc1", "filter": "dc2", "counter": "dc3", "consumer": "dc3"}
+"""The paper says only that all replicas of an operator are in one region."""
+SELECTIVITIES: Final = (("splitter", "filter", 5.0), ("filter", "counter", 0.4))
+
+
+def graph() -> FlowGraph:
+    """Four operators in a row: five words a sentence, of which 60 % are dropped."""
+    ways = (*SELECTIVITIES, ("counter", "consumer", 1.0))
+    return FlowGraph(
+        source="splitter",
+        modules=tuple(_operator(name) for name in PLACEMENT),
+        streams=tuple(Stream(origin=a, target=b, selectivity=s) for a, b, s in ways),
+    )
+
+
+def places(nodes: int = 1) -> Infrastructure:
+    """Three regions with so many nodes at the start."""
+    return Infrastructure(
+        regions=tuple(
+            Region(name=name, max_nodes=MAX_NODES, min_nodes=0, initial_nodes=nodes, slots=SLOTS)
+            for name in ("dc1", "dc2", "dc3")
+        ),
+        delays=DELAYS,
+    )
+
+
+def _operator(name: str) -> Module:
+    return Module(
+        name=name,
+        service_time=1 / SERVICE_RATE,
+        max_replicas=MAX_REPLICAS,
+        region=PLACEMENT[name],
+    )
+
+
+HOURS: Final = (
+    *(326.0, 242.0, 183.0, 134.0, 99.0, 75.0, 148.0, 270.0, 360.0, 389.0, 372.0, 372.0),
+    *(403.0, 398.0, 413.0, 415.0, 365.0, 396.0, 505.0, 532.0, 494.0, 468.0, 455.0, 400.0),
+)
+"""Rows a second at each full hour."""
+MOST: Final = 600.0
+SLOW: Final = 0.12
+"""Standard deviation of the noise that lasts, as a share of the mean."""
+FAST: Final = 0.04
+"""Standard deviation of the noise that is drawn anew every minute."""
+MEMORY: Final = 0.97
+"""How much of the slow noise is left after a minute."""
+
+
+def rates(slots: int, seed: int) -> Floats:
+    """Rows a second in each of so many minutes."""
+    random = np.random.default_rng(seed)
+    slow = _remembering(random.standard_normal(slots))
+    fast = random.standard_normal(slots)
+    noise = 1 + SLOW * slow + FAST * fast
+    clipped: Floats = np.clip(daily(slots) * noise, 0, MOST)
+    return clipped
+
+
+def daily(slots: int) -> Floats:
+    """The pattern without noise.
+
+    >>> daily(91)[[0, 60, 90]].tolist()
+    [326.0, 242.0, 212.5]
+    """
+    hours = np.arange(slots) / 60
+    pattern: Floats = np.interp(hours % 24, np.arange(25), (*HOURS, HOURS[0]))
+    return pattern
+
+
+def _remembering(shocks: Floats) -> Floats:
+    """A first-order autoregression of unit variance."""
+    noise = np.empty_like(shocks)
+    last = 0.0
+    for at, shock in enumerate(shocks):
+        last = shock if at == 0 else MEMORY * last + np.sqrt(1 - MEMORY**2) * shock
+        noise[at] = last
+    return noise
+
 
 # What is run for Tab. 1 and 2 of the e2df paper; the weight that both of them have runs once.
 
@@ -75,6 +182,8 @@ PLAYS: Final = tuple(dict.fromkeys((*COMBINATIONS, *OBJECTIVES)))
 """All, each once."""
 
 
+DAY: Final = 1440
+"""Minutes."""
 SHOWN: Final = 5
 """Days of Fig. 4 to 6."""
 BLOCK: Final = 30
@@ -83,7 +192,6 @@ CEILING: Final = 0.2
 """Seconds at which longer response times are drawn, those without end among them."""
 BEGINNING: Final = 10
 """Days of which the running cost is drawn."""
-_DAY: Final = 1440
 _HOUR: Final = 60
 
 
@@ -106,7 +214,7 @@ class Days:
         starts = np.arange(begin, end, BLOCK)
         worst = np.maximum.reduceat(course.response[begin:end], starts - begin)
         return cls(
-            at=starts / _DAY,
+            at=starts / DAY,
             response=np.minimum(worst, CEILING),
             replicas=block_means(course.replicas[begin:end], BLOCK),
             nodes=block_means(course.nodes[begin:end], BLOCK),
@@ -127,13 +235,13 @@ class Curves:
     @classmethod
     def of(cls, course: Course) -> "Curves":
         """Thin a course."""
-        slots, shown = len(course.response), SHOWN * _DAY
+        slots, shown = len(course.response), SHOWN * DAY
         cost = course.costs.mean(axis=1)
         return cls(
             first=Days.of(course, 0, min(shown, slots)),
             last=Days.of(course, max(slots - shown, 0), slots),
-            running_cost=_running(cost[: BEGINNING * _DAY]),
-            daily_cost=block_means(cost, _DAY),
+            running_cost=_running(cost[: BEGINNING * DAY]),
+            daily_cost=block_means(cost, DAY),
         )
 
 
@@ -151,8 +259,6 @@ def _running(cost: Floats) -> Floats:
     return means[_HOUR - 1 :: _HOUR] if len(means) >= _HOUR else means[-1:]
 
 
-DAY: Final = 1440
-"""Minutes."""
 LEARNING: Final = 5 * DAY
 """Minutes that pass, or half of a shorter run, before those of Tab. 1 and 2 are counted."""
 LEARNED: Final = "after learning"
@@ -241,19 +347,25 @@ def stretches(slots: int) -> dict[str, slice]:
     return {name: slice(begin, end) for name, (begin, end) in limits.items() if begin < end}
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """All of them, to be asked what came of a play."""
+SEEDS: Final = 5
+Measured = Results[Mapping[Play, Curves]]
+"""Subjects are a play and a stretch of its runs; details are the curves of the first seed."""
 
-    outcomes: Sequence[Outcome]
-    whole: bool
-    """Whether they are as long as the paper's, so that its figures compare."""
 
-    def values(self, play: Play, stretch: str, quantity: str) -> list[float]:
-        """Of each seed; none where a run did not get there."""
-        found = (outcome for outcome in self.outcomes if outcome.task.play == play)
-        return [getattr(o.counts[stretch], quantity) for o in found if stretch in o.counts]
+def tasks(options: Options) -> Iterator[Task]:
+    """Every play with every seed."""
+    for seed in range(1, options.seeds + 1):
+        for one in PLAYS:
+            yield Task(play=one, seed=seed, slots=options.steps or SLOTS_OF_THE_PAPER)
 
-    def curves(self, play: Play) -> Curves:
-        """Of the first seed."""
-        return next(o.curves for o in self.outcomes if o.task.play == play and o.curves)
+
+def shorten(task: Task) -> Task:
+    """Two minutes of it."""
+    return replace(task, seed=1, slots=2)
+
+
+def gather(options: Options, outcomes: Sequence[Outcome]) -> Measured:
+    """All values by subject, and the curves that are drawn."""
+    counted = (((o.task.play, s), asdict(c)) for o in outcomes for s, c in o.counts.items())
+    curves = {o.task.play: o.curves for o in outcomes if o.curves}
+    return Results(options=options, measured=collect(counted), details=curves)

@@ -1,21 +1,17 @@
 """The reproduction of the e2df paper: what its authors found is found again."""
 
 import json
-from dataclasses import replace
 from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 
-from penstock.core.errors import SettingError
 from penstock.experiment.results import Reproduction, find
 from penstock.experiment.workers import repeat
 from penstock.papers.e2df import published
 from penstock.papers.e2df.closed_loop import Course
-from penstock.papers.e2df.entries import COMPARED, entries, printed_row
-from penstock.papers.e2df.reproduce import Settings, reproduce, run
-from penstock.papers.e2df.runs import (
+from penstock.papers.e2df.experiment import (
     BLOCK,
     CEILING,
     COMBINATIONS,
@@ -25,17 +21,20 @@ from penstock.papers.e2df.runs import (
     LEARNED,
     OBJECTIVES,
     PLAYS,
+    STATIC_NODES,
     WHOLE,
     Curves,
-    Outcome,
+    Measured,
     Play,
-    Runs,
     Task,
     counted,
     examine,
+    gather,
     stretches,
 )
-from penstock.papers.e2df.setup import SLOTS_OF_THE_PAPER, STATIC_NODES
+from penstock.papers.e2df.results import printed_row
+from penstock.papers.framework import Options
+from tests.support.papers import run
 
 STEPS = 300
 FORTNIGHT = 14 * DAY
@@ -44,23 +43,24 @@ SCARCE = Play(infrastructure="rl", application="threshold", demand_weight=0.1)
 
 @pytest.fixture(scope="module")
 def done() -> Reproduction:
-    return reproduce(Settings(seeds=2, steps=STEPS))
+    return run("e2df", seeds=2, steps=STEPS)
 
 
 @pytest.fixture(scope="module")
-def runs() -> Runs:
+def runs() -> Measured:
     """Two weeks, of which nine days count, of Tab. 1 and of a row of Tab. 2."""
     tasks = [Task(play=play, seed=1, slots=FORTNIGHT) for play in (*COMBINATIONS, SCARCE)]
-    return Runs(repeat(examine, tasks, jobs=1), whole=False)
+    return gather(Options(seeds=1, steps=FORTNIGHT), repeat(examine, tasks, jobs=1))
 
 
-def value(runs: Runs, play: Play, quantity: str, stretch: str = COMPARED) -> float:
-    [found] = runs.values(play, stretch, quantity)
+def value(runs: Measured, play: Play, quantity: str, stretch: str = LEARNED) -> float:
+    found = runs.mean((play, stretch), quantity)
+    assert found is not None
     return found
 
 
 @pytest.mark.parametrize("play", COMBINATIONS, ids=lambda p: f"{p.infrastructure}-{p.application}")
-def test_table_1_is_near_the_papers(runs: Runs, play: Play) -> None:
+def test_table_1_is_near_the_papers(runs: Measured, play: Play) -> None:
     paper = printed_row("1", play)
     assert value(runs, play, "replicas") == pytest.approx(paper.replicas, rel=0.1)
     assert value(runs, play, "nodes") == pytest.approx(paper.nodes, rel=0.2)
@@ -69,7 +69,9 @@ def test_table_1_is_near_the_papers(runs: Runs, play: Play) -> None:
 
 
 @pytest.mark.parametrize("infrastructure", published.INFRASTRUCTURES)
-def test_operators_that_learn_are_scaled_far_less_often(runs: Runs, infrastructure: str) -> None:
+def test_operators_that_learn_are_scaled_far_less_often(
+    runs: Measured, infrastructure: str
+) -> None:
     fixed, learned = (
         value(runs, Play(infrastructure=infrastructure, application=name), "reconfigurations")
         for name in published.APPLICATIONS
@@ -78,7 +80,7 @@ def test_operators_that_learn_are_scaled_far_less_often(runs: Runs, infrastructu
 
 
 @pytest.mark.parametrize("application", published.APPLICATIONS)
-def test_regions_that_learn_take_far_fewer_nodes(runs: Runs, application: str) -> None:
+def test_regions_that_learn_take_far_fewer_nodes(runs: Measured, application: str) -> None:
     static, simple, learned = (
         value(runs, Play(infrastructure=name, application=application), "nodes")
         for name in published.INFRASTRUCTURES
@@ -87,17 +89,17 @@ def test_regions_that_learn_take_far_fewer_nodes(runs: Runs, application: str) -
     assert learned < 0.75 * simple < 0.5 * static
 
 
-def test_regions_that_hardly_mind_demand_starve_the_application(runs: Runs) -> None:
+def test_regions_that_hardly_mind_demand_starve_the_application(runs: Measured) -> None:
     assert value(runs, SCARCE, "violations") > 0.5
     assert value(runs, SCARCE, "unmet") > 1000 > value(runs, COMBINATIONS[4], "unmet")
 
 
-def test_learning_costs_violations_on_the_first_day_and_few_later(runs: Runs) -> None:
+def test_learning_costs_violations_on_the_first_day_and_few_later(runs: Measured) -> None:
     both = COMBINATIONS[-1]
     assert value(runs, both, "violations", FIRST) > 4 * value(runs, both, "violations", EARLY)
 
 
-def test_static_nodes_leave_no_request_unmet(runs: Runs) -> None:
+def test_static_nodes_leave_no_request_unmet(runs: Measured) -> None:
     for play in COMBINATIONS[:2]:
         assert value(runs, play, "unmet", WHOLE) == 0
 
@@ -141,41 +143,6 @@ def test_what_the_paper_leaves_open_stands_under_both_of_its_tables(done: Reprod
     ) in (done.tables[-1].rows)
 
 
-def test_the_json_has_the_shape_that_others_script_against(done: Reproduction) -> None:
-    told = json.loads(json.dumps(done.to_json(), allow_nan=False))
-    assert list(told) == [
-        *("paper", "title", "settings", "remarks"),
-        *("claims", "tables", "notes", "figures"),
-    ]
-    assert told["settings"].items() >= {"seeds": 2, "steps": STEPS, "bound": 0.011}.items()
-    [row] = [
-        entry
-        for entry in told["tables"]
-        if (entry["table"], entry["demand_weight"]) == ("2", "0.3")
-        and (entry["application"], entry["quantity"]) == ("rl", "nodes")
-    ]
-    assert {k: v for k, v in row.items() if k not in ("ours", "differs")} == {
-        "table": "2",
-        "workload": "daily",
-        "infrastructure": "rl",
-        "application": "rl",
-        "demand_weight": "0.3",
-        "stretch": LEARNED,
-        "quantity": "nodes",
-        "paper": None,  # printed for 100,000 minutes
-        "tolerance": 0.15,
-    }
-
-
-def test_the_papers_figures_stand_only_beside_runs_as_long_as_its_own(runs: Runs) -> None:
-    tasks = [Task(play=play, seed=1, slots=20) for play in PLAYS]
-    outcomes = repeat(examine, tasks, jobs=1)
-    brief, whole = (entries(Runs(outcomes, whole=whole)) for whole in (False, True))
-    assert all(entry.paper is None for entry in brief)
-    assert sum(entry.paper is not None for entry in whole) == 4 * (6 + 10)
-    assert Settings().slots == SLOTS_OF_THE_PAPER == 100_000
-
-
 @pytest.mark.parametrize(
     ("table", "play", "quantity", "tolerance"),
     [
@@ -195,31 +162,12 @@ def test_how_far_a_figure_may_be_off(
     assert entry.tolerance == pytest.approx(tolerance)
 
 
-def test_a_seed_is_the_same_whatever_the_number_of_jobs() -> None:
-    settings = Settings(seeds=1, steps=100)
-    alone, together = (reproduce(replace(settings, jobs=jobs)).to_json() for jobs in (1, 2))
-    assert alone == together
-
-
-def test_progress_is_told_from_none_to_all() -> None:
-    told: list[tuple[int, int]] = []
-    run(Settings(seeds=1, steps=1), lambda *of: told.append(of))
-    assert told == [(done, 14) for done in range(15)]
-
-
 @pytest.mark.parametrize("steps", [1, 2, 59, DAY + 1])
 def test_a_run_may_be_as_short_as_it_likes(steps: int) -> None:
-    done = reproduce(Settings(seeds=1, steps=steps))
+    done = run("e2df", seeds=1, steps=steps)
     json.dumps(done.to_json(), allow_nan=False)
     assert "nan" not in " ".join(claim.found for claim in done.claims)
     assert "figures are left out" in done.remarks[-1]
-
-
-@pytest.mark.parametrize("wrong", [{"seeds": 0}, {"steps": 0}, {"jobs": -1}])
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
-    [(name, amount)] = wrong.items()
-    with pytest.raises(SettingError, match=f"{name} must be 1 or more, got {amount}"):
-        Settings(**wrong)
 
 
 def course(slots: int, **changed: np.ndarray) -> Course:
@@ -272,6 +220,5 @@ def test_curves_keep_the_worst_minute_of_each_half_hour() -> None:
 
 def test_only_the_first_seed_is_drawn() -> None:
     first, second = (examine(Task(play=PLAYS[0], seed=seed, slots=10)) for seed in (1, 2))
-    assert isinstance(first, Outcome)
     assert first.curves is not None
     assert second.curves is None

@@ -1,0 +1,771 @@
+"""Tab. 1 and 2, Fig. 4 to 7 and the claims of the e2df paper, and what was assumed."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from math import isnan, nan
+from typing import Any, Final
+
+import numpy as np
+
+from penstock.experiment.results import Chart, Entry, Figure, Floats, Line
+from penstock.experiment.results import Table as Sheet
+from penstock.papers.e2df import experiment, published
+from penstock.papers.e2df.closed_loop import Levels
+from penstock.papers.e2df.experiment import (
+    BEGINNING,
+    BLOCK,
+    CEILING,
+    COMBINATIONS,
+    DAY,
+    EARLY,
+    FAST,
+    FIRST,
+    HOURS,
+    LEARNED,
+    LEARNING,
+    LIMIT,
+    MEMORY,
+    MOST,
+    OBJECTIVES,
+    PLAYS,
+    SHOWN,
+    SLOT,
+    SLOTS_OF_THE_PAPER,
+    SLOW,
+    STATIC_NODES,
+    STRETCHES,
+    WHOLE,
+    Days,
+    Measured,
+    Play,
+)
+from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
+from penstock.papers.framework import (
+    Assumption,
+    Cell,
+    Claim,
+    Options,
+    Paper,
+    Reason,
+    Row,
+    Table,
+    Test,
+    agrees,
+    assumptions,
+    at_most,
+    decimals,
+    legend,
+    line,
+    order,
+)
+
+TOLERANCE: Final = {"1": 0.1, "2": 0.15}
+"""Shares by which replicas and nodes may be off, by table,"""
+TOLERANCE_OF_RECONFIGURATIONS: Final = 0.15
+"""and reconfigurations."""
+TOLERANCE_OF_VIOLATIONS: Final = 0.25
+"""The same of violations, unless they are off by less than"""
+FEW_VIOLATIONS: Final = 0.005
+"""this share of all minutes."""
+SCARCE: Final = 0.1
+"""The weight with which demand hardly counts: there"""
+TOLERANCE_WHERE_SCARCE: Final = 0.4
+"""everything may be off by this share."""
+OURS: Final = "stretches"
+"""Name of the table that goes beyond the paper."""
+_USUAL: Final = Levels()
+
+# Tables.
+
+
+_WORDS: Final = {
+    "violations": decimals(2, 100),
+    "reconfigurations": decimals(2, 100),
+    "replicas": decimals(2),
+    "nodes": decimals(2),
+    "unmet": decimals(1),
+    "cost": decimals(1, 1e3),
+}
+QUANTITIES: Final = tuple(_WORDS)[:4]
+"""Of Tab. 1 and 2."""
+_FIGURES: Final = ("violations, %", "reconfigurations, %", "replicas", "nodes")
+_LATER: Final = (FIRST, EARLY, LEARNED)
+
+
+def tables(results: Measured) -> Iterator[Table | Sheet]:
+    """Those of the paper, and ours."""
+    whole = _whole(results.options)
+    yield Table(
+        title="Tab. 1: policies of infrastructure and application",
+        header=("infrastructure", "application", *_FIGURES),
+        rows=[
+            Row((play.infrastructure, play.application), compared("1", play, whole=whole))
+            for play in COMBINATIONS
+        ],
+        notes=(_legend("1"), *_OPEN, Reason("We have not found out why the marked ones differ.")),
+    )
+    yield Table(
+        title="Tab. 2: weights of demand and nodes in the cost of regions that learn",
+        header=("w_d, w_c", "application", *_FIGURES),
+        rows=[
+            Row((_weights(play), play.application), compared("2", play, whole=whole))
+            for play in OBJECTIVES
+        ],
+        notes=(_legend("2"), *_OPEN, *OF_TABLE_2),
+    )
+    yield Table(
+        title="The same over whole runs, with the time of learning",
+        header=("infrastructure", "w_d, w_c", "application", *_FIGURES),
+        rows=[Row(_names(p), _cells(p, (WHOLE,), QUANTITIES), _others(p)) for p in PLAYS],
+    )
+    yield Table(
+        title="Requests a day for a replica that found no free slot",
+        header=("infrastructure", "w_d, w_c", "application", *_LATER),
+        rows=[Row(_names(play), _cells(play, _LATER, ("unmet",))) for play in PLAYS],
+        notes=(
+            "The paper has no figures of these. A request that is not met is made again in the "
+            "next minute, and counts again.",
+        ),
+    )
+    yield Table(
+        title="Fig. 6 and 7 in numbers: how learning goes on",
+        header=(
+            *("w_d, w_c", "application"),
+            *(f"{name}, {stretch}" for name in ("cost", "violations, %") for stretch in _LATER),
+        ),
+        rows=[
+            Row(
+                (_weights(play), play.application),
+                _cells(play, _LATER, ("cost", "violations"), listed=False),
+            )
+            for play in OBJECTIVES
+        ],
+        notes=(
+            "Costs are thousandths of Expr. 1, on average over minutes and regions; those of "
+            "different weights do not compare.",
+        ),
+    )
+    yield assumptions(
+        ASSUMPTIONS,
+        "The tables above are compatible with these choices, which does not prove that the authors "
+        "made them.",
+    )
+
+
+def _whole(options: Options) -> bool:
+    return (options.steps or SLOTS_OF_THE_PAPER) == SLOTS_OF_THE_PAPER
+
+
+def compared(table: str, play: Play, *, whole: bool) -> tuple[Cell, ...]:
+    """What Tab. 1 or 2 has of a play."""
+    row = printed_row(table, play)._asdict()
+    return tuple(
+        Cell(
+            where=_where(table, play, LEARNED, quantity),
+            subject=(play, LEARNED),
+            paper=row[quantity] if whole else None,
+            tolerance=tolerance(table, play, quantity, row[quantity]),
+            words=_WORDS[quantity],
+        )
+        for quantity in QUANTITIES
+    )
+
+
+def printed_row(table: str, play: Play) -> published.Row:
+    """What the paper has of a play.
+
+    >>> printed_row("2", OBJECTIVES[3]).reconfigurations, printed_row("1", COMBINATIONS[4]).nodes
+    (0.0321, 9.66)
+    """
+    if table == "1":
+        return published.TABLE_1[play.infrastructure, play.application]
+    return published.TABLE_2[play.demand_weight, play.application]
+
+
+def tolerance(table: str, play: Play, quantity: str, paper: float) -> float:
+    """As a share of the paper's figure.
+
+    >>> tolerance("1", COMBINATIONS[0], "violations", 0.0001)  # 0.01 % may be up to 0.51 %
+    50.0
+    """
+    if quantity == "violations":
+        return max(TOLERANCE_OF_VIOLATIONS, FEW_VIOLATIONS / paper)
+    if play.demand_weight == SCARCE:
+        return TOLERANCE_WHERE_SCARCE
+    if quantity == "reconfigurations":
+        return TOLERANCE_OF_RECONFIGURATIONS
+    return TOLERANCE[table]
+
+
+def _cells(
+    play: Play, stretches: Sequence[str], quantities: Sequence[str], *, listed: bool = True
+) -> tuple[Cell, ...]:
+    """Values that the paper does not have, quantity by quantity."""
+    return tuple(
+        Cell(
+            where=_where(OURS, play, stretch, quantity),
+            subject=(play, stretch),
+            tolerance=0.0,
+            words=_WORDS[quantity],
+            listed=listed,
+        )
+        for quantity in quantities
+        for stretch in stretches
+    )
+
+
+def _others(play: Play) -> tuple[Cell, ...]:
+    """What no table prints, or only that of another row."""
+    rest = tuple(stretch for stretch in STRETCHES if stretch != WHOLE)
+    return (
+        *_cells(play, rest, QUANTITIES),
+        *_cells(play, STRETCHES, ("cost",)),
+        *_cells(play, (WHOLE,), ("unmet",)),
+    )
+
+
+def _where(table: str, play: Play, stretch: str, quantity: str) -> dict[str, str]:
+    place = {"table": table, "workload": "daily", **play.where}
+    return {**place, "stretch": stretch, "quantity": quantity}
+
+
+def _names(play: Play) -> tuple[str, str, str]:
+    weights = _weights(play) if play.infrastructure == "rl" else ""
+    return play.infrastructure, weights, play.application
+
+
+def _weights(play: Play) -> str:
+    """Of demand, and of nodes.
+
+    >>> _weights(OBJECTIVES[0])
+    '0.1, 0.9'
+    """
+    return f"{play.demand_weight:g}, {1 - play.demand_weight:g}"
+
+
+def _legend(table: str) -> str:
+    limits = {
+        "replicas and nodes": f"{100 * TOLERANCE[table]:g} %",
+        "reconfigurations": f"{100 * TOLERANCE_OF_RECONFIGURATIONS:g} %",
+        "violations": f"{100 * TOLERANCE_OF_VIOLATIONS:g} % and {100 * FEW_VIOLATIONS:g} "
+        "percentage points",
+    }
+    if table == "2":
+        limits[f"rows of {SCARCE:g}"] = f"{100 * TOLERANCE_WHERE_SCARCE:g} %"
+    return legend(", ".join(f"{limit} ({what})" for what, limit in limits.items()))
+
+
+# What the paper leaves open. The values are read off what the simulation takes.
+
+
+ASSUMPTIONS: Final = (
+    Assumption(
+        "the load (Fig. 3 is drawn)",
+        f"from {min(HOURS):g} to {max(HOURS):g} rows/s by the hour, joined by lines",
+        "experiment.HOURS",
+    ),
+    Assumption(
+        "its noise",
+        f"times 1 + {SLOW:g} e + {FAST:g} z, at most {MOST:g}; {MEMORY:g} of e "
+        "stay for the next minute",
+        "SLOW, FAST, MOST, MEMORY",
+    ),
+    Assumption("response time", "even split over replicas, M/D/1 each, summed along the path"),
+    Assumption("overload", "infinite response, and no backlog in the next minute"),
+    Assumption(
+        "bound of an operator",
+        f"of {1e3 * _USUAL.bound:g} ms; a quarter of {1e3 * LIMIT:g} ms would be 15 ms",
+        "Levels.bound",
+    ),
+    Assumption(
+        "levels of an operator's rate",
+        f"equal ones, {_USUAL.levels} up to {_USUAL.peak:g} rows/s at the source",
+        "Levels.levels, Levels.peak",
+    ),
+    Assumption(
+        "before anything was learned",
+        f"levels stay as they are, which counts as {_USUAL.prior:g} seen; estimates are zero",
+        "Levels.prior",
+    ),
+    Assumption(
+        "regions of the operators",
+        ", ".join(f"{operator} in {region}" for operator, region in experiment.PLACEMENT.items()),
+        "experiment.PLACEMENT",
+    ),
+    Assumption("node of a new replica", "a random one with a free core"),
+    Assumption("replica that goes", "the one on the emptiest node (the paper: a random one)"),
+    Assumption(
+        "order within a minute", "operators, then regions; new nodes serve in the next minute", ""
+    ),
+    Assumption(
+        "utilisation of a region",
+        f"mean of min(rho, 1) over its replicas before they change, to the nearest "
+        f"{_USUAL.quantum:g}",
+        "Levels.quantum",
+    ),
+    Assumption(
+        "an idle node", "exists where an active node is empty after operators have acted", ""
+    ),
+    Assumption(
+        "an unmet request", "one more replica where no active node of the region has a core", ""
+    ),
+    Assumption(
+        "monotone estimates",
+        "over nodes and utilisation, idle node or not; for (k, lambda) in Section 6.2 read (k, u)",
+    ),
+    Assumption(
+        "idle nodes that simple keeps", f"in each region {_USUAL.idle_nodes}", "Levels.idle_nodes"
+    ),
+    Assumption(
+        "nodes at the start",
+        f"one in each region, {STATIC_NODES} where they are static",
+        "experiment.places",
+    ),
+    Assumption("a reconfiguration", "a minute in which at least one operator is scaled"),
+    Assumption(
+        "minutes that count",
+        f"those after the first {LEARNING // DAY} days; of a shorter run, its second half",
+        "experiment.LEARNING",
+    ),
+)
+_OPEN: Final = (
+    f"Counted from day {LEARNING // DAY + 1} on (of a shorter run, its second half), because "
+    "the paper speaks of the time when learning is complete; whole runs are below.",
+    "The paper leaves open, and these rest on: the load (drawn in Fig. 3 without data), M/D/1 "
+    "operators without a backlog, "
+    f"{1e3 * _USUAL.bound:g} ms as the bound of an operator, {_USUAL.levels} levels of its "
+    "rate, regions of the operators, the node that a replica goes to and leaves, what counts "
+    f"as an unmet request, and {_USUAL.idle_nodes} idle nodes of simple. Each is in the last "
+    "table, with what sets it.",
+)
+"""The same in short, under Tab. 1 and 2."""
+
+
+# Why figures of ours are not the paper's: only what was seen or tried out.
+
+
+def _of(weight: float, application: str, *quantities: str) -> Callable[[Entry], bool]:
+    def explains(entry: Entry) -> bool:
+        row = entry.where["demand_weight"], entry.where["application"]
+        return row == (f"{weight:g}", application) and entry.where["quantity"] in quantities
+
+    return explains
+
+
+OF_TABLE_2: Final = (
+    Reason(
+        f"Threshold, {SCARCE:g}: in 50,000 minutes of a seed the regions of splitter and filter "
+        "stay with one node each, that of counter and consumer takes 2.4; the paper's 3.14 are "
+        "hardly more than one in each.",
+        _of(SCARCE, "threshold", "replicas", "nodes"),
+    ),
+    Reason(
+        "Threshold, 0.3: violations depend on small things. In 40,000 minutes of a seed they were "
+        "5.2 %, and 3.4 % with utilisations rounded down and not to the nearest.",
+        _of(0.3, "threshold", "violations"),
+    ),
+    Reason(
+        f"Rl, {SCARCE:g}: violations differ from seed to seed more than all others, and are fewer "
+        "than on days 2 to 5.",
+        _of(SCARCE, "rl", "violations"),
+    ),
+)
+
+
+# Claims.
+
+
+THIRD: Final = 0.4
+"""Share of reconfigurations up to which they are about a third; the paper has 0.32 to 0.34."""
+HALF: Final = 0.65
+"""Share of nodes up to which they are about half; the paper has 0.58."""
+ALIKE: Final = 0.02
+"""Share under which two means are the same,"""
+ALIKE_VIOLATIONS: Final = 0.001
+"""and two shares of violations, as a share of all minutes."""
+SETTLED: Final = 0.1
+"""Share within which a cost no longer changes."""
+MOSTLY: Final = 0.5
+"""Share of the minutes from which on they are most."""
+RESOURCES: Final = ("replicas", "nodes")
+Compared = list[tuple[Entry, float]]
+"""Entries with the share by which they are off."""
+
+
+def _near(text: str, table: str, plays: Sequence[Play], *quantities: str) -> Claim[Measured]:
+    """All are as near as their tolerance says; nothing where nothing compares."""
+
+    def measured(results: Measured) -> Compared:
+        cells = (c for play in plays for c in compared(table, play, whole=_whole(results.options)))
+        entries = (c.entry(results) for c in cells if c.where["quantity"] in quantities)
+        return [(e, e.ours.mean / e.paper - 1) for e in entries if e is not None and e.paper]
+
+    def found(near: Compared) -> str:
+        far = [pair for pair in near if pair[0].differs]
+        entry, share = max(far or near, key=lambda pair: abs(pair[1]))
+        row = entry.where["infrastructure" if table == "1" else "demand_weight"]
+        furthest = f"{row} and {entry.where['application']}, {entry.where['quantity']}"
+        return (
+            f"{len(near) - len(far)} of {len(near)} are; furthest off is {furthest}: "
+            f"{100 * share:+.1f} %."
+        )
+
+    test = Test("agrees", lambda near: not any(entry.differs for entry, _ in near))
+    return Claim(text=text, measured=measured, test=test, found=found)
+
+
+def _play(infrastructure: str, application: str, weight: float = WEIGHT) -> Play:
+    return Play(infrastructure=infrastructure, application=application, demand_weight=weight)
+
+
+def _mean(results: Measured, play: Play, quantity: str, stretch: str = LEARNED) -> float:
+    """Not a number where runs did not get there."""
+    mean = results.mean((play, stretch), quantity)
+    return nan if mean is None else mean
+
+
+def _ratio(results: Measured, one: Play, other: Play, quantity: str) -> float:
+    """Not a number where there is nothing of the other."""
+    below = _mean(results, other, quantity)
+    return _mean(results, one, quantity) / below if below else nan
+
+
+def _known(values: Mapping[Any, float]) -> Mapping[Any, float] | None:
+    """None where one of them is not a number."""
+    return None if any(map(isnan, values.values())) else values
+
+
+def _worst_violations(results: Measured) -> tuple[float, str]:
+    """Of Tab. 1."""
+    shares = {p: _mean(results, p, "violations") for p in COMBINATIONS}
+    worst = max(shares, key=lambda play: shares[play])
+    return shares[worst], f"{worst.infrastructure} and {worst.application}"
+
+
+def _of_table_2(application: str) -> Iterator[Claim[Measured]]:
+    plays = [play for play in OBJECTIVES if play.application == application]
+    yield _near(
+        f"Tab. 2, {application}: replicas and nodes are within {100 * TOLERANCE['2']:g} % of the "
+        f"paper's, {100 * TOLERANCE_WHERE_SCARCE:g} % with a weight of {SCARCE:g}.",
+        "2",
+        plays,
+        *RESOURCES,
+    )
+    yield Claim(
+        text=f"Tab. 2, {application}: the more demand weighs, the fewer violations.",
+        measured=lambda results: [_mean(results, play, "violations") for play in plays],
+        test=order(lambda m: all(b <= a for a, b in pairwise(m)) and m[-1] < m[0]),
+        found=lambda shares: ", ".join(f"{100 * share:.2f}" for share in shares) + " %.",
+    )
+
+
+def _thirds(results: Measured) -> Mapping[str, float] | None:
+    return _known(
+        {
+            name: _ratio(results, _play(name, "rl"), _play(name, "threshold"), "reconfigurations")
+            for name in INFRASTRUCTURES
+        }
+    )
+
+
+def _apart(results: Measured) -> tuple[float, float] | None:
+    """How far simple and static regions are apart: shares of counts, and violations."""
+    pairs = [(_play("simple", name), _play("static", name)) for name in APPLICATIONS]
+    shares = [
+        abs(_ratio(results, simple, static, quantity) - 1)
+        for simple, static in pairs
+        for quantity in ("replicas", "reconfigurations")
+    ]
+    missed = (
+        abs(_mean(results, simple, "violations") - _mean(results, static, "violations"))
+        for simple, static in pairs
+    )
+    return None if any(map(isnan, shares)) else (max(shares), max(missed))
+
+
+def _halves(results: Measured) -> dict[str, float]:
+    return {
+        name: _ratio(results, _play("rl", name), _play("simple", name), "nodes")
+        for name in APPLICATIONS
+    }
+
+
+def _plenty(results: Measured) -> tuple[list[float], list[float]]:
+    """Fewer violations and more nodes with the greatest weight than with the usual one."""
+    gains, nodes = [], []
+    for name in APPLICATIONS:
+        usual, more = _play("rl", name), _play("rl", name, WEIGHTS[-1])
+        gains.append(_mean(results, usual, "violations") - _mean(results, more, "violations"))
+        nodes.append(_mean(results, more, "nodes") - _mean(results, usual, "nodes"))
+    return gains, nodes
+
+
+def _plenty_found(m: tuple[list[float], list[float]]) -> str:
+    gains, nodes = " and ".join(map(decimals(2, 100), m[0])), " and ".join(map(decimals(1), m[1]))
+    return f"{gains} percentage points fewer violations, {nodes} nodes more (threshold, rl)."
+
+
+def _days(results: Measured) -> list[float] | None:
+    """Violations of two levels that learn: on the first day, then, and after learning."""
+    found = [_mean(results, _play("rl", "rl"), "violations", stretch) for stretch in _LATER]
+    return None if isnan(found[1]) else found
+
+
+def _changes(results: Measured) -> Mapping[float, float] | None:
+    """By which share the cost of days 2 to 5 is above that of later ones, by weight."""
+
+    def change(weight: float) -> float:
+        play = _play("rl", "rl", weight)
+        early, later = (_mean(results, play, "cost", stretch) for stretch in (EARLY, LEARNED))
+        return early / later - 1
+
+    return _known({weight: change(weight) for weight in WEIGHTS})
+
+
+def _shares(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{share:.2f} ({name})" for name, share in shares.items())
+
+
+_COST_SETTLES: Final = (
+    "After the first day the cost of regions hardly changes (Fig. 7): on days 2 to 5 it is within "
+    f"{100 * SETTLED:g} % of what follows"
+)
+
+CLAIMS: Final[tuple[Claim[Measured], ...]] = (
+    _near(
+        f"Tab. 1: replicas and nodes are within {100 * TOLERANCE['1']:g} % of the paper's.",
+        "1",
+        COMBINATIONS,
+        *RESOURCES,
+    ),
+    _near(
+        f"Tab. 1: reconfigurations are within {100 * TOLERANCE_OF_RECONFIGURATIONS:g} % of the "
+        "paper's.",
+        "1",
+        COMBINATIONS,
+        "reconfigurations",
+    ),
+    Claim(
+        text=f"Tab. 1: violations are under {100 * FEW_VIOLATIONS:g} % with all policies.",
+        measured=_worst_violations,
+        test=Test("at most", lambda worst: worst[0] < FEW_VIOLATIONS),
+        found=lambda worst: f"{100 * worst[0]:.2f} % at most ({worst[1]}).",
+    ),
+    *(claim for application in APPLICATIONS for claim in _of_table_2(application)),
+    Claim(
+        text="Operators that learn are reconfigured about a third as often as by thresholds.",
+        measured=_thirds,
+        test=at_most(THIRD),
+        found=lambda shares: f"{_shares(shares)} of the reconfigurations.",
+    ),
+    Claim(
+        text="The simple policy of regions leaves the application as it is with static nodes.",
+        measured=_apart,
+        test=Test("agrees", lambda m: m[0] <= ALIKE and m[1] <= ALIKE_VIOLATIONS),
+        found=lambda m: (
+            f"Replicas and reconfigurations are within {100 * m[0]:.1f} %, violations "
+            f"within {100 * m[1]:.2f} percentage points."
+        ),
+    ),
+    Claim(
+        text="Regions that learn take about half the nodes of simple ones.",
+        measured=_halves,
+        test=at_most(HALF),
+        found=lambda shares: f"{_shares(shares)} of the nodes.",
+    ),
+    Claim(
+        text=f"With a weight of {SCARCE:g} the target is missed most of the time with thresholds, "
+        "and less often with operators that learn.",
+        measured=lambda results: [
+            _mean(results, _play("rl", name, SCARCE), "violations") for name in APPLICATIONS
+        ],
+        test=order(lambda m: m[0] >= MOSTLY and m[1] < m[0]),
+        found=lambda m: f"{100 * m[0]:.0f} % of the minutes, and {100 * m[1]:.0f} %.",
+    ),
+    Claim(
+        text=f"A weight of {WEIGHTS[-1]:g} in place of {WEIGHT:g} takes more nodes and hardly "
+        "helps.",
+        measured=_plenty,
+        test=order(
+            lambda m: all(gain < FEW_VIOLATIONS for gain in m[0]) and all(more > 0 for more in m[1])
+        ),
+        found=_plenty_found,
+    ),
+    Claim(
+        text="Two levels that learn are not good at first and soon get better (Fig. 6).",
+        measured=_days,
+        test=order(lambda m: m[1] < m[0] and m[1] < FEW_VIOLATIONS),
+        found=lambda m: (
+            f"{100 * m[0]:.2f} % violations on the first day, {100 * m[1]:.2f} % on "
+            f"days 2 to 5, {100 * m[2]:.2f} % after them."
+        ),
+    ),
+    Claim(
+        text=f"{_COST_SETTLES}, with a weight of {WEIGHT:g}.",
+        measured=_changes,
+        test=Test("agrees", lambda changes: abs(changes[WEIGHT]) <= SETTLED),
+        found=lambda changes: f"{100 * changes[WEIGHT]:+.1f} %.",
+    ),
+    Claim(
+        text=f"{_COST_SETTLES}, whatever the weight.",
+        measured=_changes,
+        test=agrees(0.0, within=SETTLED),
+        found=lambda changes: (
+            ", ".join(f"{100 * c:+.1f} % ({w:g})" for w, c in changes.items()) + "."
+        ),
+    ),
+)
+
+
+# Figures: the first seed, by the half-hour, and costs by the hour and the day.
+
+
+_COMPARED: Final = {
+    "simple, threshold": _play("simple", "threshold"),
+    "rl, threshold": _play("rl", "threshold"),
+    "rl, rl": _play("rl", "rl"),
+}
+"""Fig. 6: without learning, and with it at one level and at both."""
+_NOTE: Final = (
+    f"The first seed. Response times are those of the worst minute of {BLOCK}, drawn at "
+    f"{1e3 * CEILING:g} ms where they are longer or an operator is overloaded; replicas and nodes "
+    f"are means of {BLOCK} minutes."
+)
+
+
+def figures(results: Measured) -> Iterator[Figure]:
+    """All four."""
+    curves = results.details
+    yield Figure(
+        number="4",
+        title=f"The last {SHOWN} days, by the policies of infrastructure and application",
+        charts=tuple(
+            chart
+            for letter, p in zip("abcdef", COMBINATIONS, strict=True)
+            for chart in _resources(
+                f"({letter}) {p.infrastructure}, {p.application}", curves[p].last
+            )
+        ),
+        notes=(_NOTE,),
+    )
+    yield Figure(
+        number="5",
+        title=f"The last {SHOWN} days with regions that learn, by the weight of demand",
+        charts=tuple(
+            chart
+            for p in OBJECTIVES
+            if p.demand_weight != WEIGHT
+            for chart in _resources(f"w_d {p.demand_weight:g}, {p.application}", curves[p].last)
+        ),
+        notes=(_NOTE, f"A weight of {WEIGHT:g} is in Fig. 4, (e) and (f)."),
+    )
+    days = {name: curves[play].first for name, play in _COMPARED.items()}
+    yield Figure(
+        number="6",
+        title=f"The first {SHOWN} days, with and without learning",
+        charts=(
+            _chart("response time", "ms", {n: (d.at, 1e3 * d.response) for n, d in days.items()}),
+            _chart("replicas", "", {name: (d.at, d.replicas) for name, d in days.items()}),
+            _chart("nodes", "", {name: (d.at, d.nodes) for name, d in days.items()}),
+        ),
+        notes=(_NOTE,),
+    )
+    learners = {f"w_d {p.demand_weight:g}": curves[p] for p in OBJECTIVES if p.application == "rl"}
+    yield Figure(
+        number="7",
+        title="Mean cost of regions that learn, above operators that learn",
+        charts=(
+            _chart(
+                f"from the beginning to each hour of the first {BEGINNING} days",
+                "",
+                {name: _at_ends(c.running_cost, 1 / 24) for name, c in learners.items()},
+            ),
+            _chart(
+                "of each day", "", {n: _at_ends(c.daily_cost, 1.0) for n, c in learners.items()}
+            ),
+        ),
+        notes=("The first seed; Expr. 1, on average over regions.",),
+    )
+
+
+def _resources(name: str, days: Days) -> Iterator[Chart]:
+    """Response time, and what it took."""
+    bound = Line(name="bound", x=days.at[[0, -1]], y=np.full(2, 1e3 * LIMIT))
+    response = line("response time", 1e3 * days.response, days.at)
+    yield Chart(title=f"{name}: response time", x="day", y="ms", lines=(response, bound))
+    both = line("replicas", days.replicas, days.at), line("nodes", days.nodes, days.at)
+    yield Chart(title=f"{name}: replicas and nodes", x="day", y="", stepped=True, lines=both)
+
+
+def _chart(title: str, y: str, lines: Mapping[str, tuple[Floats, Floats]]) -> Chart:
+    drawn = tuple(line(name, values, at) for name, (at, values) in lines.items())
+    return Chart(title=title, x="day", y=y, lines=drawn)
+
+
+def _at_ends(values: Floats, step: float) -> tuple[Floats, Floats]:
+    """Each value at the end of what it is about, in days."""
+    return step * np.arange(1.0, len(values) + 1), values
+
+
+# The paper.
+
+
+def _remarks(options: Options) -> Iterator[str]:
+    yield (
+        f"{options.seeds} seed{'s' * (options.seeds > 1)} of the load and of the nodes that "
+        f"replicas go to, the same in all rows; {options.steps:,} minutes each, in every one of "
+        "which both levels decide once."
+    )
+    yield (
+        f"Violations are minutes with a mean response time above {1e3 * LIMIT:g} ms. Tab. 1 and 2 "
+        f"count from day {LEARNING // DAY + 1} on (or, of shorter runs, the second half): the "
+        "paper speaks of the time when learning is complete. Whole runs are in a table of their "
+        "own."
+    )
+    yield (
+        "The paper leaves much open, from the load to the node that a replica goes to: what was "
+        "taken is under Tab. 1 and 2 in short, and in the last table in full."
+    )
+    if not _whole(options):
+        yield (
+            f"Runs have {options.steps:,} minutes and not {SLOTS_OF_THE_PAPER:,}: the paper's "
+            "figures are left out, with what notes say of them, what learning comes to may not be "
+            "found, and the first day ends with the first half at the latest."
+        )
+
+
+def _parameters(options: Options) -> dict[str, Any]:
+    varied = ("application", "infrastructure", "demand_weight")
+    return {
+        "seeds": options.seeds,
+        "steps": options.steps,
+        "seconds_per_step": SLOT,
+        "response_bound": LIMIT,
+        "learning_steps": LEARNING,
+        "static_nodes": STATIC_NODES,
+        "demand_weights": list(WEIGHTS),
+        **{name: value for name, value in asdict(_USUAL).items() if name not in varied},
+    }
+
+
+PAPER: Final = Paper(
+    name="e2df",
+    title="Multi-level elasticity for wide-area data streaming systems: a reinforcement learning "
+    "approach",
+    seeds=experiment.SEEDS,
+    steps=SLOTS_OF_THE_PAPER,
+    takes=frozenset({"steps"}),
+    tasks=experiment.tasks,
+    examine=experiment.examine,
+    shorten=experiment.shorten,
+    gather=experiment.gather,
+    parameters=_parameters,
+    remarks=_remarks,
+    tables=tables,
+    figures=figures,
+    claims=CLAIMS,
+)
+"""Section 8: a word count in three regions meets a daily pattern for 100,000 minutes; operators and
+regions are decided by rules, or learn.
+"""
