@@ -177,7 +177,7 @@ class TestMistakes:
             (("--policy", "heuristic"), "did you mean 'heuristic-"),
             (("--policy", "single-output"), "sink"),
             (("--rate", "2/s"), "--set sources.NAME.rate=2/s"),
-            (("--set", "budget=0"), "must be a number above 0 and finite, got 0"),
+            (("--set", "budget=0"), "must be above 0, got 0"),
             (("--set", "policy.tolerance=0.1", "--policy", "lp"), "has no setting 'tolerance'"),
             (("--set", "policy.tolerance=x"), "tolerance of policy cutting-plane must be a number"),
             (("--set", "policy.tolerance=-1"), "tolerance"),

@@ -22,6 +22,7 @@ from penstock.cli import (
     report,
     reproduce,
     run,
+    schema,
     serve,
     simulate,
     validate,
@@ -31,7 +32,7 @@ from penstock.core.errors import PenstockError, UserError
 
 _COMMANDS: Final = (
     *(run, simulate, compare, fit, plan, reproduce),
-    *(validate, doctor, report, serve, inspect),
+    *(validate, schema, doctor, report, serve, inspect),
 )
 _BROKEN_PIPE: Final = 128 + 13
 _DESCRIPTION: Final = """\
@@ -46,6 +47,7 @@ examples:
   penstock fit runs/demo                  a twin fitted to a recording, and its accuracy
   penstock reproduce game                 a paper's tables, ours beside the published ones
   penstock validate my.yaml               every mistake in a pipeline file, with its line
+  penstock schema                         a JSON Schema with which editors check pipeline files
   penstock doctor                         what is missing on this machine, and the remedy
   penstock serve runs/demo                a run as a live web page, with metrics for Prometheus
   penstock inspect runs/demo              what a policy learned in a run

@@ -59,8 +59,11 @@ class Module:
     service_cv: Amount = 0.0
     """Coefficient of variation of the service time: 0 fixed, 1 exponential."""
     min_replicas: Count = 1
+    """Fewest replicas."""
     max_replicas: Count = 20
+    """Most replicas."""
     initial_replicas: Count = 1
+    """Replicas at the start of a run; in a file `min_replicas` unless given."""
     buffer: Annotated[float, Bounds(least=1, endless=True)] = inf
     """Rows that can wait before the module; a full buffer holds up the module before it."""
     trigger: Duration = 0.0

@@ -149,7 +149,7 @@ class Matches:
 
     def as_json_schema(self) -> dict[str, object]:
         """The pattern as a JSON Schema says it."""
-        return {"pattern": f"^({self.pattern})$"}
+        return {"type": "string", "pattern": f"^({self.pattern})$"}
 
 
 Check = Bounds | OneOf | Matches
@@ -387,6 +387,8 @@ def _annotated(inner: Any, extras: tuple[Any, ...], words: str | None) -> Schema
     if not checks:
         return schema
     said = {key: value for check in checks for key, value in check.as_json_schema().items()}
+    if any(getattr(check, "endless", False) for check in checks):
+        said["type"] = ["number", "string"]  # inf
     return {
         "type": "function-after",
         "function": {"type": "no-info", "function": _checker(checks, written)},
@@ -414,11 +416,12 @@ def _written(written: Written) -> Schema:
         except SettingError as error:
             raise _refusal(_predicate(written, error)) from None
 
-    pattern = {} if written.pattern is None else {"pattern": written.pattern}
+    said = {} if written.pattern is None else {"type": "string", "pattern": written.pattern}
     return {
-        "type": "function-plain",
+        "type": "function-before",
         "function": {"type": "no-info", "function": read_written},
-        "metadata": {"pydantic_js_updates": {"type": "string", **pattern}},
+        "schema": {"type": "any"},
+        "metadata": {"pydantic_js_updates": said},
     }
 
 
@@ -615,7 +618,11 @@ _LEAVES: Final[dict[Any, Schema]] = {
     bool: _before(_true_or_false, {"type": "bool", "strict": True}),
     int: _before(_not_true_or_false, {"type": "int"}),
     float: _before(_not_true_or_false, {"type": "float"}),
-    str: {"type": "str", "coerce_numbers_to_str": True},
+    str: {
+        "type": "str",
+        "coerce_numbers_to_str": True,
+        "metadata": {"pydantic_js_updates": {"type": ["string", "number"]}},
+    },
 }
 
 

@@ -36,7 +36,7 @@ def decode(
     part: Any, given: Mapping[str, object], *, of: str, fixed: Mapping[str, object]
 ) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
     """The fields of a part from its settings, and every mistake in these with its path."""
-    known = {_outer(s.name): s.name for s in _settings(part) if s.name not in fixed}
+    known = {s.outer: s.name for s in settings_of(part) if s.name not in fixed}
     spelt = {key: known.get(str(key).replace("-", "_")) for key in given}
     mistakes: list[tuple[Path, str]] = [
         ((key,), f"{of} has no setting {key!r}{near(str(key).replace('-', '_'), known)}")
@@ -91,7 +91,7 @@ string argument
 def missing_settings(part: type, values: Iterable[str]) -> tuple[str, ...]:
     """The settings that a part cannot do without and that are not among the fields given."""
     given = set(values)
-    return tuple(_outer(s.name) for s in _settings(part) if s.required and s.name not in given)
+    return tuple(s.outer for s in settings_of(part) if s.required and s.name not in given)
 
 
 def choose(kinds: Mapping[str, T], name: str, *, of: str) -> T:
@@ -119,19 +119,31 @@ def near(word: str, known: Iterable[str]) -> str:
 
 def option_names(part: type) -> tuple[str, ...]:
     """The settings that a part takes, as they are written."""
-    return tuple(_outer(setting.name) for setting in _settings(part))
+    return tuple(setting.outer for setting in settings_of(part))
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class Setting:
     """What a part takes under a name."""
 
     name: str
     hint: Any
-    required: bool
+    default: Any = MISSING
+    """MISSING where it has to be given."""
+
+    @property
+    def required(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is MISSING
+
+    @property
+    def outer(self) -> str:
+        """Its name in files: `in` and `for` are words of Python's."""
+        return self.name.rstrip("_")
 
 
-def _settings(part: Any) -> tuple[_Setting, ...]:
+def settings_of(part: Any) -> tuple[Setting, ...]:
+    """What a part takes."""
     return _settings_of_class(part) if isinstance(part, type) else _parameters(part)
 
 
@@ -145,24 +157,24 @@ def _reader_of_class(part: type) -> Any:
 
 
 def _reader_of(part: Any) -> Any:
-    return validator_of_fields({s.name: s.hint for s in _settings(part)})
+    return validator_of_fields({s.name: s.hint for s in settings_of(part)})
 
 
 @cache
-def _settings_of_class(part: type) -> tuple[_Setting, ...]:
+def _settings_of_class(part: type) -> tuple[Setting, ...]:
     if not hasattr(part, "__dataclass_fields__"):
         return _parameters(part)
     hints = get_type_hints(part, include_extras=True)
     return tuple(
-        _Setting(f.name, hints[f.name], _required(f))
+        Setting(f.name, hints[f.name], _default(f))
         for f in fields(part)
         if f.init and not f.name.startswith("_")
     )
 
 
-def _parameters(part: Callable[..., object]) -> tuple[_Setting, ...]:
+def _parameters(part: Callable[..., object]) -> tuple[Setting, ...]:
     return tuple(
-        _Setting(p.name, p.annotation, p.default is Parameter.empty)
+        Setting(p.name, p.annotation, MISSING if p.default is Parameter.empty else p.default)
         for p in _signature(part).parameters.values()
         if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         and not p.name.startswith("_")
@@ -178,12 +190,9 @@ def _signature(part: Callable[..., object]) -> Signature:
         return Signature()
 
 
-def _outer(name: str) -> str:
-    return name.rstrip("_")  # `in` and `for` are words of Python's
-
-
-def _required(f: Field[Any]) -> bool:
-    return f.default is MISSING and f.default_factory is MISSING
+def _default(f: Field[Any]) -> Any:
+    made = f.default_factory
+    return f.default if made is MISSING else made()
 
 
 def taken(part: type, given: Mapping[str, object]) -> dict[str, object]:

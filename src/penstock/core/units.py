@@ -110,6 +110,18 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 3600.0:.3g} h"
 
 
+def written_duration(seconds: float) -> str:
+    """A duration as files have it.
+
+    >>> [written_duration(s) for s in (0.25, 90.0, 600.0, 86400.0, 0.0)]
+    ['250ms', '90s', '10m', '1d', '0s']
+    """
+    for unit in ("d", "h", "m"):
+        if seconds and seconds % _SECONDS[unit] == 0:
+            return f"{seconds / _SECONDS[unit]:g}{unit}"
+    return f"{seconds * 1000:g}ms" if 0 < seconds < 1 else f"{seconds:g}s"
+
+
 def _is_number(given: object) -> bool:
     if isinstance(given, bool) or not isinstance(given, int | float | str):
         return False

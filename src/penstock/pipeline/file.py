@@ -22,6 +22,7 @@ from penstock.pipeline import sharing
 from penstock.pipeline.format import allocation, checks, feed, flow, infrastructure, kafka
 from penstock.pipeline.format.allocation import AllocationGraph
 from penstock.pipeline.format.find import Text, built_in, find
+from penstock.pipeline.format.model import PipelineSections, SharedSections, Timing, sections
 from penstock.pipeline.format.overrides import Setting, override
 from penstock.pipeline.format.policies import read_policy
 from penstock.pipeline.format.resolve import resolve, resolve_shared
@@ -50,39 +51,9 @@ __all__ = [
     "load_text",
 ]
 
-SECTIONS: Final = (
-    "pipeline",
-    "step",
-    "duration",
-    "seed",
-    "query",
-    "workload",
-    "slo",
-    "policy",
-    "guards",
-    "manager",
-    "infrastructure",
-    "cluster",
-    "interference",
-    "source",
-    "modules",
-    "streams",
-    "sink",
-)
+SECTIONS: Final = sections(PipelineSections)
 
-OF_SHARED: Final = (
-    "pipelines",
-    "cores",
-    "executors",
-    "step",
-    "duration",
-    "seed",
-    "slo",
-    "policy",
-    "guards",
-    "cluster",
-    "interference",
-)
+OF_SHARED: Final = sections(SharedSections)
 """Of a file with several pipelines, which say the rest for themselves."""
 
 
@@ -234,7 +205,7 @@ def _draft(text: Text, settings: Iterable[Setting]) -> Draft:
 
 def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     check_keys(draft, (), draft.value, SECTIONS, of="a pipeline file")
-    timing = checks.read_timing(draft) or checks.Timing()
+    timing = checks.read_timing(draft) or Timing()
     fed = _fed(draft, text, timing)
     graph = fed.graph if fed else None
     folder = Path(text.origin).parent
@@ -261,7 +232,7 @@ def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
     return resolve(file, draft.value)
 
 
-def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None:
+def _fed(draft: Draft, text: Text, timing: Timing) -> PipelineFile | None:
     """The graph of a pipeline and what feeds it; nothing decides for it yet."""
     source = flow.read_source(draft)
     graph = flow.read_graph(draft, source)
@@ -298,7 +269,7 @@ def _fed(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None
 def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     """Several pipelines on one cluster."""
     sharing.check_sections(draft, OF_SHARED)
-    timing = checks.read_timing(draft) or checks.Timing()
+    timing = checks.read_timing(draft) or Timing()
     shares = sharing.read_sharing(draft)
     drafts = sharing.drafts(draft)
     found = {
@@ -341,7 +312,7 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     return resolve_shared(whole, parts, values)
 
 
-def _shared_part(draft: Draft, text: Text, timing: checks.Timing) -> PipelineFile | None:
+def _shared_part(draft: Draft, text: Text, timing: Timing) -> PipelineFile | None:
     weight = sharing.read_weight(draft)
     fed = _fed(draft, text, timing)
     return replace(fed, weight=weight) if fed else None

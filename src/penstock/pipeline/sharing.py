@@ -9,17 +9,17 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
+from dataclasses import replace
+from typing import Any, Final
 
 from penstock.core.errors import UserError
 from penstock.core.graph import FlowGraph
 from penstock.core.located import Draft, read
-from penstock.core.schema import Count, OneOf, Positive, checked
 from penstock.core.settings import near
 from penstock.core.signals import Tick
 from penstock.pipeline.format.find import Text, shipped_as
 from penstock.pipeline.format.flow import NAME
+from penstock.pipeline.format.model import SharedPart, Sharing, Worth, sections
 from penstock.pipeline.format.sections import assemble, check_keys, mapping
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.shape import APPLICATIONS
@@ -27,35 +27,11 @@ from penstock.policy.static import SCHEDULERS
 from penstock.record.measures import added, column, steps
 
 SECTION: Final = "pipelines"
-EXECUTORS: Final = ("shared", "own")
 DIVIDES: Final = ("allocation", "static")
 """Policies whose degrees can be shares."""
-OF_A_PART: Final = (
-    *("pipeline", "weight", "workload", "query"),
-    *("source", "modules", "streams", "sink"),
-)
+OF_A_PART: Final = sections(SharedPart)
 """What each of several pipelines says for itself."""
 _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-@checked("the pipelines")
-class Sharing:
-    """How many executors the pipelines share, and how."""
-
-    cores: Count
-    """Executors of one core that the pipelines share."""
-    executors: Annotated[str, OneOf(EXECUTORS)] = "shared"
-    """`own` where every module has executors of its own, `shared` where it has a share of all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-@checked("the pipeline")
-class Worth:
-    """What a result is worth."""
-
-    weight: Positive = 1.0
-    """What a result of this pipeline is worth beside those of others."""
 
 
 def is_shared(value: Mapping[str, Any]) -> bool:

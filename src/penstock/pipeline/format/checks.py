@@ -9,20 +9,18 @@ Guards take some things from the run rather than from their settings:
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.located import Draft, Path
-from penstock.core.schema import Natural, PositiveSeconds, checked
 from penstock.core.settings import near, option_names
-from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.model.keyed import too_many_keys
+from penstock.pipeline.format.model import Timing
 from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind, mapping, sequence
 from penstock.pipeline.settings import ClusterSettings, Part
@@ -51,39 +49,10 @@ def with_run(
     return {k: v for k, v in run.items() if k in taken and v is not None} | dict(settings)
 
 
-_STEPS: Final = 30
-"""Steps of a run whose duration is not given."""
 _SOME_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """In place of the moment at which a run will begin."""
 _BY_MODULE: Final = frozenset({"degrees", "low", "high", "bound"})
 """Settings of policies and guards that may differ from module to module."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-@checked("the pipeline")
-class Timing:
-    """How long, how often, and from which seed."""
-
-    step: PositiveSeconds = 2.0
-    """Time between two decisions."""
-    duration: PositiveSeconds | None = None
-    """How long a run lasts; thirty steps unless given."""
-    seed: Natural = 1
-    """Of everything that is drawn at random."""
-
-    def __post_init__(self) -> None:
-        """Refuse a run without a step in it."""
-        if self.lasts < self.step:
-            raise SettingError(
-                f"duration of the pipeline is {format_duration(self.lasts)}, "
-                f"shorter than its step of {format_duration(self.step)}",
-                fields=("duration", "step"),
-            )
-
-    @property
-    def lasts(self) -> float:
-        """Seconds of the whole run."""
-        return _STEPS * self.step if self.duration is None else self.duration
 
 
 def read_timing(draft: Draft) -> Timing | None:

@@ -16,7 +16,8 @@ from penstock.core.located import Draft, Path
 from penstock.core.settings import taken
 from penstock.core.units import parse_duration
 from penstock.model.flow_graph import unpriced
-from penstock.pipeline.format.checks import Timing, check_names
+from penstock.pipeline.format.checks import check_names
+from penstock.pipeline.format.model import Timing
 from penstock.pipeline.format.sections import assemble, beside, chosen, kind
 from penstock.pipeline.settings import Part, Slo
 from penstock.policy import DEFAULT, POLICIES

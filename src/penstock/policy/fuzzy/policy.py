@@ -250,12 +250,18 @@ plq 4 -> 6, wlq 12 -> 15'
     pool: int | None = None
     """Executors of both stages together; the sum of their max_replicas unless given."""
     fast: Points | None = None
-    """Points of the words for loads, see `Terms`; the published ones, moved with `setpoint`."""
+    """Load up to which a stage is wholly faster than needed, and from which it is not at all; the
+    published points, moved with `setpoint`, unless given."""
     acceptable: Points | None = None
+    """Loads between which a stage is acceptable, with the load that the rules aim at in the
+    middle; as `fast` unless given."""
     slow: Points | None = None
+    """Load up to which a stage is not too slow at all, and from which it wholly is; as `fast`
+    unless given."""
     moderate: Points = PAPERS.moderate
-    """And for splitting."""
+    """Parts of a pane up to which it is split moderately, and from which that is not so at all."""
     intensive: Points = PAPERS.intensive
+    """Parts of a pane up to which it is not split intensively, and from which it wholly is."""
     _terms: Terms = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

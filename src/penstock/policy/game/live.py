@@ -265,6 +265,7 @@ class Incentive(Game):
     increment: float = INCREMENT
     """Share of its price by which the bottleneck's incentive grows in a round."""
     max_rounds: int = MAX_ROUNDS
+    """Rounds of messages after which the search ends."""
     aggregation: str = "tree"
     """How agents add up their costs: by tree or by gossip."""
     iterations: int = 15
