@@ -4,31 +4,43 @@ import json
 from collections.abc import Sequence
 from math import inf, isclose, nan
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.signals import Configuration, Decision, Observation, Power, Tick
+from penstock.core.signals import (
+    Configuration,
+    Decision,
+    ModuleReading,
+    Observation,
+    Power,
+    Tick,
+)
 from penstock.core.words import quantity
 from penstock.record import summarise
 from penstock.record.codec import dumps
-from penstock.record.energy import Energy, energy, spent
+from penstock.record.energy import Energy, spent
 from penstock.record.summary import summary_from_json
 
 HELD = Decision(configuration=Configuration(degrees={}), why="as it was")
 
 
 def tick(
-    step: float, watts: float | None = None, ghz: float | None = None, *, modelled: bool = True
+    step: float,
+    watts: float | None = None,
+    ghz: float | None = None,
+    *,
+    modelled: bool = True,
+    rate: float | None = None,
 ) -> Tick:
     power = None if watts is None else Power(watts=watts, modelled=modelled)
-    seen = Observation(at=step, step=step, modules={}, frequency=ghz, power=power)
+    modules = {"count": ModuleReading(processed_rate=rate)}
+    seen = Observation(at=step, step=step, modules=modules, frequency=ghz, power=power)
     return Tick(seen=seen, decided=HELD, asked=None)
 
 
 def found(ticks: Sequence[Tick]) -> Energy:
-    spending = energy(ticks)
+    spending = summarise(ticks, None).energy
     assert spending is not None
     return spending
 
@@ -46,18 +58,18 @@ def test_a_step_without_watts_is_no_step_at_zero_watts() -> None:
 
 
 def test_a_row_costs_what_the_steps_took_that_know_their_rows_and_their_watts() -> None:
-    ticks = [tick(4), tick(4, 10.0), tick(4, 10.0), tick(4, 30.0)]
-    spending = energy(ticks, np.array([1000.0, 10.0, nan, 30.0]))
-    assert spending is not None
-    assert spending.joules_per_row == (40 + 120) / 40
-    idle = energy(ticks, np.zeros(4))
-    assert idle is not None
-    assert idle.joules_per_row is None
+    ticks = [
+        tick(4, rate=250.0),
+        tick(4, 10.0, rate=2.5),
+        tick(4, 10.0),
+        tick(4, 30.0, rate=7.5),
+    ]
+    assert found(ticks).joules_per_row == (40 + 120) / 40
+    assert found([tick(4, 10.0, rate=0.0)]).joules_per_row is None
 
 
 def test_a_run_that_knows_neither_power_nor_clock_has_no_energy() -> None:
-    assert energy([tick(4)]) is None
-    assert energy([]) is None
+    assert summarise([], None).energy is None
     assert summarise([tick(4)], None).energy is None
 
 
@@ -69,7 +81,7 @@ def test_a_clock_alone_leaves_the_energy_unknown() -> None:
 
 @pytest.mark.parametrize("watts", [nan, inf])
 def test_watts_that_no_file_can_hold_are_unknown(watts: float) -> None:
-    assert energy([tick(4, watts)]) is None
+    assert summarise([tick(4, watts)], None).energy is None
     assert found([tick(4, watts), tick(4, 10.0)]).joules == 40.0
 
 

@@ -1,5 +1,8 @@
 """Figures that grow with a run end where its summary does."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +17,10 @@ from penstock.core.signals import (
     Power,
     Tick,
 )
-from penstock.record import summarise
-from penstock.record.running import SoFar
-from tests.support.dashboard_runs import GRAPH, ticks
+from penstock.dashboard.feed import Board
+from penstock.record import load, summarise
+from penstock.record.running import RunningSummary
+from tests.support.dashboard_runs import GRAPH, finished, ticks
 
 PRICED = FlowGraph(
     source="a",
@@ -57,35 +61,56 @@ def runs(draw: st.DrawFn) -> list[Tick]:
 
 @settings(max_examples=40)
 @given(runs())
-def test_figures_so_far_end_as_those_of_the_summary(run: list[Tick]) -> None:
-    so_far = SoFar(graph=PRICED, slo_latency_p95=2.0)
+def test_figures_running_end_as_those_of_the_summary(run: list[Tick]) -> None:
+    running = RunningSummary(graph=PRICED, slo_latency_p95=2.0)
     for tick in run:
-        so_far.add(tick)
+        running.add(tick)
     summary = summarise(run, 2.0, source="a", graph=PRICED)
     assert summary.slo is not None
     joules = None if summary.energy is None else summary.energy.joules
-    assert so_far.joules == (None if joules is None else pytest.approx(joules))
-    assert so_far.cost == (None if summary.cost is None else pytest.approx(summary.cost))
+    assert running.joules == (None if joules is None else pytest.approx(joules))
+    assert running.cost == (None if summary.cost is None else pytest.approx(summary.cost))
     total = summary.executor_seconds_total
-    assert so_far.executor_seconds == (None if total is None else pytest.approx(total))
-    assert (so_far.met, so_far.violated, so_far.unknown) == (
+    assert running.executor_seconds == (None if total is None else pytest.approx(total))
+    assert (running.met, running.violated, running.unknown) == (
         summary.slo.met,
         summary.slo.violated,
         summary.slo.unknown,
     )
-    assert so_far.reconfigurations == summary.reconfigurations
-    assert (sum(so_far.failed_tasks.values()) if so_far.failed_tasks else None) == (
+    assert running.reconfigurations == summary.reconfigurations
+    assert (sum(running.failed_tasks.values()) if running.failed_tasks else None) == (
         summary.failed_tasks
     )
 
 
 def test_it_holds_after_every_tick_of_a_run_and_not_only_at_the_end() -> None:
-    run, so_far = ticks(60), SoFar(graph=GRAPH, slo_latency_p95=2.0)
+    run, running = ticks(60), RunningSummary(graph=GRAPH, slo_latency_p95=2.0)
     for count, tick in enumerate(run, start=1):
-        so_far.add(tick)
+        running.add(tick)
         summary = summarise(run[:count], 2.0, source="splitter", graph=GRAPH)
-        assert so_far.cost == (None if summary.cost is None else pytest.approx(summary.cost))
-        assert summary.energy is None or so_far.origin == summary.energy.origin
-    assert so_far.cost is not None
-    assert so_far.violated
-    assert so_far.failed_tasks == {"splitter": 3}
+        assert running.cost == (None if summary.cost is None else pytest.approx(summary.cost))
+        assert summary.energy is None or running.energy == summary.energy
+    assert running.cost is not None
+    assert running.violated
+    assert running.failed_tasks == {"splitter": 3}
+
+
+def test_the_live_page_and_the_summary_on_disk_have_the_same_figures(tmp_path: Path) -> None:
+    recorded = load(finished(tmp_path / "run", ticks(200)))
+    live = Board(recorded.settings, "run")
+    for tick in recorded.ticks:
+        live.add(tick)
+    summary, running = recorded.summary, live.state.running
+    assert summary is not None
+    assert summary.slo is not None
+    assert (running.steps, running.reconfigurations) == (summary.steps, summary.reconfigurations)
+    assert (running.met, running.violated) == (summary.slo.met, summary.slo.violated)
+    assert running.executor_seconds == summary.executor_seconds_total
+    assert running.cost == summary.cost
+    assert running.energy == summary.energy
+    assert running.arrivals.total == summary.rows_arrived
+    shown = json.loads(live.whole({}))["now"]
+    assert (shown["cost"], shown["executor_seconds"]) == (
+        summary.cost,
+        summary.executor_seconds_total,
+    )

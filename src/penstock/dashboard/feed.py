@@ -19,7 +19,7 @@ from penstock.dashboard.metrics import MetricsState, family, forecast, one, rend
 from penstock.record.codec import plain
 from penstock.record.folder import is_going_on
 from penstock.record.load import Follower, News
-from penstock.record.running import SoFar
+from penstock.record.running import RunningSummary
 from penstock.record.settings import RunSettings
 from penstock.record.summary import Summary
 from penstock.report.decisions import Decisions
@@ -39,16 +39,16 @@ class Columns:
         self.names: list[Column] = []
         self._place: dict[Column, int] = {}
 
-    def row(self, tick: Tick, so_far: SoFar) -> str:
+    def row(self, tick: Tick, running: RunningSummary) -> str:
         """A tick as a JSON list; what is unknown is null."""
-        found = dict(_values(tick, so_far))
+        found = dict(_values(tick, running))
         for column in [name for name in found if name not in self._place]:
             self._place[column] = len(self.names)
             self.names.append(column)
         return f"[{','.join(_short(found.get(column)) for column in self.names)}]"
 
 
-def _values(tick: Tick, so_far: SoFar) -> Iterator[tuple[Column, float | None]]:
+def _values(tick: Tick, running: RunningSummary) -> Iterator[tuple[Column, float | None]]:
     seen, latency = tick.seen, tick.seen.latency
     yield ("run", "", "at"), seen.at
     yield ("run", "", "step"), seen.step
@@ -56,9 +56,9 @@ def _values(tick: Tick, so_far: SoFar) -> Iterator[tuple[Column, float | None]]:
         yield ("run", "", quantile), getattr(latency, quantile) if latency else None
     yield ("run", "", "pool"), seen.pool
     yield ("run", "", "watts"), seen.power.watts if seen.power else None
-    yield ("run", "", "cost"), so_far.cost
-    yield ("run", "", "joules"), so_far.joules
-    yield ("run", "", "executor_seconds"), so_far.executor_seconds
+    yield ("run", "", "cost"), running.cost
+    yield ("run", "", "joules"), running.joules
+    yield ("run", "", "executor_seconds"), running.executor_seconds
     for name, reading in seen.modules.items():
         yield from _reading("module", name, reading)
         for state in _COUNTED:
@@ -127,7 +127,7 @@ class Board:
     def add(self, tick: Tick) -> None:
         """One more tick."""
         act = self.state.add(tick)
-        self.rows.append(self._columns.row(tick, self.state.so_far))
+        self.rows.append(self._columns.row(tick, self.state.running))
         self._decisions.add(tick, act, len(self.rows))
 
     def finish(self, summary: Summary) -> None:
@@ -162,15 +162,15 @@ class Board:
         return f'{json.dumps(plain(told), separators=(",", ":"))[:-1]},"rows":[{rows}]}}'
 
     def _now(self) -> dict[str, Any]:
-        so_far = self.state.so_far
+        running = self.state.running
         return {
-            "cost": so_far.cost,
-            "joules": so_far.joules,
-            "origin": so_far.origin,
-            "executor_seconds": so_far.executor_seconds,
-            "met": so_far.met,
-            "violated": so_far.violated,
-            "unknown": so_far.unknown,
+            "cost": running.cost,
+            "joules": running.joules,
+            "origin": running.energy.origin if running.energy else "",
+            "executor_seconds": running.executor_seconds,
+            "met": running.met,
+            "violated": running.violated,
+            "unknown": running.unknown,
             "told": paragraph(self._summary) if self._summary else "",
         }
 

@@ -21,7 +21,7 @@ from penstock import __version__
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Tick
 from penstock.record.acts import Act
-from penstock.record.running import SoFar
+from penstock.record.running import RunningSummary
 from penstock.record.settings import RunSettings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -134,13 +134,13 @@ class MetricsState:
     up: bool = True
     """Whether ticks are still to come."""
     last: Tick | None = None
-    so_far: SoFar = field(init=False)
+    running: RunningSummary = field(init=False)
     decisions: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By module and action: `out`, `in`, `set` where nobody knows what was before, or `hold`."""
 
     def __post_init__(self) -> None:
         """Begin at nothing."""
-        self.so_far = SoFar(graph=self.graph, slo_latency_p95=self.slo_latency_p95)
+        self.running = RunningSummary(graph=self.graph, slo_latency_p95=self.slo_latency_p95)
 
     @classmethod
     def of(cls, settings: RunSettings) -> "MetricsState":
@@ -156,7 +156,7 @@ class MetricsState:
 
     def add(self, tick: Tick) -> Act:
         """One more tick; returns what it asked to change."""
-        act = self.so_far.add(tick)
+        act = self.running.add(tick)
         self.last = tick
         for name in tick.seen.modules.keys() | act.degrees.keys():
             self.decisions[
@@ -244,24 +244,24 @@ class MetricsState:
         yield family("nodes", "gauge", "Nodes of each region", nodes)
 
     def _sums(self) -> Iterator[Family]:
-        so_far = self.so_far
-        yield family("ticks_total", "counter", "Control steps", one(so_far.steps))
+        running = self.running
+        yield family("ticks_total", "counter", "Control steps", one(running.steps))
         yield family(
             "decisions_total",
             "counter",
             "Decisions by module and what they did: out, in, set or hold",
             {(("module", m), ("action", a)): n for (m, a), n in sorted(self.decisions.items())},
         )
-        changes = one(so_far.reconfigurations)
+        changes = one(running.reconfigurations)
         yield family("reconfigurations_total", "counter", "Steps that changed something", changes)
         if self.slo_latency_p95 is not None:
             meaning = "Steps whose 95th percentile was above the promise"
-            yield family("slo_violations_total", "counter", meaning, one(so_far.violated))
-            measured = one(so_far.met + so_far.violated)
+            yield family("slo_violations_total", "counter", meaning, one(running.violated))
+            measured = one(running.met + running.violated)
             yield family("slo_steps_total", "counter", "Steps that measured a latency", measured)
-        failed = _by("module", so_far.failed_tasks)
+        failed = _by("module", running.failed_tasks)
         yield family("failed_tasks_total", "counter", "Tasks that failed", failed)
-        seconds = {name: held.total for name, held in so_far.by_module.items()}
+        seconds = {name: held.total for name, held in running.by_module.items()}
         meaning = "Running executors times seconds"
         yield family(
             "module_executor_seconds_total",
@@ -269,11 +269,11 @@ class MetricsState:
             f"{meaning}, by module",
             _by("module", seconds),
         )
-        total = one(so_far.executor_seconds)
+        total = one(running.executor_seconds)
         yield family("executor_seconds_total", "counter", f"{meaning}, in all", total)
         meaning = "In the money of price and delay_cost"
-        yield family("cost_total", "counter", meaning, one(so_far.cost))
-        yield family("energy_joules_total", "counter", "Watts times seconds", one(so_far.joules))
+        yield family("cost_total", "counter", meaning, one(running.cost))
+        yield family("energy_joules_total", "counter", "Watts times seconds", one(running.joules))
 
 
 def forecast(tick: Tick, module: str) -> float | None:

@@ -1,12 +1,9 @@
 """What the processors took over a run, and at which clock.
 
->>> from penstock.core.signals import Configuration, Decision, Observation, Power
->>> power = Power(watts=20.0, modelled=True)
->>> seen = Observation(at=4.0, step=4.0, modules={}, frequency=1.9, power=power)
->>> held = Decision(configuration=Configuration(degrees={}), why="as it was")
->>> found = energy([Tick(seen=seen, decided=held, asked=None)])
->>> found.joules, found.watts_mean, found.frequency_mean, found.origin
-(80.0, 20.0, 1.9, 'modelled')
+>>> Energy(
+...     joules=80.0, seconds=4.0, watts_mean=20.0, frequency_mean=1.9, modelled_share=1.0
+... ).origin
+'modelled'
 """
 
 from collections.abc import Sequence
@@ -18,7 +15,7 @@ import numpy as np
 from penstock.core.signals import Tick
 from penstock.core.units import format_duration
 from penstock.core.words import quantity
-from penstock.record.measures import Column, steps
+from penstock.record.measures import Column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,26 +41,6 @@ class Energy:
         if self.modelled_share is None:
             return ""
         return {0.0: "measured", 1.0: "modelled"}.get(self.modelled_share, "partly modelled")
-
-
-def energy(ticks: Sequence[Tick], rows: Column | None = None) -> Energy | None:
-    """The energy of a run; None where no step knows its watts or its clock.
-
-    `rows` is how many rows each step processed, NaN where that is unknown.
-    """
-    watts, clock, lengths = watt(ticks), frequency(ticks), steps(ticks)
-    if np.isnan(watts).all() and np.isnan(clock).all():
-        return None
-    seconds = float(lengths[~np.isnan(watts)].sum())
-    modelled = lengths[~np.isnan(watt(ticks, modelled=True))].sum()
-    return Energy(
-        joules=float(np.nansum(watts * lengths)) if seconds else None,
-        seconds=seconds,
-        watts_mean=_mean(watts, lengths),
-        frequency_mean=_mean(clock, lengths),
-        modelled_share=float(modelled / seconds) if seconds else None,
-        joules_per_row=None if rows is None else _ratio(watts * lengths, rows),
-    )
 
 
 def watt(ticks: Sequence[Tick], *, modelled: bool | None = None) -> Column:
@@ -111,17 +88,6 @@ def _origin(energy: Energy) -> list[str]:
     if energy.modelled_share == 1:
         return ["all modelled"]
     return [energy.origin] if energy.origin else []
-
-
-def _mean(values: Column, seconds: Column) -> float | None:
-    known = ~np.isnan(values)
-    weight = seconds[known].sum()
-    return float((values[known] * seconds[known]).sum() / weight) if weight > 0 else None
-
-
-def _ratio(values: Column, by: Column) -> float | None:
-    known = ~np.isnan(values * by)
-    return float(values[known].sum() / by[known].sum()) if by[known].sum() > 0 else None
 
 
 def _finite(values: Sequence[float | None]) -> Column:

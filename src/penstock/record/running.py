@@ -1,15 +1,18 @@
-"""The figures of a summary while a run goes on, one tick at a time.
+"""The figures of a summary that grow with a run, one tick at a time.
 
-What `summarise` finds of all ticks together, `SoFar` has after each; at the end they are the same.
+The live page and the metrics read them after each tick, and `summarise` takes them at the end: each
+is computed here and nowhere else. What needs hindsight, such as quantiles, is in `summary`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import Final
 
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.signals import Tick
+from penstock.core.signals import ModuleReading, Tick
 from penstock.record.acts import Act, acts
+from penstock.record.energy import Energy
 
 
 @dataclass(slots=True)
@@ -44,29 +47,84 @@ class HeldSum:
 
 
 @dataclass(slots=True)
-class SoFar:
-    """What a run has come to, tick by tick.
+class Mean:
+    """A mean over the steps that know a value, weighted by their length.
+
+    >>> rate = Mean()
+    >>> for value in (2.0, None, 4.0):
+    ...     rate.add(value, weight=3.0)
+    >>> rate.mean, rate.high, rate.sum, rate.weight
+    (3.0, 4.0, 18.0, 6.0)
+    """
+
+    sum: float = 0.0
+    """Of values times weights."""
+    weight: float = 0.0
+    high: float | None = None
+
+    def add(self, value: float | None, weight: float) -> None:
+        """One more step; unknown and non-finite values are ignored."""
+        if value is None or not isfinite(value):
+            return
+        self.sum += value * weight
+        self.weight += weight
+        self.high = value if self.high is None else max(self.high, value)
+
+    @property
+    def mean(self) -> float | None:
+        """None where no step knows it."""
+        return self.sum / self.weight if self.weight > 0 else None
+
+    @property
+    def total(self) -> float | None:
+        """The sum; None where no step knows it."""
+        return None if self.high is None else self.sum
+
+
+MEANS: Final = ("load", "splitting", "results_rate")
+"""Measures of modules whose means a summary has."""
+
+
+@dataclass(slots=True)
+class RunningSummary:
+    """What a run has done and what it cost, tick by tick.
 
     >>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
     >>> seen = Observation(at=5.0, step=5.0, modules={"match": ModuleReading(running=2)})
     >>> held = Decision(configuration=Configuration(degrees={"match": 2}), why="as it was")
-    >>> so_far = SoFar(slo_latency_p95=1.0)
-    >>> act = so_far.add(Tick(seen=seen, decided=held, asked=None))
-    >>> bool(act), so_far.executor_seconds, so_far.cost, so_far.unknown
+    >>> running = RunningSummary(slo_latency_p95=1.0)
+    >>> act = running.add(Tick(seen=seen, decided=held, asked=None))
+    >>> bool(act), running.executor_seconds, running.cost, running.unknown
     (False, 10.0, None, 1)
     """
 
     graph: FlowGraph | None = None
     slo_latency_p95: float | None = None
+    source: str | None = None
+    """Where rows arrive: that of the graph where not given, else the first module that is seen."""
     steps: int = 0
     seconds: float = 0.0
     met: int = 0
     violated: int = 0
     unknown: int = 0
     reconfigurations: int = 0
-    joules: float | None = None
-    modelled: set[bool] = field(default_factory=set)
-    """Whether watts were modelled, whether they were measured; both may be."""
+    scale_outs: int = 0
+    scale_ins: int = 0
+    clock_changes: int = 0
+    reroutings: int = 0
+    arrivals: Mean = field(default_factory=Mean)
+    """Rows a second at the sources; its sum is rows."""
+    processed: Mean = field(default_factory=Mean)
+    throughputs: dict[str, Mean] = field(default_factory=dict)
+    """Rows a second that each module finished."""
+    means: dict[str, dict[str, Mean]] = field(default_factory=lambda: {name: {} for name in MEANS})
+    """By measure and module."""
+    power: Mean = field(default_factory=Mean)
+    modelled: Mean = field(default_factory=Mean)
+    """Of the watts those that are modelled."""
+    clock: Mean = field(default_factory=Mean)
+    energy_by_row: tuple[float, float] = (0.0, 0.0)
+    """Joules, and rows, of the steps that know both."""
     failed_tasks: dict[str, int] = field(default_factory=dict)
     """By module that says."""
     by_module: dict[str, HeldSum] = field(default_factory=dict)
@@ -81,14 +139,12 @@ class SoFar:
         """One more tick; returns what it asked to change."""
         self._add_executors(tick)
         self._add_costs(tick)
-        self._add_energy(tick)
-        self._add_failures(tick)
+        self._add_energy(tick, self._add_rows(tick))
+        self._add_readings(tick)
         self._add_slo(tick)
         self.steps += 1
         self.seconds += tick.seen.step
-        act = self._act(tick)
-        self.reconfigurations += act.reconfigures
-        return act
+        return self._add_act(tick)
 
     @property
     def executor_seconds(self) -> float | None:
@@ -109,11 +165,25 @@ class SoFar:
         return {module.name: self._cost(module) for module in modules}
 
     @property
-    def origin(self) -> str:
-        """Where the watts come from: `modelled`, `partly modelled`, `measured`, or nowhere."""
-        if len(self.modelled) > 1:
-            return "partly modelled"
-        return "".join("modelled" if modelled else "measured" for modelled in self.modelled)
+    def joules(self) -> float | None:
+        """Watts times seconds, over the steps that know their watts."""
+        return self.power.sum if self.power.weight > 0 else None
+
+    @property
+    def energy(self) -> Energy | None:
+        """None where no step knows its watts or its clock."""
+        if self.power.high is None and self.clock.high is None:
+            return None
+        joules, rows = self.energy_by_row
+        known = self.power.weight
+        return Energy(
+            joules=self.joules,
+            seconds=known,
+            watts_mean=self.power.mean,
+            frequency_mean=self.clock.mean,
+            modelled_share=self.modelled.weight / known if known else None,
+            joules_per_row=joules / rows if rows > 0 else None,
+        )
 
     def _cost(self, module: Module) -> float | None:
         if not (module.price or module.delay_cost) or module.name not in self._replicas:
@@ -125,8 +195,8 @@ class SoFar:
 
     def _add_executors(self, tick: Tick) -> None:
         self._pool.add(tick.seen.pool, tick.seen.step)
-        for name in tick.seen.modules.keys() - self.by_module.keys():
-            self.by_module[name] = HeldSum(waiting=self.seconds)
+        for name in tick.seen.modules:
+            self.by_module.setdefault(name, HeldSum(waiting=self.seconds))
         for name, held in self.by_module.items():
             reading = tick.seen.modules.get(name)
             held.add(None if reading is None else reading.running, tick.seen.step)
@@ -141,16 +211,36 @@ class SoFar:
             between = self._between.setdefault(module.name, HeldSum())
             between.add(1.0 / rate if rate else None, 1.0)
 
-    def _add_energy(self, tick: Tick) -> None:
-        power = tick.seen.power
-        if power is not None and isfinite(power.watts):
-            self.joules = (self.joules or 0.0) + power.watts * tick.seen.step
-            self.modelled.add(power.modelled)
+    def _add_rows(self, tick: Tick) -> float | None:
+        """Returns the rows that were processed at the sources, where that is known."""
+        seen = tick.seen
+        if self.source is None:
+            self.source = self.graph.source if self.graph else next(iter(seen.modules), None)
+        sources = (self.source, *(self.graph.also if self.graph else ()))
+        readings = [seen.modules.get(name or "", ModuleReading()) for name in sources]
+        self.arrivals.add(_sum(reading.arrival_rate for reading in readings), seen.step)
+        rate = _sum(reading.processed_rate for reading in readings)
+        self.processed.add(rate, seen.step)
+        return None if rate is None else rate * seen.step
 
-    def _add_failures(self, tick: Tick) -> None:
+    def _add_energy(self, tick: Tick, rows: float | None) -> None:
+        seen = tick.seen
+        self.clock.add(seen.frequency, seen.step)
+        if seen.power is None or not isfinite(seen.power.watts):
+            return
+        self.power.add(seen.power.watts, seen.step)
+        self.modelled.add(seen.power.watts if seen.power.modelled else None, seen.step)
+        if rows is not None:
+            joules, before = self.energy_by_row
+            self.energy_by_row = (joules + seen.power.watts * seen.step, before + rows)
+
+    def _add_readings(self, tick: Tick) -> None:
         for name, reading in tick.seen.modules.items():
             if reading.failed_tasks is not None:
                 self.failed_tasks[name] = self.failed_tasks.get(name, 0) + reading.failed_tasks
+            self.throughputs.setdefault(name, Mean()).add(reading.processed_rate, tick.seen.step)
+            for measure, means in self.means.items():
+                means.setdefault(name, Mean()).add(getattr(reading, measure), tick.seen.step)
 
     def _add_slo(self, tick: Tick) -> None:
         if self.slo_latency_p95 is None:
@@ -162,15 +252,28 @@ class SoFar:
         else:
             self.met += 1
 
-    def _act(self, tick: Tick) -> Act:
+    def _add_act(self, tick: Tick) -> Act:
         if self._acts is None:
             self._acts = acts(self._come(), self.graph)
         self._inbox.append(tick)
-        return next(self._acts)
+        act = next(self._acts)
+        if act.reconfigures:
+            self.reconfigurations += 1
+            self.scale_outs += act.grows
+            self.scale_ins += act.shrinks
+            self.clock_changes += act.clock is not None
+            self.reroutings += bool(act.rerouted)
+        return act
 
     def _come(self) -> Iterator[Tick]:
         while True:
             yield self._inbox.pop()
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """None where one is unknown."""
+    found = list(values)
+    return None if None in found else sum(value for value in found if value is not None)
 
 
 def _all_of(found: Mapping[str, float | None]) -> float | None:

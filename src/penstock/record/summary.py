@@ -20,25 +20,20 @@ together, weighted by rows.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import nan
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.graph import FlowGraph, Module
+from penstock.core.graph import FlowGraph
 from penstock.core.signals import Latency, Tick
-from penstock.record.acts import acts
 from penstock.record.codec import plain, reader
-from penstock.record.energy import Energy, energy
+from penstock.record.energy import Energy
 from penstock.record.measures import (
     Column,
-    added,
     column,
     held,
     highest,
-    integral,
-    known,
     last,
     latencies,
     lowest,
@@ -51,6 +46,7 @@ from penstock.record.measures import (
     whole,
 )
 from penstock.record.regions import RegionUse, RequestCount, node_totals, requests, uses
+from penstock.record.running import Mean, RunningSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +64,7 @@ class ModuleEconomy:
 def economy(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, ModuleEconomy]:
     """Throughput, efficiency and cost of each module of a graph.
 
+    >>> from penstock.core.graph import Module
     >>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
     >>> reading = ModuleReading(processed_rate=4.0, service_time=0.4, running=2)
     >>> seen = Observation(at=5.0, step=5.0, modules={"match": reading})
@@ -78,35 +75,25 @@ def economy(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, ModuleEconomy]
     >>> found.throughput, found.efficiency, round(found.cost, 3)
     (4.0, 0.8, 0.145)
     """
-    return {module.name: _economy_of(ticks, module) for module in graph.modules}
+    return _economy(ticks, _running(ticks, None, None, graph))
 
 
-def _economy_of(ticks: Sequence[Tick], module: Module) -> ModuleEconomy:
-    rate = column(ticks, module.name, "processed_rate")
-    running = held(column(ticks, module.name, "running"))
-    service = held(column(ticks, module.name, "service_time"))
-    return ModuleEconomy(
-        throughput=_mean(rate, steps(ticks)),
-        efficiency=_mean(np.minimum(rate * service / running, 1.0), steps(ticks)),
-        cost=_cost(module, rate, running),
-    )
+def _economy(ticks: Sequence[Tick], running: RunningSummary) -> dict[str, ModuleEconomy]:
+    return {
+        name: ModuleEconomy(
+            throughput=running.throughputs.get(name, Mean()).mean,
+            efficiency=_efficiency(ticks, name),
+            cost=cost,
+        )
+        for name, cost in running.costs.items()
+    }
 
 
-def _cost(module: Module, rate: Column, running: Column) -> float | None:
-    if not (module.price or module.delay_cost) or not rate.size:
-        return None
-    between = held(np.where(rate > 0, 1.0 / np.where(rate > 0, rate, 1.0), np.nan))
-    known = module.delay_cost * between + module.price * running
-    if np.isnan(known).all():
-        return None
-    return float(np.nanmean(known) * len(known))  # a step that measured nothing counts as the mean
-
-
-def _mean(values: Column, seconds: Column) -> float | None:
-    known = ~np.isnan(values)
-    if not seconds[known].sum() > 0:
-        return None
-    return float(np.average(values[known], weights=seconds[known]))
+def _efficiency(ticks: Sequence[Tick], name: str) -> float | None:
+    rate = column(ticks, name, "processed_rate")
+    running = held(column(ticks, name, "running"))
+    service = held(column(ticks, name, "service_time"))
+    return mean(np.minimum(rate * service / running, 1.0), steps(ticks))
 
 
 Array = NDArray[np.float64]
@@ -289,46 +276,58 @@ def summarise(
     SloCheck(latency_p95=2.0, met=0, violated=0, unknown=0, violated_share=None, idle=0)
     """
     ticks = tuple(ticks)
-    sources = (source or next(iter(modules(ticks)), ""), *(graph.also if graph else ()))
-    seconds = steps(ticks)
-    rates = _sum(ticks, sources, "arrival_rate")
-    processed = _sum(ticks, sources, "processed_rate") * seconds
+    running = _running(ticks, slo_latency_p95, source, graph)
     backlog = total(reporting(ticks, "backlog"), len(ticks))
-    found = {} if graph is None else economy(ticks, graph)
+    rows = _sum(ticks, _sources(running), "processed_rate") * steps(ticks)
     return Summary(
-        steps=len(ticks),
+        steps=running.steps,
         duration=_duration(ticks),
-        rows_arrived=added(rates * seconds),
-        rows_processed=added(processed),
-        arrival_rate_mean=mean(rates, seconds),
-        arrival_rate_max=highest(rates),
+        rows_arrived=running.arrivals.total,
+        rows_processed=running.processed.total,
+        arrival_rate_mean=running.arrivals.mean,
+        arrival_rate_max=running.arrivals.high,
         backlog_final=last(backlog),
         backlog_max=highest(backlog),
-        latency=pooled([tick.seen.latency for tick in ticks], processed.tolist()),
-        slo=None if slo_latency_p95 is None else _check(ticks, slo_latency_p95, backlog),
-        **_executors(ticks, seconds),
-        **_actions(ticks, graph),
-        failed_tasks=whole(added(_stacked(reporting(ticks, "failed_tasks")))),
+        latency=pooled([tick.seen.latency for tick in ticks], rows.tolist()),
+        slo=_check(ticks, running, backlog),
+        executor_seconds={name: sums.total for name, sums in running.by_module.items()},
+        executor_seconds_total=running.executor_seconds,
+        **_executors(ticks),
+        reconfigurations=running.reconfigurations,
+        scale_outs=running.scale_outs,
+        scale_ins=running.scale_ins,
+        clock_changes=running.clock_changes,
+        reroutings=running.reroutings,
+        failed_tasks=sum(running.failed_tasks.values()) if running.failed_tasks else None,
         steps_with_gaps=int(_gaps(ticks).sum()),
-        modules=found,
-        cost=_all_of([module.cost for module in found.values()]),
-        energy=energy(ticks, processed),
-        load_mean=_means(ticks, "load"),
-        splitting_mean=_means(ticks, "splitting"),
-        results_rate_mean=_means(ticks, "results_rate"),
+        modules={} if graph is None else _economy(ticks, running),
+        cost=running.cost,
+        energy=running.energy,
+        load_mean=_means(running, "load"),
+        splitting_mean=_means(running, "splitting"),
+        results_rate_mean=_means(running, "results_rate"),
         regions=uses(ticks),
         **node_totals(ticks),
         requests=requests(ticks),
     )
 
 
+def _running(
+    ticks: Sequence[Tick], slo: float | None, source: str | None, graph: FlowGraph | None
+) -> RunningSummary:
+    first = source or next(iter(modules(ticks)), "")
+    running = RunningSummary(graph=graph, slo_latency_p95=slo, source=first)
+    for tick in ticks:
+        running.add(tick)
+    return running
+
+
+def _sources(running: RunningSummary) -> tuple[str, ...]:
+    return (running.source or "", *(running.graph.also if running.graph else ()))
+
+
 def _are_counts(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(n, int) for n in value.values())
-
-
-def _all_of(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _duration(ticks: Sequence[Tick]) -> float:
@@ -338,17 +337,17 @@ def _duration(ticks: Sequence[Tick]) -> float:
     return last.at - first.at + first.step
 
 
-def _check(ticks: Sequence[Tick], promised: float, backlog: Column) -> SloCheck:
-    p95 = latencies(ticks, "p95")
-    measured = known(p95)
-    violated = int((measured > promised).sum())
+def _check(ticks: Sequence[Tick], running: RunningSummary, backlog: Column) -> SloCheck | None:
+    if running.slo_latency_p95 is None:
+        return None
+    measured = running.met + running.violated
     return SloCheck(
-        latency_p95=promised,
-        met=len(measured) - violated,
-        violated=violated,
-        unknown=len(ticks) - len(measured),
-        violated_share=violated / len(measured) if measured.size else None,
-        idle=int((np.isnan(p95) & (backlog == 0)).sum()),
+        latency_p95=running.slo_latency_p95,
+        met=running.met,
+        violated=running.violated,
+        unknown=running.unknown,
+        violated_share=running.violated / measured if measured else None,
+        idle=int((np.isnan(latencies(ticks, "p95")) & (backlog == 0)).sum()),
     )
 
 
@@ -356,27 +355,15 @@ def _sum(ticks: Sequence[Tick], names: Iterable[str], metric: str) -> Column:
     return total({name: column(ticks, name, metric) for name in names}, len(ticks))
 
 
-def _executors(ticks: Sequence[Tick], seconds: Column) -> dict[str, Any]:
+def _executors(ticks: Sequence[Tick]) -> dict[str, Any]:
+    """The fewest, the mean and the most executors that ran at once."""
     running = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
     shared = held(pools(ticks))
     everywhere = total(running, len(ticks)) if np.isnan(shared).all() else shared
     return {
-        "executor_seconds": {name: integral(n, seconds) for name, n in running.items()},
-        "executor_seconds_total": integral(everywhere, seconds),
         "executors_min": whole(lowest(everywhere)),
-        "executors_mean": mean(everywhere, seconds),
+        "executors_mean": mean(everywhere, steps(ticks)),
         "executors_max": whole(highest(everywhere)),
-    }
-
-
-def _actions(ticks: Sequence[Tick], graph: FlowGraph | None) -> dict[str, Any]:
-    made = [act for act in acts(ticks, graph) if act.reconfigures]
-    return {
-        "reconfigurations": len(made),
-        "scale_outs": sum(act.grows for act in made),
-        "scale_ins": sum(act.shrinks for act in made),
-        "clock_changes": sum(act.clock is not None for act in made),
-        "reroutings": sum(bool(act.rerouted) for act in made),
     }
 
 
@@ -388,12 +375,7 @@ def _gaps(ticks: Sequence[Tick]) -> Column:
     return gaps.astype(np.float64)
 
 
-def _stacked(columns: Mapping[str, Column]) -> Column:
-    return np.concatenate(list(columns.values())) if columns else np.empty(0)
-
-
-def _means(ticks: Sequence[Tick], metric: str) -> dict[str, float]:
+def _means(running: RunningSummary, measure: str) -> dict[str, float]:
     """By module that ever measured it, weighted by time."""
-    finite = {n: np.where(np.isfinite(c), c, nan) for n, c in reporting(ticks, metric).items()}
-    means = {name: mean(values, steps(ticks)) for name, values in finite.items()}
+    means = {name: found.mean for name, found in running.means[measure].items()}
     return {name: found for name, found in means.items() if found is not None}
