@@ -8,11 +8,11 @@ from penstock.cli.output import print_json
 HELP: Final = "print a JSON Schema with which editors complete and check pipeline files"
 EXAMPLES: Final = """\
 examples:
-  penstock schema > penstock.schema.json
-  check-jsonschema --schemafile penstock.schema.json my.yaml
+  penstock schema > pipeline-schema.json
+  check-jsonschema --schemafile pipeline-schema.json my.yaml
 
 In an editor with the YAML language server, the first line of a pipeline file names it:
-  # yaml-language-server: $schema=penstock.schema.json
+  # yaml-language-server: $schema=pipeline-schema.json
 """
 
 

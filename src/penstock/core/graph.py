@@ -96,10 +96,11 @@ class Module:
     operators: tuple[str, ...] = ()
     """What the module runs on Spark, by the pipeline's names; its own name where none is given."""
     region: str | None = None
-    """The region whose nodes host its replicas, where there are regions."""
+    """The region whose nodes host its replicas: required where there is an `infrastructure`,
+    refused where there is none."""
     keys: Natural = 0
-    """Keys by which rows are routed, each to the one replica that has its state; 0 where any
-    replica serves any row."""
+    """Keys by which rows are routed, each to the one replica that has its state, 10 million at
+    most; 0 where any replica serves any row."""
     migration: Annotated[str, OneOf(MIGRATIONS)] = "mp"
     """How the state of a key changes hands: `mp` (nobody waits but the key), `r-blk` (the replica
     that gets keys waits for all of them) or `s-blk` (rows of such keys are held before all others

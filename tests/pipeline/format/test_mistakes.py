@@ -211,3 +211,60 @@ class TestMistakes:
         )
         path = tmp_path_factory.getbasetemp() / "damaged.yaml"
         refused_or_read(path, WORDCOUNT[:start] + junk + WORDCOUNT[end:])
+
+
+TWENTY = """\
+pipelin: wordcount
+pipeline: wordcont
+step: 5
+duration: -3s
+seed: x
+slo: {latency_p95: 0s, latency_p99: 3s}
+policy: {name: threshold, foo: 2}
+guards: [hodl, {cooldown: {seconds: 3}}, 7, {clamp: {low: 0}}]
+cluster: {workers: 0, memory: 512, port: 99999}
+source: {module: splitter, rate: 600}
+workload: {kind: constnt, rate: 3}
+modules:
+  splitter: {service_time: 3, max_replica: 4}
+  counter: {service_time: -1ms, selectivity: many, buffer: 0}
+  1bad: {}
+streams:
+  - {from: splitter, to: nothing}
+  - {from: counter}
+"""
+EXPECTED = """\
+1: a pipeline file has no section 'pipelin'; did you mean 'pipeline'?
+2: there is no pipeline 'wordcont'; did you mean 'wordcount'?
+3: step of the pipeline needs a unit, got 5; write 5s, 5ms or 5m
+4: duration of the pipeline: cannot read the duration '-3s'; write it as 300ms, 30s, 5m or 1h
+5: seed of the pipeline must be a whole number, got 'x'
+6: latency_p95 of slo must be above 0s, got 0s
+6: slo has no setting 'latency_p99'; did you mean 'latency_p95'?
+7: policy threshold has no setting 'foo'; there are max_utilisation, scale_in_factor
+8: guard cooldown has no setting 'seconds'; there are in, out
+8: guards must be a list such as [hold, cooldown: {out: 4s, in: 8s}], got 7 in it
+8: low of guard clamp must be 1 or more, got 0
+8: there is no guard 'hodl'; did you mean 'hold'?
+9: memory of cluster must be a size with its unit, such as 512m or 8g, got '512'
+9: port of cluster must be 0 to 65,535, got 99,999
+9: workers of cluster must be 1 or more, got 0
+10: rate of source needs a unit, got 600; write 600/s
+11: there is a workload and a rate of source; keep one
+11: there is no workload 'constnt'; did you mean 'constant'?
+13: module splitter has no setting 'max_replica'; did you mean 'max_replicas'?
+13: service_time of module splitter needs a unit, got 3; write 3s, 3ms or 3m
+14: buffer of module counter must be 1 or more, got 0
+14: service_time of module counter: cannot read the duration '-1ms'; write it as 300ms, 30s, 5m
+15: a module's name is letters, digits, - and _, got '1bad'
+17: there is no module 'nothing'; there are 1bad, counter, splitter
+18: a stream needs to; write {from: splitter, to: counter}
+"""
+
+
+def test_every_one_of_twenty_mistakes_is_named_with_its_line_and_remedy(write: Write) -> None:
+    path = write(TWENTY)
+    found = [str(mistake).removeprefix(f"{path}, line ") for mistake in check(path).mistakes]
+    for line in EXPECTED.splitlines():
+        assert any(told.startswith(line) for told in found), line
+    assert len(found) == len(EXPECTED.splitlines()) + 1  # and `selectivity`

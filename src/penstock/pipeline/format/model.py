@@ -101,13 +101,14 @@ class PartSections:
     """What each pipeline says for itself, where several share a cluster."""
 
     pipeline: Application | None = None
-    """The application; without it the file is a graph file, which can be simulated, not run."""
+    """The application: `wordcount`, `recognition`, `trading`, `preference` or `enrichment`; without
+    it the file is a graph file, which can be simulated, not run."""
     workload: Workload | None = None
     """How many rows come, and when; else `source` has a rate, or a topic of [Kafka](kafka.md)."""
     query: PreferenceQuery | None = None
     """What `preference` is asked; no other pipeline takes one."""
     source: Source
-    """Where rows enter."""
+    """The `module` where rows enter, and how fast where there is no workload."""
     modules: Mapping[str, Module]
     """Every module with its settings, by name."""
     streams: tuple[StreamSettings, ...] = ()
@@ -168,15 +169,17 @@ class CommonSections(Timing):
     """What holds for all pipelines of a file."""
 
     slo: Slo = Slo()  # noqa: RUF009  # frozen
-    """What was promised; nothing unless given."""
+    """What was promised: `latency_p95`, the latency that 95 % of the rows keep; nothing unless
+    given."""
     policy: Policy = DEFAULT
     """What decides: a name, or `{name: ..., settings}`."""
     guards: Guards = ("hold",)
-    """What limits decisions, innermost first: names, each alone or with settings."""
+    """What limits decisions, innermost first: names, each alone or with settings, as in
+    `cooldown: {out: 4s}`."""
     cluster: ClusterSettings = ClusterSettings()  # noqa: RUF009  # frozen
-    """The embedded cluster."""
+    """The embedded cluster; the defaults below unless given."""
     interference: Interference | None = None
-    """Busy processes beside the executors."""
+    """Busy processes beside the executors, [below](#interference)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +190,7 @@ class PipelineSections(CommonSections, PartSections):
     """What grants the replicas that the policy proposes; `conflicts` where there is an
     `infrastructure`, else there is none."""
     infrastructure: InfrastructureSection | None = None
-    """Regions whose nodes are decided about as well."""
+    """Regions whose nodes are decided about as well, [below](#regions)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -447,7 +447,8 @@ needs; about 23 % more weighted output than an even division'
 
     graph: FlowGraph
     cores: int | None = None
-    """Cores to divide, one of each executor; as many as the modules begin with, unless given."""
+    """Cores to divide, one of each executor; as many as the modules begin with, unless given.
+    Several pipelines have theirs at the top of the file."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """What a row is worth at the end of each pipeline, or at a module that feeds no other; 1 of
     those that are left out."""

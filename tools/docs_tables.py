@@ -1,0 +1,142 @@
+"""Write the tables of settings in the docs from the declarations.
+
+    python -m tools.docs_tables            rewrites them
+    python -m tools.docs_tables --check    exits with 1 where one is out of date
+
+A table stands between `<!-- settings: NAME -->` and `<!-- end of settings -->`. A name is a section
+of the pipeline file, `policy NAME`, `guards` or `attach`.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from penstock.attachment import settings as attach
+from penstock.core.graph import Module
+from penstock.core.interference import Interference
+from penstock.core.regions import Region
+from penstock.core.schema import Bounds, Written
+from penstock.core.settings import Setting, settings_of
+from penstock.guard import GUARDS
+from penstock.pipeline.format.flow import Source
+from penstock.pipeline.format.model import InfrastructureSection, PipelineSections
+from penstock.pipeline.format.preference import PreferenceQuery
+from penstock.pipeline.format.schema import default_of, descriptions, options
+from penstock.pipeline.settings import ClusterSettings
+from penstock.policy import POLICIES
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+PAGES: Final = ("pipeline-file.md", "guards.md", "attach.md")
+_TABLE: Final = re.compile(r"(<!-- settings: (.*?) -->\n).*?(<!-- end of settings -->)", re.DOTALL)
+_PARTS: Final[Mapping[str, Any]] = {
+    "sections": PipelineSections,
+    "cluster": ClusterSettings,
+    "module": Module,
+    "infrastructure": InfrastructureSection,
+    "region": Region,
+    "query": PreferenceQuery,
+    "interference": Interference,
+    "source": Source,
+}
+
+
+def table(name: str) -> str:
+    """The table of that name."""
+    made: Mapping[str, Callable[[], str]] = {"guards": _guards, "attach": _attach}
+    if name in made:
+        return made[name]()
+    kind, beside = _kinds(name)
+    known = {setting.name for setting, _ in _settings(beside)} if beside else set()
+    rows = [(s, told) for s, told in _settings(kind) if s.name not in known]
+    return _lines("setting", ([f"`{s.outer}`", *_cells(s, told)] for s, told in rows))
+
+
+def _kinds(name: str) -> tuple[Any, Any]:
+    """The part, and another whose settings are left out; `policy q-learning beside rl`."""
+    if not name.startswith("policy "):
+        return _PARTS[name], None
+    policy, _, beside = name.removeprefix("policy ").partition(" beside ")
+    return POLICIES[policy], POLICIES[beside] if beside else None
+
+
+def _settings(kind: Any) -> list[tuple[Setting, str]]:
+    if kind in (PipelineSections, InfrastructureSection):
+        return [(s, descriptions(kind).get(s.name, "")) for s in settings_of(kind)]
+    return options(kind)
+
+
+def _guards() -> str:
+    rows = (
+        [f"`{name}`", f"`{setting.outer}`", *_cells(setting, told)]
+        for name in sorted(GUARDS.built_in)
+        for setting, told in options(GUARDS[name])
+    )
+    return _lines("guard | setting", rows)
+
+
+def _attach() -> str:
+    named = {setting.field: setting.name for setting in attach.declared()} | {"policy": "policy"}
+    told = descriptions(attach.Settings)
+    rows = (
+        [f"`{named[s.name]}`", *_cells(s, told[s.name], off=_takes_off(s.name))]
+        for s in settings_of(attach.Settings)
+        if s.name in named
+    )
+    return _lines("setting", rows)
+
+
+def _takes_off(name: str) -> bool:
+    return any(s.field == name and s.named.off for s in attach.declared())
+
+
+def _cells(setting: Setting, told: str, *, off: bool = False) -> list[str]:
+    default = default_of(setting)
+    shown = "required" if setting.required else "" if default in (None, []) else _written(default)
+    bounds = "".join(f"; {words}" for words in dict.fromkeys(_bounds(setting.hint)))
+    return [f"{told.rstrip('.')}{bounds}{'; `off`' if off else ''}", shown]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return f"`[{', '.join(map(str, value))}]`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _bounds(hint: Any) -> Iterator[str]:
+    extras = getattr(hint, "__metadata__", ())
+    unit = next((extra.unit for extra in extras if isinstance(extra, Written)), "")
+    for extra in extras:
+        if isinstance(extra, Bounds):
+            yield extra.words(unit)
+    for inner in get_args(hint):
+        yield from _bounds(inner)
+
+
+def _lines(first: str, rows: Iterable[list[str]]) -> str:
+    head = f"| {first} | meaning | default |"
+    rule = "|---" * (head.count("|") - 1) + "|"
+    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def rewritten(page: str) -> str:
+    """A page with its tables as they should be."""
+    return _TABLE.sub(lambda found: f"{found[1]}\n{table(found[2])}\n{found[3]}", page)
+
+
+def main(words: list[str]) -> int:
+    """Rewrite the pages, or tell which are out of date."""
+    old = 0
+    for path in (DOCS / name for name in PAGES):
+        text = path.read_text(encoding="utf-8")
+        if rewritten(text) != text:
+            old += 1
+            print(path.name)
+            if "--check" not in words:
+                path.write_text(rewritten(text), encoding="utf-8")
+    return 1 if old and "--check" in words else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
