@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from penstock.experiment.interval import Interval
 from penstock.papers.alloc import published as alloc
 from penstock.papers.alloc.adaptation import READINGS, SHARED
 from penstock.papers.alloc.experiment import KINDS, PLANNERS
@@ -19,12 +20,14 @@ from penstock.papers.e2df.experiment import (
     Play,
 )
 from penstock.papers.e2df.results import printed_row
-from penstock.papers.framework import Table
+from penstock.papers.framework import Options, Results, Table
 from penstock.papers.game.experiment import BOTH, Details
 from penstock.papers.game.results import least_cost
 from penstock.papers.mpc.experiment import COMPARED
 from penstock.papers.mpc.experiment import Details as MpcDetails
 from penstock.papers.mpc.results import CHOICES, variant_of
+from penstock.papers.ppq import experiment as runs
+from penstock.papers.ppq import published as ppq
 from penstock.policy.mpc import STRATEGIES
 from tests.support.papers import answer, answers, made_up, notes, paper, tables
 
@@ -300,3 +303,194 @@ def test_mpc_figures_that_differ_have_a_reason_and_others_have_none(
     workloads = ("rwalk", "day")
     assert told in notes("mpc", made_up({(subject, quantity): 2 * fine}, workloads=workloads))
     assert told not in notes("mpc", made_up({(subject, quantity): fine}, workloads=workloads))
+
+
+# ppq: each claim on both sides of its limit.
+
+
+def of_streams(
+    quantity: str, values: dict[str, float], query: str = "skyline", *, real: bool = False
+) -> Changes:
+    return {
+        (runs.summary(s, query, published=real), quantity): value for s, value in values.items()
+    }
+
+
+def of_splits(workers: int, *, even: bool, **values: float) -> Changes:
+    return {(runs.split(workers, even=even), quantity): v for quantity, v in values.items()}
+
+
+def even_loads(work: float) -> Changes:
+    return {(runs.split(n, even=True), "load"): work / n for n in runs.WORKERS}
+
+
+def levels(alone: float, both: float, few: float) -> Changes:
+    one, two = (runs.bursty("map-1k", levels=n) for n in (1, 2))
+    first: Changes = {(one, "load"): alone, (one, "settled"): 60.0}
+    return {**first, (two, "load"): both, (two, "settled"): few}
+
+
+def variation(*values: float) -> Changes:
+    streams = ("map-1k", "map-2k", "map-3k", "map-4k")
+    return of_streams("cv", dict(zip(streams, values, strict=True)))
+
+
+def workers_by_stream(sign: float) -> Changes:
+    paper = {name: row.plq + row.wlq for name, row in ppq.ROWS["skyline"].items()}
+    none = of_streams("plq", dict.fromkeys(paper, 0.0))
+    return {**none, **of_streams("wlq", {name: sign * total for name, total in paper.items()})}
+
+
+def distances(seldom: float) -> Changes:
+    """By the sampling period, with one that is different."""
+    by_period = {runs.SAMPLINGS[0]: 0.2, runs.SAMPLINGS[-1]: 0.3}
+    made: Changes = {
+        (runs.sensitivity(interval, sampling, published=False), "distance"): off
+        for interval in runs.INTERVALS
+        for sampling, off in by_period.items()
+    }
+    changed = runs.sensitivity(5.0, runs.SAMPLINGS[-1], published=False)
+    return {**made, (changed, "distance"): seldom}
+
+
+def by_interval(slope: float) -> Changes:
+    return {
+        (runs.sensitivity(interval, sampling, published=False), "cv"): 1.0 + slope * interval
+        for interval in runs.INTERVALS
+        for sampling in runs.SAMPLINGS
+    }
+
+
+def slowed(most: float, slowest: float) -> Changes:
+    made: Changes = {}
+    for place, slowdown in enumerate(runs.SLOWDOWNS):
+        share, play = place / (len(runs.SLOWDOWNS) - 1), runs.beside(slowdown, published=False)
+        made[play, "workers"] = 20.0 + share * (most - 20.0)
+        made[play, "results"] = 4.95 + share * (slowest - 4.95)
+    return made
+
+
+def aimed(many: float, lazy: float) -> Changes:
+    same, lower = runs.aimed(0.0), runs.aimed(0.2)
+    first: Changes = {(same, "plq"): many, (same, "busy"): lazy}
+    return {**first, (lower, "plq"): 3.3, (lower, "busy"): 0.83}
+
+
+def loads(other: float) -> Changes:
+    """Of a generated stream and of the published one."""
+    after = {**of_streams("load", {"rw": 0.9}), **of_streams("load", {"rw": other}, real=True)}
+    return {**after, **of_streams("load_of_all", {"rw": 2.0})}
+
+
+def phases(workers: float) -> Changes:
+    return {(rate, "plq"): n for rate, n in {40e3: 3.0, 50e3: workers, 70e3: 6.0}.items()}
+
+
+def pid(parts: float, kept: float) -> Changes:
+    chosen = of_splits(8, even=False, splitting=parts, kept=kept)
+    return {**chosen, **of_splits(8, even=True, kept=0.53)}
+
+
+def kept(share: float) -> Changes:
+    return {(runs.split(n, even=True), "kept"): v for n, v in {**ppq.KEPT, 1: share}.items()}
+
+
+def merges(less: float) -> Changes:
+    return {("merging", "less idle"): less, (runs.merging(on=True), "merges"): 0.5}
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "holds"),
+    [
+        (of_streams("delta", {"rw": 0.002, "map-4k": 0.031}), "Throughput", True),
+        (of_streams("delta", {"rw": 0.002, "map-4k": 0.032}), "Throughput", False),
+        (loads(0.90), "load of the pane stage is within", True),
+        (loads(0.98), "load of the pane stage is within", True),
+        (loads(1.02), "load of the pane stage is within", False),
+        (loads(0.6), "load of the pane stage is within", False),
+        (workers_by_stream(1.0), "the paper's order", True),
+        (workers_by_stream(-1.0), "the paper's order", False),
+        (variation(0.8, 0.9, 1.3, 1.8), "index of dispersion", True),
+        (variation(1.0, 1.3, 1.29, 1.4), "index of dispersion", True),
+        (variation(1.0, 1.3, 1.2, 1.4), "index of dispersion", False),
+        (variation(1.16, 1.16, 1.17, 1.2), "index of dispersion", False),
+        (phases(4.9), "Fig. 9", True),
+        (phases(5.1), "Fig. 9", False),
+        (phases(2.9), "Fig. 9", False),
+        (levels(1.8, 0.85, 7.0), "Fig. 10, map-1k", True),
+        (levels(1.2, 0.85, 7.0), "Fig. 10, map-1k", False),
+        (levels(1.8, 1.1, 7.0), "Fig. 10, map-1k", False),
+        (levels(1.8, 0.8, 60.0), "Fig. 10, map-1k", False),
+        (even_loads(6.0), "7 workers", True),
+        (even_loads(5.3), "7 workers", False),
+        (even_loads(6.9), "7 workers", False),
+        (pid(5.2, 0.45), "no further than it takes", True),
+        (pid(8.0, 0.45), "no further than it takes", False),
+        (pid(5.2, 0.53), "no further than it takes", False),
+        (kept(0.285), "as theory says", True),
+        (kept(0.3), "as theory says", False),
+        (merges(0.3), "Merges", True),
+        (merges(0.29), "Merges", False),
+        (distances(0.4), "Fig. 17, left", True),
+        (distances(0.1), "Fig. 17, left", False),
+        (by_interval(0.1), "Fig. 17, right", True),
+        (by_interval(0.0), "Fig. 17, right", False),
+        (by_interval(-0.05), "Fig. 17, right", False),
+        (slowed(40.0, 4.9), "Fig. 18", True),
+        (slowed(20.0, 4.9), "Fig. 18", False),
+        (slowed(40.0, 4.0), "Fig. 18", False),
+        (aimed(14.0, 0.4), "run away", True),
+        (aimed(4.0, 0.4), "run away", False),
+        (aimed(14.0, 0.9), "run away", False),
+    ],
+)
+def test_ppq_claims_hold_up_to_their_limits(values: Changes, words: str, holds: bool) -> None:
+    assert answer("ppq", made_up(values), words).holds == holds
+
+
+def test_ppq_nothing_is_claimed_of_what_was_not_played() -> None:
+    assert answers("ppq", made_up({})) == ()
+    three = dict(list(variation(0.8, 0.9, 1.3, 1.8).items())[:3])
+    assert answers("ppq", made_up(three)) == ()
+
+
+def test_ppq_claims_name_the_stream_that_is_furthest_off() -> None:
+    late = of_streams("delta", {"rw": 0.002, "map-4k": 0.032})
+    assert "map-4k" in answer("ppq", made_up(late), "Throughput").found
+    claim = answer("ppq", made_up(loads(0.98)), "load of the pane stage")
+    assert "2.000 over whole runs" in claim.found
+    assert "rw, published" in claim.found
+
+
+@pytest.mark.parametrize(
+    ("subject", "quantity", "fine", "told"),
+    [
+        (runs.summary("game1", "skyline", published=False), "plq", 3.8, "Pane workers of game1"),
+        (runs.summary("map-1k", "skyline", published=False), "plq", 4.3, "Pane workers: ours"),
+        (runs.summary("rw", "skyline", published=False), "cv", 1.6, "CV: the paper's"),
+        (runs.summary("map-4k", "skyline", published=False), "delta", 0.027, "a stream ends late"),
+        (
+            *(runs.summary("game1", "skyline", published=False), "load_of_all"),
+            *(0.88, "Game1, whole run"),
+        ),
+        (runs.summary("rw", "top-delta", published=False), "wlq", 17.0, "Other rows"),
+        (40e3, "plq", 3.0, "Half a worker more"),
+        (runs.bursty("map-1k", levels=1), "load", 3.0, "Without splits the few panes"),
+        (runs.split(8, even=False), "splitting", 5.2, "The PID's parts depend"),
+        (runs.merging(on=True), "merges", 0.37, "Merges: we have not found out"),
+    ],
+)
+def test_ppq_figures_that_differ_have_a_reason_and_others_have_none(
+    subject: Any, quantity: str, fine: float, told: str
+) -> None:
+    assert told in notes("ppq", made_up({(subject, quantity): 2 * fine}))
+    assert told not in notes("ppq", made_up({(subject, quantity): fine}))
+
+
+def test_ppq_intervals_stand_in_the_unit_of_their_figure() -> None:
+    play = runs.summary("rw", "skyline", published=True)
+    results: Results[Any] = Results(
+        options=Options(seeds=3), measured={(play, "delta"): Interval(0.0142, 0.0038, 3)}
+    )
+    [table, *_] = tables("ppq", results)
+    assert table.rows == (("rw, published", "", "", "", "1.42 ±0.38 (0.4)*", ""),)

@@ -100,6 +100,36 @@ PAPERS = {
             "scale": 0.00045,
         },
     ),
+    "ppq": Expected(
+        quick={"seeds": 1, "steps": 2, "workloads": ("steps", "ss-0.6", "game1")},
+        words=[
+            *("--seeds", "1", "--steps", "2", "--workload", "steps"),
+            *("--workload", "ss-0.6", "--workload", "game1"),
+        ],
+        tables={"4", "5", "10", "15", "17", "18"},  # of Fig. 9 workers count from 10 s on
+        figures=("9", "10a", "10b", "14", "15", "17", "18"),
+        plots=4 + 2 + 2 + 3 + 1 + 3 + 3,
+        claims=2 + 2 + 1 + 2 + 1,
+        compared=0,
+        tasks=2 + 2 + 1 + 2 + 24,
+        printed=("Tab. 4", "Tab. 5", "Loads of both", "Fig. 10", "Fig. 17", "Fig. 18"),
+        interrupted=(["--seeds", "40", "--workload", "rw", "--steps", "20"], 80),
+        refused=(
+            (["--steps", "0"], "steps must be 1 or more, got 0"),
+            (["--workload", "gane1"], "no workload 'gane1' in the paper; did you mean 'game1'?"),
+        ),
+        settings={
+            "seeds": 1,
+            "steps": 2,
+            "seconds_per_step": 2.5,
+            "sampling": 0.25,
+            "setpoint": 0.9,
+            "margin": 0.2,
+            "pool": 59,
+            "workloads": ["steps", "ss-0.6", "game1"],
+            "data": "generated",
+        },
+    ),
     "e2df": Expected(
         quick={"seeds": 1, "steps": 200},
         words=["--seeds", "1", "--steps", "200"],
@@ -269,6 +299,7 @@ def test_a_signal_ends_the_workers_and_leaves_nothing_behind(name: str, tmp_path
 
 PUBLISHED_DATA = {
     "mpc": ("hft", "rwalk", "published", "random_walk_rates.txt"),
+    "ppq": ("ppq", "rw", "generated and published", "arrivals_elastic.txt"),
 }
 
 

@@ -1,10 +1,10 @@
 """Results of papers that were made up, and what the papers' claims and tables say of them."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from penstock.experiment.results import Claim, Reproduction, Table
+from penstock.experiment.results import Claim, Entry, Reproduction, Table
 from penstock.papers.framework import Options, Paper, Results, reproduce
 
 Made = Mapping[tuple[Hashable, str], float]
@@ -47,3 +47,8 @@ def notes(name: str, results: Results[Any]) -> str:
 def run(name: str, **given: Any) -> Reproduction:
     one = paper(name)
     return reproduce(one, one.options(**given))
+
+
+def find(entries: Iterable[Entry], **where: str) -> Entry | None:
+    """The entry of a place; None where there is none."""
+    return next((e for e in entries if where.items() <= e.where.items()), None)

@@ -2,7 +2,6 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from dataclasses import fields
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +20,7 @@ from penstock.core.settings import near
 
 if TYPE_CHECKING:
     from penstock.experiment.results import Reproduction
-    from penstock.papers.framework import Paper
+    from penstock.papers.framework import Options, Paper
 
 HELP: Final = "repeat the experiments of a paper and show our figures beside the published ones"
 EXAMPLES: Final = """\
@@ -103,7 +102,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    """Repeat the experiment, and tell, draw and write down what came of it."""
+    """Repeat the experiment, and print, draw and write its results."""
     if args.paper not in PAPERS:
         raise SettingError(
             f"there is no paper {args.paper!r} to reproduce{near(args.paper, PAPERS)}"
@@ -115,65 +114,44 @@ def execute(args: Namespace) -> int:
     path = Path(args.out) if args.out else run_path(f"reproduce-{args.paper}", started)
     with Interrupts() as interrupts:
         try:
-            done, told = _carry_out(options, args, path, started, interrupts)
+            done, written = _carry_out(options, args, path, started, interrupts)
         except (Interrupted, KeyboardInterrupt):
             interrupts.settle()
             say("stopped; nothing was written")
             return 128 + (interrupts.signal or SIGINT)
-    _tell(args, done, told)
+    _print(args, done, written)
     return 0
 
 
 def _carry_out(
-    options: Any, args: Namespace, path: Path, started: datetime, interrupts: Interrupts
+    options: "Options", args: Namespace, path: Path, started: datetime, interrupts: Interrupts
 ) -> "tuple[Reproduction, dict[str, Any]]":
     """What came of it, written down; with a signal all of it or nothing."""
     with results_folder(path, RESULTS, REPORT) as finish:
         done = _reproduce(args, options)
         interrupts.hold()
-        told = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
-        _write(path, told, done, started)
+        written = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
+        _write(path, written, done, started)
         finish()
-    return done, told
+    return done, written
 
 
-def _reproduce(args: Namespace, options: Any) -> "Reproduction":
+def _reproduce(args: Namespace, options: "Options") -> "Reproduction":
     from penstock.cli.sheets import progress
     from penstock.papers.framework import reproduce
 
     with progress(PAPERS[args.paper], quiet=args.quiet) as report_progress:
-        if args.paper in _OLD:
-            timed = {"clock": perf_counter} if args.paper == "mpc" else {}
-            module = import_module(f"penstock.papers.{args.paper}.reproduce")
-            done: Reproduction = module.reproduce(options, report_progress, **timed)
-            return done
         return reproduce(_paper(args.paper), options, report_progress)
 
 
-_OLD = ("ppq",)
-
-
-def _options(args: Namespace) -> Any:
+def _options(args: Namespace) -> "Options":
     from penstock.cli.doctor import usable_cores
 
     given = {name: getattr(args, name) for name in ("seeds", "steps", "jobs", "data")}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if args.workload:
         chosen["workloads"] = tuple(dict.fromkeys(args.workload))
-    chosen = {"jobs": usable_cores(), **chosen}
-    if args.paper in _OLD:
-        return _make(args.paper, chosen)
-    return _paper(args.paper).options(clock=perf_counter, **chosen)
-
-
-def _make(paper: str, chosen: dict[str, Any]) -> Any:
-    kind = import_module(f"penstock.papers.{paper}.reproduce").Settings
-    for name in sorted(chosen.keys() - {field.name for field in fields(kind)}):
-        option, given = (
-            ("workload", chosen[name][0]) if name == "workloads" else (name, chosen[name])
-        )
-        raise SettingError(f"paper {paper} takes no --{option}, got {given!r}; leave it out")
-    return kind(**chosen)
+    return _paper(args.paper).options(clock=perf_counter, **{"jobs": usable_cores(), **chosen})
 
 
 def _paper(name: str) -> "Paper[Any, Any, Any]":
@@ -182,23 +160,23 @@ def _paper(name: str) -> "Paper[Any, Any, Any]":
     return paper
 
 
-def _write(path: Path, told: dict[str, Any], done: "Reproduction", started: datetime) -> None:
+def _write(path: Path, written: dict[str, Any], done: "Reproduction", started: datetime) -> None:
     from penstock.record.disk import write_whole
     from penstock.report.paper import paper_page
 
     when = f"{started.day} {started:%B %Y, %H:%M}"
-    write_whole(path / RESULTS, json.dumps(told, allow_nan=False) + "\n")
+    write_whole(path / RESULTS, json.dumps(written, allow_nan=False) + "\n")
     write_whole(path / REPORT, paper_page(done, subtitle=f"{when} \u00b7 penstock {__version__}"))
 
 
-def _tell(args: Namespace, done: "Reproduction", told: dict[str, Any]) -> None:
+def _print(args: Namespace, done: "Reproduction", written: dict[str, Any]) -> None:
     if args.json:
-        print_json(told)
+        print_json(written)
         return
     from penstock.cli.sheets import sheets
 
     for line in sheets(done):
         print_line(line)
     print_line()
-    print_line(f"  page    {told['report']}")
-    print_line(f"  data    {Path(told['folder']) / RESULTS}")
+    print_line(f"  page    {written['report']}")
+    print_line(f"  data    {Path(written['folder']) / RESULTS}")

@@ -11,7 +11,7 @@ Everything here is plain values: a terminal, a page or a script shows them and c
 False
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -52,11 +52,6 @@ class Entry:
             "tolerance": self.tolerance,
             "differs": self.differs,
         }
-
-
-def find(entries: Iterable[Entry], **where: str) -> Entry | None:
-    """The entry of a place; None where there is none."""
-    return next((e for e in entries if where.items() <= e.where.items()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

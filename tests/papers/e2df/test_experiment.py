@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.experiment.results import Reproduction, find
+from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import repeat
 from penstock.papers.e2df import published
 from penstock.papers.e2df.closed_loop import Course
@@ -34,7 +34,7 @@ from penstock.papers.e2df.experiment import (
 )
 from penstock.papers.e2df.results import printed_row
 from penstock.papers.framework import Options
-from tests.support.papers import run
+from tests.support.papers import find, run
 
 STEPS = 300
 FORTNIGHT = 14 * DAY

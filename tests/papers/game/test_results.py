@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.experiment.results import Entry, Reproduction, find
+from penstock.experiment.results import Entry, Reproduction
 from penstock.papers.game import published
 from penstock.papers.game.results import least_cost
-from tests.support.papers import run
+from tests.support.papers import find, run
 
 SEEDS = 3
 STEPS = 150

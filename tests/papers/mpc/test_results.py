@@ -6,13 +6,13 @@ from time import perf_counter
 
 import pytest
 
-from penstock.experiment.results import Reproduction, find
+from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import spread
 from penstock.papers.mpc import published
 from penstock.papers.mpc.experiment import COMPARED, VARIANTS, Case, Task, examine
 from penstock.papers.mpc.results import no_more
 from penstock.policy.mpc import STRATEGIES
-from tests.support.papers import run
+from tests.support.papers import find, run
 
 FIGURES_OF_DAY = ["11", "12", "13", "14a", "14b", "16", "17"]
 STEPS = 5

@@ -215,7 +215,7 @@ def _quantities(graph: Graph, plan: Plan) -> dict[str, float]:
         "sinks": graph.sinks,
         "share": plan.share,
         "good": float(plan.share > GOOD),
-        # A question goes up and down, and in the end the best is told once more.
+        # A question goes up and down, and the best answer is sent once more.
         "iterations": (plan.passes - 1) / 2,
         "passes": plan.passes,
         "messages": plan.messages,

@@ -157,8 +157,8 @@ def _hops() -> Table:
             f"are of {published.TREE_SIZES[-1]:,} nodes.",
             "A share that a module cannot use for want of input goes to the others, as in any pool "
             f"of cores that is shared by weight. That alone saves much ({STILL.name}): many trees "
-            "are at 95 % before anybody acts. What is left is to change which branches are served. "
-            "Where it lies idle, more is lost, and the paper's hops are not reached.",
+            "are at 95 % before any module acts. What is left is to change which branches are "
+            "served. Where it lies idle, more is lost, and the paper's hops are not reached.",
             "Plans take effect when their furthest module has heard them. Where each hop acts by "
             "itself, upper modules of a branch work for lower ones that are not there yet.",
         ),
@@ -295,7 +295,7 @@ ASSUMPTIONS: Final = (
         "the others have it, by weight; also shown: it lies idle",
         "Reading.lent",
     ),
-    Assumption("hop 0", "the perturbation, before anybody knows"),
+    Assumption("hop 0", "the perturbation, before any module knows"),
 )
 
 

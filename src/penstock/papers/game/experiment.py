@@ -469,7 +469,7 @@ def gossip_errors(models: Models) -> Floats:
     )
     exact = own.sum(axis=1)
     after = [push_sum(own.T, topology, n) for n in range(1, ITERATIONS + 1)]
-    return np.array([np.abs(told / exact - 1.0).max(axis=0).mean() for told in after])
+    return np.array([np.abs(sums / exact - 1.0).max(axis=0).mean() for sums in after])
 
 
 def _incentives(model: FlowModel, rounds: int) -> list[float]:

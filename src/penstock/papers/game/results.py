@@ -370,7 +370,7 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         text="Only the edge detector and the recogniser are ever paid incentives.",
         measured=_paid,
         test=order(lambda paid: set(paid[0]) <= set(MODULES[2:])),
-        found=lambda paid: ", ".join(paid[0]) or "nobody was paid",
+        found=lambda paid: ", ".join(paid[0]) or "none was paid",
     ),
     Claim(
         text="Beyond the paper: the optimum in closed form never costs more than incentives.",

@@ -192,7 +192,7 @@ class Variant:
 
     @property
     def choice(self) -> str:
-        """What it is told apart by from others of its strategy."""
+        """What distinguishes it from others of its strategy."""
         if self.step > 1:
             return f"{self.step}s"
         if not self.controlled:
@@ -363,7 +363,7 @@ def _frequencies(path: Path) -> list[float]:
 
 
 QUEUE: Final = 256
-"""Rows that the queue before a replica holds, where somebody asks."""
+"""Rows that the queue before a replica holds, for the congestion index of SPL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -451,13 +451,13 @@ def play(case: Case) -> Course:
         tally.observe(rows)
         if observation.at - observation.step < len(rates):
             seen.append(observation)
-            told = at_splitter(observation, rows) if case.variant.strategy == "spl" else observation
-            twin.apply(decide(told))
+            spl = case.variant.strategy == "spl"
+            twin.apply(decide(at_splitter(observation, rows) if spl else observation))
     return _course(seen, tally)
 
 
 def at_splitter(seen: Observation, rows: Array) -> Observation:
-    """What SPL sees: rows that could not be sent on at once, told as rows that it misses.
+    """What SPL sees: rows that could not be sent on at once, counted as rows that it misses.
 
     Its congestion index is the share of rows that find the queue before their replica full. Queues
     of the twin are endless, so these are the rows that waited for as long as a full one takes.
@@ -604,7 +604,7 @@ class Effort:
     explored: dict[str, float]
     """States that were looked at: whole courses, or pairs of consecutive configurations."""
     seconds: dict[str, float]
-    """That a decision took; empty where nobody had a clock."""
+    """That a decision took; empty without a clock."""
     agreed: bool
     """Whether both searches found the same course, every time."""
 

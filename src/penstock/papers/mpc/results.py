@@ -167,7 +167,7 @@ def _parameters_of_strategies() -> Sheet:
         rows=tuple(rows),
         notes=(
             f"beta {published.BETA:g}, gamma {published.GAMMA:g} or 0; Holt's weights {holt}; a "
-            f"replica is full at {HEADROOM:g}; the effective service time is told in units of "
+            f"replica is full at {HEADROOM:g}; the effective service time is in units of "
             f"{1e3 * SCALE:g} ms, that of a single replica.",
         ),
     )
@@ -292,7 +292,7 @@ Pairs = dict[str, tuple[float, float]]
 
 
 def no_more(one: float, other: float, quantity: str) -> bool:
-    """Whether a mean is no greater than another, as far as they can be told apart.
+    """Whether a mean is no greater than another, within what counts as alike.
 
     >>> no_more(4.52, 4.51, "replicas"), no_more(4.6, 4.5, "replicas")
     (True, False)

@@ -8,11 +8,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.core.errors import FileError, SettingError
-from penstock.experiment.results import Reproduction, find
+from penstock.core.errors import FileError
+from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import repeat
-from penstock.papers.ppq import runs as plays
-from penstock.papers.ppq.entries import entries
+from penstock.papers.framework import Options, Table
+from penstock.papers.ppq import experiment as plays
+from penstock.papers.ppq.experiment import (
+    FILES,
+    MARGIN,
+    SECONDS,
+    Course,
+    Measured,
+    Outcome,
+    Play,
+    Score,
+    Setup,
+    Task,
+    costs,
+    examine,
+    gather,
+    generated,
+    policy,
+    published,
+    splitting,
+)
 from penstock.papers.ppq.published import (
     KEPT,
     KEPT_AT_8,
@@ -25,21 +44,9 @@ from penstock.papers.ppq.published import (
     STREAMS,
     WORKLOADS,
 )
-from penstock.papers.ppq.reproduce import Settings, reproduce, run
-from penstock.papers.ppq.runs import Course, Outcome, Play, Runs, Score, Task, examine
-from penstock.papers.ppq.setup import (
-    FILES,
-    MARGIN,
-    SECONDS,
-    Setup,
-    costs,
-    generated,
-    policy,
-    published,
-    splitting,
-)
 from penstock.policy import Static
 from penstock.twin.panes.observing import PaneTotals
+from tests.support.papers import find, paper, run
 from tests.support.paths import PUBLISHED
 
 PPQ = PUBLISHED / "ppq"
@@ -50,11 +57,11 @@ FIGURES = ["9", "10a", "10b", "11", "12", "13", "14", "15", "17", "18"]
 
 @pytest.fixture(scope="module")
 def done() -> Reproduction:
-    return reproduce(Settings(seeds=1, steps=STEPS))
+    return run("ppq", seeds=1, steps=STEPS)
 
 
 @pytest.fixture(scope="module")
-def runs() -> Runs:
+def runs() -> Measured:
     """Whole streams, of what the paper's main findings are about."""
     wanted = [plays.aimed(0.0), plays.aimed(MARGIN)]
     wanted += [plays.merging(on=on) for on in (True, False)]
@@ -64,15 +71,16 @@ def runs() -> Runs:
     wanted += [plays.split(8, even=False)]
     tasks = [Task(play=play, seed=1) for play in wanted]
     brief = replace(tasks[0], seconds=2.5)
-    return Runs(repeat(examine, tasks, jobs=2, compile_with=brief))
+    return gather(Options(seeds=1), repeat(examine, tasks, jobs=2, compile_with=brief))
 
 
-def value(runs: Runs, play: Play, quantity: str) -> float:
-    [found] = runs.values(play, quantity)
+def value(runs: Measured, play: Play, quantity: str) -> float:
+    found = runs.mean(play, quantity)
+    assert found is not None
     return found
 
 
-def test_fig_10_elasticity_alone_stays_overloaded_and_two_levels_do_not(runs: Runs) -> None:
+def test_fig_10_elasticity_alone_stays_overloaded_and_two_levels_do_not(runs: Measured) -> None:
     alone, both = (plays.bursty("map-1k", levels=levels) for levels in (1, 2))
     assert value(runs, alone, "settled") == 60
     assert value(runs, alone, "load") > 1.3
@@ -80,7 +88,7 @@ def test_fig_10_elasticity_alone_stays_overloaded_and_two_levels_do_not(runs: Ru
     assert value(runs, both, "settled") < 12
 
 
-def test_fig_11_seven_workers_are_enough_and_the_pid_splits_no_further(runs: Runs) -> None:
+def test_fig_11_seven_workers_are_enough_and_the_pid_splits_no_further(runs: Measured) -> None:
     assert value(runs, plays.split(6, even=True), "load") > 0.9
     assert value(runs, plays.split(7, even=True), "load") < 0.9
     even, pid = (plays.split(8, even=even) for even in (True, False))
@@ -90,14 +98,14 @@ def test_fig_11_seven_workers_are_enough_and_the_pid_splits_no_further(runs: Run
     assert value(runs, even, "kept") == pytest.approx(KEPT[8], abs=0.02)
 
 
-def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Runs) -> None:
+def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Measured) -> None:
     with_merges, without = (value(runs, plays.merging(on=on), "idle") for on in (True, False))
     assert with_merges < 0.7 * without
     assert value(runs, plays.merging(on=False), "merges") == 0
     assert 0.3 < value(runs, plays.merging(on=True), "merges") < 0.6
 
 
-def test_table_4_has_the_papers_workers_and_is_on_time(runs: Runs) -> None:
+def test_table_4_has_the_papers_workers_and_is_on_time(runs: Measured) -> None:
     for workload in ("map-1k", "game1"):
         play, row = plays.summary(workload, "skyline", published=False), ROWS["skyline"]
         assert value(runs, play, "wlq") == pytest.approx(row[workload].wlq, rel=0.15)
@@ -106,7 +114,7 @@ def test_table_4_has_the_papers_workers_and_is_on_time(runs: Runs) -> None:
         assert value(runs, play, "window_load") == pytest.approx(SETPOINT, abs=0.1)
 
 
-def test_with_one_setpoint_for_both_levels_the_pane_stage_runs_away(runs: Runs) -> None:
+def test_with_one_setpoint_for_both_levels_the_pane_stage_runs_away(runs: Measured) -> None:
     same, lower = plays.aimed(0.0), plays.aimed(MARGIN)
     assert value(runs, same, "plq") > 2 * value(runs, lower, "plq")
     assert value(runs, same, "busy") < 0.6 < value(runs, lower, "busy")
@@ -128,39 +136,6 @@ def test_every_part_of_the_paper_is_answered(done: Reproduction) -> None:
     assert len(done.tables) == 10  # none of Fig. 9, whose workers count from 10 s on
 
 
-def test_the_json_has_the_shape_that_others_script_against(done: Reproduction) -> None:
-    told = json.loads(json.dumps(done.to_json(), allow_nan=False))
-    assert list(told) == [
-        *("paper", "title", "settings", "remarks"),
-        *("claims", "tables", "notes", "figures"),
-    ]
-    assert told["settings"] == {
-        "seeds": 1,
-        "steps": STEPS,
-        "seconds_per_step": 2.5,
-        "sampling": 0.25,
-        "setpoint": 0.9,
-        "margin": 0.2,
-        "pool": 59,
-        "workloads": list(WORKLOADS),
-        "data": "generated",
-    }
-    [row] = [
-        entry
-        for entry in told["tables"]
-        if (entry["table"], entry["workload"], entry["quantity"]) == ("5", "map-4k", "delta")
-    ]
-    assert {k: v for k, v in row.items() if k not in ("ours", "differs")} == {
-        "table": "5",
-        "workload": "map-4k",
-        "source": "generated",
-        "quantity": "delta",
-        "paper": None,  # printed for the whole stream
-        "tolerance": 0.25,
-    }
-    assert {"table", "workload", "quantity"} <= set.intersection(*map(set, told["tables"]))
-
-
 def test_figures_have_a_value_for_every_step(done: Reproduction) -> None:
     charts = {figure.number: figure.charts for figure in done.figures}
     assert [len(line.y) for chart in charts["9"] for line in chart.lines] == [STEPS] * 6
@@ -171,7 +146,7 @@ def test_figures_have_a_value_for_every_step(done: Reproduction) -> None:
 
 
 def test_a_workload_brings_only_what_it_takes_part_in() -> None:
-    done = reproduce(Settings(seeds=1, steps=1, workloads=("ss-0.6",)))
+    done = run("ppq", seeds=1, steps=1, workloads=("ss-0.6",))
     assert {entry.where["table"] for entry in done.entries} == {"4", "5", "10"}
     assert [figure.number for figure in done.figures] == ["10a", "10b"]
     assert {play.workload for play in plays.plays(("steps",), published=False)} == {"steps"}
@@ -188,36 +163,10 @@ def test_a_run_that_two_figures_ask_for_is_played_once() -> None:
     assert plays.fixed(published=True) in both
 
 
-def test_a_seed_is_the_same_whatever_the_number_of_jobs() -> None:
-    settings = Settings(seeds=2, steps=2, workloads=("rw",))
-    alone, together = (reproduce(replace(settings, jobs=jobs)).to_json() for jobs in (1, 2))
-    assert alone == together
-
-
-def test_progress_is_told_from_none_to_all() -> None:
-    told: list[tuple[int, int]] = []
-    run(Settings(seeds=1, steps=1, workloads=("rw",)), lambda *of: told.append(of))
-    assert told == [(0, 2), (1, 2), (2, 2)]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"seeds": 0}, "seeds must be 1 or more, got 0"),
-        ({"steps": 0}, "steps must be 1 or more, got 0"),
-        ({"jobs": -1}, "jobs must be 1 or more, got -1"),
-        ({"workloads": ("gane1",)}, "no workload 'gane1' in the paper; did you mean 'game1'"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(SettingError, match=sentence):
-        Settings(**wrong)
-
-
 def test_only_the_files_of_chosen_workloads_are_needed(tmp_path: Path) -> None:
-    Settings(data=str(tmp_path), workloads=("steps", "map-4k"))
+    paper("ppq").options(data=str(tmp_path), workloads=("steps", "map-4k"))
     with pytest.raises(FileError, match=r"cannot read the trace .*arrivals_elastic.txt"):
-        Settings(data=str(tmp_path), workloads=("rw",))
+        paper("ppq").options(data=str(tmp_path), workloads=("rw",))
 
 
 @pytest.mark.parametrize("workload", STREAMS)
@@ -241,7 +190,7 @@ def test_published_streams_last_as_long_and_are_those_of_table_3(workload: str) 
 
 @needs_published
 def test_a_published_stream_is_played_beside_a_generated_one() -> None:
-    done = reproduce(Settings(seeds=1, steps=1, workloads=("game2",), data=str(PPQ)))
+    done = run("ppq", seeds=1, steps=1, workloads=("game2",), data=str(PPQ))
     for source in ("generated", "published"):
         assert find(done.entries, table="4", workload="game2", source=source, quantity="plq")
     assert "Published streams are played" in " ".join(done.remarks)
@@ -285,5 +234,8 @@ def test_what_was_never_measured_is_no_entry() -> None:
     nothing = course(load=np.full(5, np.nan), totals=PaneTotals())
     play = plays.bursty("map-1k", levels=1)
     task = Task(play=play, seed=1)
-    found = entries(Runs([Outcome(task=task, score=Score.of(nothing, aim=0.7), course=nothing)]))
+    outcome = Outcome(task=task, score=Score.of(nothing, aim=0.7), course=nothing)
+    results = gather(Options(seeds=1), [outcome])
+    tables = [table for table in paper("ppq").tables(results) if isinstance(table, Table)]
+    found = [entry for table in tables for entry in table.entries(results)]
     assert {entry.where["quantity"] for entry in found} == {"settled"}
