@@ -19,11 +19,11 @@ from urllib.request import urlopen
 import pytest
 
 from penstock.attachment.attachment import Attachment, context_ended
+from penstock.attachment.errors import CheckedPolicy, ErrorHandler, HoldOnError
 from penstock.attachment.journal import Journal, open_journal, try_journal
 from penstock.attachment.plant import AttachedPlant, application_actuator
-from penstock.attachment.queries import Running
+from penstock.attachment.queries import RunningQuery
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import Checked, Tolerance, Tolerant
 from penstock.core.errors import FileError, SettingError
 from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
@@ -70,13 +70,13 @@ class Program:
         return tuple(executors)
 
     @property
-    def running(self) -> dict[str, Running]:
+    def running(self) -> dict[str, RunningQuery]:
         nothing: Any = None
         reading = ModuleReading(arrival_rate=9.0)
-        query = Running(name="q", run="r", query=nothing, watched=nothing, last=reading)
+        query = RunningQuery(name="q", run="r", query=nothing, watched=nothing, last=reading)
         return {} if self.quiet else {"r": query}
 
-    def look(self) -> bool:
+    def refresh(self) -> bool:
         self.looks += 1
         if self.blind is not None:
             raise self.blind
@@ -88,7 +88,7 @@ class Program:
     def feeds(self) -> dict[str, tuple[str, ...]]:
         return {"q": ()}
 
-    def plant(self, tolerance: Tolerance, *, acts: bool = True) -> AttachedPlant:
+    def plant(self, errors: ErrorHandler, *, acts: bool = True) -> AttachedPlant:
         itself: Any = self
         return AttachedPlant(
             queries=itself,
@@ -96,7 +96,7 @@ class Program:
             step=0.01,
             window=60.0,
             acts=acts,
-            tolerance=tolerance,
+            errors=errors,
         )
 
     @property
@@ -129,19 +129,19 @@ def attached(
         policy=policy, mode=mode, step=0.01, metrics_window=1.0, history_max_count=history
     )
     session = program.session
-    tolerance = Tolerance(ended=lambda: context_ended(session))
+    errors = ErrorHandler(ended=lambda: context_ended(session))
     if mode == "off":
-        return Attachment(session, settings, tolerance)
-    plant = program.plant(tolerance, acts=mode == "apply")
-    tolerant = Tolerant(
+        return Attachment(session, settings, errors)
+    plant = program.plant(errors, acts=mode == "apply")
+    holding = HoldOnError(
         policy=policy,
         name=settings.policy_name,
-        log=tolerance.log,
+        log=errors.log,
         advises=lambda: not plant.acts,
         silence=plant.silence,
         patience=patience,
     )
-    made = Attachment(session, settings, tolerance, plant=plant, policy=tolerant, journal=journal)
+    made = Attachment(session, settings, errors, plant=plant, policy=holding, journal=journal)
     made.start()
     return made
 
@@ -241,9 +241,9 @@ def test_an_action_that_fails_in_any_way_goes_no_further(error: BaseException) -
     def act() -> None:
         raise error
 
-    tolerance = Tolerance()
-    assert tolerance.attempt("it failed", act) is None
-    assert tolerance.why.startswith(f"held: it failed: {type(error).__name__}")
+    errors = ErrorHandler()
+    assert errors.attempt("it failed", act) is None
+    assert errors.why.startswith(f"held: it failed: {type(error).__name__}")
 
 
 def test_a_policy_cannot_spoil_what_others_read() -> None:
@@ -252,7 +252,7 @@ def test_a_policy_cannot_spoil_what_others_read() -> None:
         seen.modules.clear()
         return decided
 
-    with attached(Program(), Checked(forgetful), mode="advise") as attachment:
+    with attached(Program(), CheckedPolicy(forgetful), mode="advise") as attachment:
         wait_until(lambda: len(attachment.ticks) >= 2)
         assert attachment.status()["executors"] == 2
     with attached(Program(), forgetful, mode="advise") as attachment:
@@ -278,7 +278,7 @@ def test_a_policy_that_hangs_is_said_and_does_not_keep_the_program(
     wait_until(lambda: "policy hangs takes long to answer: " in attachment.explain())
     at_exit[0]()
     assert attachment.status()["said"] == (
-        "the step that is under way has not ended within 10 ms; it is not waited for any longer",
+        "the current step has not ended within 10 ms; it is abandoned",
     )
     answer.set()
     attachment.stop()
@@ -325,8 +325,9 @@ def test_a_cluster_that_refuses_leaves_advice(caplog: pytest.LogCaptureFixture) 
         assert attachment.status()["asked_for"] == "apply"
         assert attachment.explain().startswith("dry run: application would go from 2 to 3")
     assert [r.message for r in caplog.records] == [
-        "executors could not be set, and the next step tries again: RuntimeError: not allowed",
-        "it advises from now on, executors cannot be set: RuntimeError: not allowed",
+        "executors could not be changed, and the next step tries again: RuntimeError: not allowed",
+        "decisions are only proposed from now on, executors cannot be changed: "
+        "RuntimeError: not allowed",
     ]
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from penstock.attachment.errors import APPLICATION
 from penstock.attachment.plant import application_actuator
-from penstock.attachment.tolerance import APPLICATION
 from penstock.core.errors import ClusterError
 from penstock.spark.actuator import Actuator
 from penstock.spark.backend import Executor, RunningTask

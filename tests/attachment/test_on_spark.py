@@ -85,7 +85,7 @@ def test_without_executors_it_advises_and_says_why(
         assert attachment.mode == "advise"
         assert attachment.alive
     told = [r.message for r in caplog.records if "advises" in r.message]
-    assert told == ["it advises and does not act: master local[2] has no executors to scale"]
+    assert told == ["decisions are only proposed: master local[2] has no executors to scale"]
 
 
 def test_off_starts_nothing_and_claims_nothing(spark: SparkSession) -> None:

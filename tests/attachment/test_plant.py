@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from penstock.attachment.errors import held
 from penstock.attachment.plant import AttachedPlant
-from penstock.attachment.queries import Running
-from penstock.attachment.tolerance import held
+from penstock.attachment.queries import RunningQuery
 from penstock.core.errors import SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading
 from penstock.testing import PLANT_CHECKS
@@ -34,7 +34,7 @@ class Scripted:
     reports: bool = True
     starts: bool = False
 
-    def look(self) -> bool:
+    def refresh(self) -> bool:
         return self.starts
 
     def read(self, at: float, *, slots: float, since: float) -> bool:
@@ -83,10 +83,10 @@ def world() -> World:
     return made
 
 
-def a_query() -> Running:
+def a_query() -> RunningQuery:
     reading = ModuleReading(arrival_rate=50.0, processed_rate=50.0, service_time=0.01)
     nothing: Any = None
-    return Running(name="shop", run="r", query=nothing, watched=nothing, last=reading)
+    return RunningQuery(name="shop", run="r", query=nothing, watched=nothing, last=reading)
 
 
 def wish(number: int) -> Decision:
@@ -131,7 +131,7 @@ def test_silence_is_told_when_it_outlasts_the_window(world: World) -> None:
     world.step(20.0, reports=False)
     silence = world.plant.silence()
     assert silence is not None
-    assert silence.startswith("no query has told its progress for 1.17 min")
+    assert silence.startswith("no query has reported progress for 1.17 min")
     world.step(10.0)
     assert world.plant.silence() is None
 
@@ -144,7 +144,7 @@ def test_a_query_that_starts_late_has_the_window_to_tell_something(world: World)
     assert world.plant.silence() is None
     world.queries.starts = False
     world.step(61.0, reports=False)
-    assert (world.plant.silence() or "").startswith("no query has told its progress for 1.02 min")
+    assert (world.plant.silence() or "").startswith("no query has reported progress for 1.02 min")
 
 
 def test_without_a_query_there_is_nothing_to_decide(world: World) -> None:

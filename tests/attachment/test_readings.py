@@ -33,7 +33,7 @@ def step(rates: QueryRates, *events: Batch) -> ModuleReading:
     return reading_of(events, rates.from_events(events), service_time=None)
 
 
-def ends(**event: Any) -> queries.Ends:
+def ends(**event: Any) -> queries.Endpoints:
     """Of a query whose first event says so much of its sources and its sink."""
     whole = {"batchId": 0, "timestamp": "2026-01-01T00:00:00.000Z", **event}
     return queries.ends(parse_progress(whole))
@@ -91,7 +91,7 @@ def test_a_kafka_sink_is_known_by_the_options_of_its_plan() -> None:
 
 
 def test_a_query_that_reads_what_it_writes_does_not_feed_itself() -> None:
-    both = queries.Ends(reads=frozenset({"path:/a"}), writes=frozenset({"path:/a"}))
+    both = queries.Endpoints(reads=frozenset({"path:/a"}), writes=frozenset({"path:/a"}))
     assert queries.feeds({"loop": both}) == {"loop": ()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.attachment.deciding import Size, build_policy, check_effect, graph_of, guard
+from penstock.attachment.policy import Size, build_policy, check_effect, graph_of, guard
 from penstock.attachment.settings import Settings, declared, from_conf, read_settings, squash
 from penstock.core.errors import FileError, SettingError
 from penstock.core.roles import Policy

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from penstock.attachment.deciding import build_policy as attached_policy
+from penstock.attachment.policy import build_policy as attached_policy
 from penstock.attachment.settings import Settings, read_settings
 from penstock.cli import main
 from penstock.core.errors import FileError, SettingError, UserError

@@ -19,7 +19,7 @@ import pytest
 
 from penstock.core.errors import ClusterError
 from penstock.spark.java import find_java, usable_home
-from penstock.spark.kafka import Wanted, jars_of
+from penstock.spark.kafka import Packages, jars_of
 
 PACKAGES = ("org.apache.kafka:kafka_2.13:4.1.2", "org.apache.kafka:kafka-tools:4.1.2")
 PARTITIONS = 3
@@ -140,7 +140,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
 def _jars(java_home: Path) -> list[Path]:
     """The broker's files; without Maven Central the tests are skipped, but not unnoticed."""
     try:
-        return jars_of([Wanted(PACKAGES)], java_home, {})
+        return jars_of([Packages(PACKAGES)], java_home, {})
     except ClusterError as error:
         if os.environ.get("CI"):
             raise

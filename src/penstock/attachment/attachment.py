@@ -1,4 +1,4 @@
-"""The controller beside a program: a thread that runs the loop, and what users ask it."""
+"""The controller in a program: a thread that runs the loop, and the interface for users."""
 
 import atexit
 import threading
@@ -11,10 +11,10 @@ from typing import Any, Final, Self
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from penstock.attachment.errors import APPLICATION, ErrorHandler, HoldOnError
 from penstock.attachment.journal import Journal
 from penstock.attachment.plant import AttachedPlant
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import APPLICATION, Tolerance, Tolerant
 from penstock.core.loop import control
 from penstock.core.signals import Tick
 from penstock.core.units import format_duration
@@ -22,11 +22,11 @@ from penstock.spark import lock
 
 _STOP_WAIT: Final = 30.0
 _EXIT_WAIT: Final = 5.0
-"""Seconds to wait for the step that is under way."""
+"""Seconds to wait for the current step."""
 
 
 def context_ended(spark: SparkSession | None) -> bool:
-    """Whether the application has ended, or nothing answers for it any more."""
+    """Whether the application has ended, or does not answer."""
     try:
         context: Any = spark.sparkContext if spark is not None else None
         return context is None or context._jsc is None or bool(context._jsc.sc().isStopped())
@@ -35,7 +35,7 @@ def context_ended(spark: SparkSession | None) -> bool:
 
 
 def proposed(last: Tick | None, *, dry: bool) -> int | None:
-    """Executors that would be asked for, or were."""
+    """Executors that were proposed or requested."""
     if last is None:
         return None
     decided = last.decided
@@ -44,28 +44,28 @@ def proposed(last: Tick | None, *, dry: bool) -> int | None:
 
 
 class Attachment:
-    """A controller that runs beside a program until it is stopped or the application ends."""
+    """A controller that runs in a program until it is stopped or the application ends."""
 
     def __init__(
         self,
         spark: SparkSession | None,
         settings: Settings,
-        tolerance: Tolerance,
+        errors: ErrorHandler,
         *,
         plant: AttachedPlant | None = None,
-        policy: Tolerant | None = None,
+        policy: HoldOnError | None = None,
         journal: Journal | None = None,
     ) -> None:
-        """Without a plant and a policy it is off."""
+        """It is off without a plant and a policy."""
         self._ticks: deque[Tick] = deque(maxlen=settings.history_max_count)
-        self._spark, self._settings, self._tolerance = spark, settings, tolerance
+        self._spark, self._settings, self._errors = spark, settings, errors
         self._plant, self._policy, self._journal = plant, policy, journal
         self._thread: threading.Thread | None = None
         if plant is None:
-            tolerance.why = "it is switched off"
+            errors.why = "it is switched off"
 
     def start(self) -> None:
-        """Begin, in a thread of its own that ends with the program."""
+        """Start a thread, which ends with the program."""
         if self.mode == "off":
             return
         self._thread = threading.Thread(target=self._run, name="penstock", daemon=True)
@@ -78,31 +78,31 @@ class Attachment:
 
     @property
     def mode(self) -> str:
-        """`advise`, `apply` or `off`: what it does now, which may be less than was asked for."""
+        """`advise`, `apply` or `off`: the current mode, which may be less than the setting."""
         if self._plant is None:
             return "off"
         return "apply" if self._plant.acts else "advise"
 
     @property
     def alive(self) -> bool:
-        """Whether it still looks and decides."""
+        """Whether it still observes and decides."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """The newest turns of the loop, the last one last."""
+        """The newest ticks of the loop, oldest first."""
         return tuple(self._ticks)
 
     def explain(self) -> str:
-        """The reason of the last decision, or that the policy takes long to answer."""
+        """The reason of the last decision, or that the policy is late."""
         late = self._policy.late() if self._policy is not None else None
-        return self._tolerance.why if late is None else f"held: {late}"
+        return self._errors.why if late is None else f"held: {late}"
 
     def status(self) -> dict[str, Any]:
-        """How it stands: mode, executors, queries and who feeds whom, the last reason, troubles."""
+        """Mode, executors, queries and which they feed, the last reason, warnings."""
         plant, journal = self._plant, self._journal
         last = next(iter(self.ticks[-1:]), None)
-        # a policy may have changed what it was given
+        # a policy may have modified the observation
         reading = last.seen.modules.get(APPLICATION) if last else None
         return {
             "mode": self.mode,
@@ -117,7 +117,7 @@ class Attachment:
             "policy_failures": self._policy.failures if self._policy else 0,
             "recorded": str(journal.path) if journal and self._settings.record else None,
             "dashboard": journal.address if journal else None,
-            "said": tuple(self._tolerance.log.messages),
+            "said": tuple(self._errors.log.messages),
         }
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class Attachment:
         self.stop()
 
     def _leave(self) -> None:
-        """Stop because the program ends, which must not wait for a policy that hangs."""
+        """Stop at the end of the program, which must not wait for a policy that hangs."""
         self._end(_EXIT_WAIT)
 
     def _end(self, wait: float) -> None:
@@ -149,13 +149,13 @@ class Attachment:
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=wait)
             if thread.is_alive():
-                what = f"the step that is under way has not ended within {format_duration(wait)}"
-                self._tolerance.log.warn(f"{what}; it is not waited for any longer")
+                what = f"the current step has not ended within {format_duration(wait)}"
+                self._errors.log.warn(f"{what}; it is abandoned")
         atexit.unregister(self._leave)
 
     def _run(self) -> None:
         try:
-            self._tolerance.attempt("it has ended", self._control)
+            self._errors.attempt("it has ended", self._control)
         finally:
             self._finish()
 
@@ -164,20 +164,20 @@ class Attachment:
         assert self._policy is not None, "a plant comes with a policy"  # noqa: S101
         for tick in control(self._plant, self._policy):
             trouble = "a step failed, and the next tries again"
-            self._tolerance.attempt(trouble, partial(self._record, tick))
+            self._errors.attempt(trouble, partial(self._record, tick))
 
     def _record(self, tick: Tick) -> None:
-        self._tolerance.why = tick.decided.why
+        self._errors.why = tick.decided.why
         self._ticks.append(tick)
         if self._journal is not None and self._plant is not None:
             self._journal.link(self._plant.queries.feeds(), acts=self._plant.acts)
             self._journal.write(tick)
 
     def _finish(self) -> None:
-        """Leave nothing behind but what was recorded."""
+        """Close the recording and release the lock."""
         atexit.unregister(self._leave)
         if self._journal is not None:
-            self._tolerance.attempt("the recording has no summary", self._journal.close)
+            self._errors.attempt("the recording has no summary", self._journal.close)
         if self._spark is not None and not context_ended(self._spark):
             with suppress(Exception):  # the JVM may have ended since
                 lock.release(self._spark)

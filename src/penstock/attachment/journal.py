@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 
-from penstock.attachment.deciding import graph_of
+from penstock.attachment.errors import APPLICATION
+from penstock.attachment.policy import graph_of
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import APPLICATION
 from penstock.core.errors import FileError, PenstockError
 from penstock.core.signals import Tick
 from penstock.record import RunFolder, RunSettings, load, summarise

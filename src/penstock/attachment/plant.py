@@ -1,9 +1,8 @@
 """A running application as a plant of one module: its executors, and the work of its queries.
 
-`combine` makes one module of all queries: their rows weigh by the work that they cost. A row of a
-heavy query is more to do than one of a light one. With service times s_i and rows r_i the
-application has a mean service time s = sum(r_i s_i) / sum(r_i), and rows that wait count as
-b_i s_i / s: so many mean rows are as much work.
+`combine` makes one module of all queries, whose rows are weighted by their work. With service times
+s_i and rows r_i the application has a mean service time s = sum(r_i s_i) / sum(r_i), and a backlog
+b_i counts as b_i s_i / s mean rows, which are as much work.
 
 >>> light = ModuleReading(processed_rate=90.0, backlog=100.0, service_time=0.01)
 >>> heavy = ModuleReading(processed_rate=10.0, backlog=100.0, service_time=0.11)
@@ -18,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from penstock.attachment.errors import APPLICATION, ErrorHandler
 from penstock.attachment.queries import Queries
-from penstock.attachment.tolerance import APPLICATION, Tolerance
 from penstock.core.errors import describe
 from penstock.core.signals import (
     Configuration,
@@ -55,7 +54,7 @@ def combine(queries: Readings, feeds: Mapping[str, Sequence[str]] | None = None)
 
 
 def _weighed(reading: ModuleReading, mean: float | None) -> float | None:
-    """The rows of a query that wait, in mean rows."""
+    """The backlog of a query in mean rows."""
     if reading.backlog is None or reading.service_time is None or not mean:
         return reading.backlog
     return reading.backlog * reading.service_time / mean
@@ -67,7 +66,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def _mean(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
-    """The mean of the values that are known, by their weights; by none where all weigh nothing."""
+    """The weighted mean of known values; unweighted if all weights are 0."""
     known = [(value, weight or 0.0) for value, weight in pairs if value is not None]
     total = sum(weight for _, weight in known)
     if not known:
@@ -84,7 +83,7 @@ def _whole(value: float | None) -> int | None:
 def end_to_end(
     latencies: Mapping[str, Latency | None], feeds: Mapping[str, Sequence[str]]
 ) -> Latency | None:
-    """The worst way through the queries: rows that pass several add up their times in each.
+    """The longest path through the queries: latencies along a path add up.
 
     >>> one = Latency(p50=1.0, p95=2.0, p99=3.0)
     >>> end_to_end({"a": one, "b": one, "c": one}, {"a": ["b"]})
@@ -101,10 +100,10 @@ def _onwards(
     feeds: Mapping[str, Sequence[str]],
     passed: frozenset[str],
 ) -> Latency | None:
-    """From a query to the end of the worst way from it; a circle is gone round once."""
+    """From a query along the longest path; a cycle is followed once."""
     here = passed | {name}
-    ways = [target for target in feeds.get(name, ()) if target not in here]
-    after = worst(_onwards(way, latencies, feeds, here) for way in ways if way in latencies)
+    targets = [target for target in feeds.get(name, ()) if target not in here]
+    after = worst(_onwards(each, latencies, feeds, here) for each in targets if each in latencies)
     return _added([latencies[name], after])
 
 
@@ -122,60 +121,59 @@ def _added(parts: Iterable[Latency | None]) -> Latency | None:
 def application_actuator(
     backend: Backend, external: ExternalBackend, *, graceful: bool
 ) -> Actuator:
-    """Of the executors that the application has by itself; `graceful` where they can be
-    decommissioned."""
+    """The actuator of an application's executors; `graceful` if they can be decommissioned."""
     executors = ModuleExecutors(profile=DEFAULT_PROFILE)
     kill_idle = None if graceful else external.kill_idle
     return Actuator(backend, {APPLICATION: executors}, adopts=True, kill_idle=kill_idle)
 
 
 _SLICE: Final = 0.5
-"""Seconds between two tries to let go of executors that were busy."""
+"""Seconds between two attempts to release busy executors."""
 _TRIES: Final = 3
-"""Refusals in a row after which the cluster is taken at its word; one may be a passing trouble."""
+"""Refusals in a row after which decisions are only proposed; one may be transient."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AttachedPlant:
-    """Spark queries of somebody else as a plant.
+    """The queries of an attached program as a plant.
 
-    Nothing that Spark or the cluster does ends it: a look that fails is skipped, and executors that
-    cannot be set stay as they are.
+    No error of Spark or the cluster ends it: a step that fails is skipped, and executors that
+    cannot be changed stay as they are.
     """
 
     queries: Queries
     actuator: Actuator
     step: float
     window: float
-    """Seconds for which the last report of a query stands in for what it does not report."""
+    """Seconds for which the last report of a query remains valid."""
     local: bool = False
-    """Whether the driver does all work itself, and counts as the one executor."""
+    """Whether the driver runs all tasks, and counts as the only executor."""
     initial: int | None = None
-    """Executors to begin with."""
+    """Initial executors."""
     acts: bool = True
-    """Whether decisions are carried out; not any more where the cluster refuses them."""
-    tolerance: Tolerance = field(default_factory=Tolerance)
+    """Whether decisions are carried out; no longer once the cluster refuses them."""
+    errors: ErrorHandler = field(default_factory=ErrorHandler)
     stopped: threading.Event = field(default_factory=threading.Event)
     timer: Callable[[], float] = time.monotonic
     clock: Callable[[], float] = time.time
-    """Seconds since the epoch, by which Spark dates its events."""
+    """Seconds since the epoch, as in Spark's events."""
     began: float = field(default_factory=time.monotonic)
     """By the timer."""
     _at: float = 0.0
     _reported_at: float = 0.0
-    """When a query last reported something."""
+    """Time of the last report of any query."""
     _utilisation: Utilisation | None = None
     _executors: tuple[Executor, ...] = ()
     _failed: int | None = None
     _in_force: int | None = None
-    """What the newest observation showed."""
+    """Executors in the newest observation."""
     _refusals: int = 0
-    """Tries in a row to set the executors that failed."""
+    """Failed attempts in a row to change the executors."""
 
     def readings(self) -> Iterator[Observation]:
-        """One observation a step, until it is stopped or the application ends."""
-        attempt = self.tolerance.attempt
-        attempt("the first look failed, and the next step tries again", self.observe)
+        """One observation per step, until it is stopped or the application ends."""
+        attempt = self.errors.attempt
+        attempt("the first observation failed, and the next step tries again", self.observe)
         self._begin()
         due = self.timer() + self.step
         while self._wait(due):
@@ -185,9 +183,9 @@ class AttachedPlant:
             due = max(due + self.step, self.timer())
 
     def apply(self, decision: Decision) -> Configuration | None:
-        """Bring the executors to what was decided; None where nothing had to change or could."""
+        """Request the decided executors; None if nothing changed."""
         degrees = dict(decision.configuration.degrees)
-        # executors that come by themselves since are no reason to send them away
+        # executors that the cluster has added since are not released
         if not self.acts or not degrees or degrees == {APPLICATION: self._in_force}:
             return None
         check_degrees(degrees, [APPLICATION])
@@ -202,12 +200,12 @@ class AttachedPlant:
         return Configuration(degrees=degrees)
 
     def observe(self) -> Observation:
-        """What one step brought."""
+        """The observation of one step."""
         at = self.timer() - self.began
         occupancy = self._read_executors()
-        started = self.queries.look()
+        started = self.queries.refresh()
         reported = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
-        # a query that starts has the window to report something, however long none was there
+        # a new query has the window to report, however long there was none
         self._reported_at = at if reported or started else self._reported_at
         step, self._at = at - self._at, at
         reading = self._read(occupancy, reported=reported)
@@ -222,52 +220,54 @@ class AttachedPlant:
         return seen
 
     def silence(self) -> str | None:
-        """Why nothing can be decided now; None where queries report enough."""
+        """Why nothing can be decided now; None if queries report."""
         if not self.queries.running:
             return "no streaming query runs"
         silent = self._at - self._reported_at
         if silent > self.window:
             return (
-                f"no query has told its progress for {format_duration(silent)}; where batches or "
-                "triggers take as long, set metrics.window above that"
+                f"no query has reported progress for {format_duration(silent)}; if batches or "
+                "triggers take that long, set metrics.window above it"
             )
         return None
 
     def _begin(self) -> None:
-        """Go to the number of executors to begin with."""
+        """Request the initial executors."""
         if self.initial is not None:
             first = Configuration(degrees={APPLICATION: self.initial})
-            why = f"it begins with {self.initial} executors"
+            why = f"initial executors: {self.initial}"
             self.apply(Decision(configuration=first, why=why))
 
     def _wait(self, due: float) -> bool:
-        """Sleep until a step is due; False where it is time to end."""
-        crowded = True
-        while not self.stopped.is_set() and not self.tolerance.ended():
+        """Sleep until a step is due; False once it is stopped."""
+        surplus = True
+        while not self.stopped.is_set() and not self.errors.ended():
             left = due - self.timer()
             if left <= 0:
                 return True
-            if crowded and self.acts:
-                crowded = bool(self.tolerance.attempt("executors cannot be let go", self._settle))
+            if surplus and self.acts:
+                surplus = bool(
+                    self.errors.attempt("executors cannot be released", self._release_surplus)
+                )
             self.stopped.wait(min(left, _SLICE))
         return False
 
-    def _settle(self) -> int:
-        """Let go of executors that could not go before; returns how many still cannot."""
+    def _release_surplus(self) -> int:
+        """Release executors that were busy before; returns how many still are."""
         return self.actuator.reconcile(self.actuator.backend.executors())
 
     def _refused(self, error: Exception) -> None:
-        """Where the cluster refuses again and again, only advise from now on."""
-        if self.tolerance.ended():
+        """Only propose decisions once the cluster has refused several times."""
+        if self.errors.ended():
             return
         self._refusals += 1
         if self._refusals < _TRIES:
-            trouble = "executors could not be set, and the next step tries again"
-            self.tolerance.log.warn(f"{trouble}: {describe(error)}", kind=trouble)
+            trouble = "executors could not be changed, and the next step tries again"
+            self.errors.log.warn(f"{trouble}: {describe(error)}", kind=trouble)
             return
         self.acts = False
-        trouble = "it advises from now on, executors cannot be set"
-        self.tolerance.log.warn(f"{trouble}: {describe(error)}")
+        trouble = "decisions are only proposed from now on, executors cannot be changed"
+        self.errors.log.warn(f"{trouble}: {describe(error)}")
 
     def _read_executors(self) -> Occupancy:
         backend = self.actuator.backend
@@ -296,7 +296,7 @@ class AttachedPlant:
         return reading if reported else replace(reading, latency=None)
 
     def _combined(self) -> ModuleReading:
-        """All queries as one, those included that reported something not too long ago."""
+        """All queries as one, with the last reports of those that are silent in this step."""
         recent = {
             each.name: each.last
             for each in self.queries.running.values()

@@ -1,11 +1,11 @@
 """The streaming queries of a session: which run, which feeds which, and what each reported.
 
-A query feeds another where the place that it writes is a place that the other reads:
+A query feeds another that reads from the location it writes to:
 
->>> sorted(places("FileSink[file:/data/out]") | places("KafkaV2[Subscribe[clicks, views]]"))
+>>> sorted(locations("FileSink[file:/data/out]") | locations("KafkaV2[Subscribe[clicks, views]]"))
 ['kafka:clicks', 'kafka:views', 'path:/data/out']
->>> first = Ends(reads=frozenset(), writes=places("FileSink[file:/data/out]"))
->>> second = Ends(reads=places("FileStreamSource[file:/data/out]"), writes=frozenset())
+>>> first = Endpoints(reads=frozenset(), writes=locations("FileSink[file:/data/out]"))
+>>> second = Endpoints(reads=locations("FileStreamSource[file:/data/out]"), writes=frozenset())
 >>> feeds({"clean": first, "count": second})
 {'clean': ('count',), 'count': ()}
 """
@@ -30,21 +30,21 @@ _FILE: Final = re.compile(r"(?:FileSink|FileStreamSource|DeltaSink|DeltaSource)\
 _KAFKA: Final = re.compile(r"Kafka\w*\[Subscribe\[(.*?)\]\]")
 _ICEBERG: Final = re.compile(r"(?:Iceberg\w*|Delta\w*Table)[(\[](.*?)[)\]]")
 
-Places = frozenset[str]
+Locations = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """Where the rows of a query come from, and where they go."""
+class Endpoints:
+    """The locations that a query reads from and writes to."""
 
-    reads: Places
-    writes: Places
+    reads: Locations
+    writes: Locations
 
 
-def places(description: str) -> Places:
-    """What a source or sink says of itself in a progress event; nothing where it does not tell.
+def locations(description: str) -> Locations:
+    """The locations in the description of a source or sink in a progress event, if any.
 
-    >>> places("ForeachBatchSink"), places("RateStreamV2[rowsPerSecond=5")
+    >>> locations("ForeachBatchSink"), locations("RateStreamV2[rowsPerSecond=5")
     (frozenset(), frozenset())
     """
     if match := _FILE.match(description):
@@ -57,7 +57,7 @@ def places(description: str) -> Places:
 
 
 def path(folder: str) -> str:
-    """One spelling of a folder.
+    """The canonical path of a folder.
 
     >>> path("file:///data//out/"), path("s3a://bucket/out")
     ('path:/data/out', 'path:s3a://bucket/out')
@@ -68,8 +68,8 @@ def path(folder: str) -> str:
     return f"path:{scheme}://{rest.strip('/')}"
 
 
-def written(options: Mapping[str, str], table: str | None = None) -> Places:
-    """Where the plan of a query says that its rows go.
+def written(options: Mapping[str, str], table: str | None = None) -> Locations:
+    """The locations that a query writes to, from its plan.
 
     >>> sorted(written({"topic": "clean", "checkpointLocation": "/c"}, "spark_catalog.default.t"))
     ['kafka:clean', 'table:spark_catalog.default.t']
@@ -84,16 +84,16 @@ def written(options: Mapping[str, str], table: str | None = None) -> Places:
     )
 
 
-def ends(batch: Batch, also: Places = frozenset()) -> Ends:
-    """Both ends of a query, from its progress and from what else is known of its sink."""
-    return Ends(
-        reads=frozenset().union(*(places(source) for source in batch.sources)),
-        writes=places(batch.sink) | also,
+def ends(batch: Batch, also: Locations = frozenset()) -> Endpoints:
+    """Both ends of a query, from its progress and its plan."""
+    return Endpoints(
+        reads=frozenset().union(*(locations(source) for source in batch.sources)),
+        writes=locations(batch.sink) | also,
     )
 
 
-def feeds(queries: Mapping[str, Ends]) -> dict[str, tuple[str, ...]]:
-    """By query, those that read what it writes, itself apart."""
+def feeds(queries: Mapping[str, Endpoints]) -> dict[str, tuple[str, ...]]:
+    """By query, the others that read what it writes."""
     return {
         name: tuple(
             other
@@ -105,42 +105,42 @@ def feeds(queries: Mapping[str, Ends]) -> dict[str, tuple[str, ...]]:
 
 
 _SAMPLED = 5
-"""Batches of a step whose jobs are looked at."""
+"""Batches of a step whose jobs are read."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Running:
-    """A query that runs, and what is known of it."""
+class RunningQuery:
+    """A running query and its state."""
 
     name: str
     run: str
-    """The id of this run of it; a query that is started again has another."""
+    """The id of this run; a restarted query has another."""
     query: StreamingQuery
     watched: WatchedQuery
     rates: QueryRates = field(default_factory=QueryRates)
-    ends: Ends | None = None
+    ends: Endpoints | None = None
     """None before its first progress event."""
     fresh: ModuleReading = field(default_factory=ModuleReading)
     """What it reported in the newest step."""
     last: ModuleReading = field(default_factory=ModuleReading)
-    """What it reported last, step by step filled in."""
+    """What it reported last, over several steps."""
     reported_at: float | None = None
-    """When it last reported something."""
+    """Time of its last report."""
 
 
 @dataclass(slots=True)
 class Queries:
-    """Those of one session, looked for anew in every step."""
+    """The queries of one session, listed in every step."""
 
     spark: SparkSession
     external: ExternalBackend
     log: Callable[[str], None]
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
-    running: dict[str, Running] = field(default_factory=dict)
+    running: dict[str, RunningQuery] = field(default_factory=dict)
     """By the id of their run."""
 
-    def look(self) -> bool:
-        """Notice queries that have started or ended; True where one has started."""
+    def refresh(self) -> bool:
+        """Add queries that have started, drop those that have ended; True if one has started."""
         active = {str(query.runId): query for query in self.spark.streams.active}
         started = [run for run in active if run not in self.running]
         ended = [run for run in self.running if run not in active]
@@ -153,31 +153,31 @@ class Queries:
         return bool(started)
 
     def read(self, at: float, *, slots: float, since: float) -> bool:
-        """Take in what the queries reported; True where one of them reported something."""
+        """Read the queries' progress; True if one of them reported."""
         reported = False
         for running in self.running.values():
             try:
                 reported |= self._read(running, at, slots, since)
             except Py4JError:
-                if running.query.isActive:  # else it died between two calls, which look() notices
+                if running.query.isActive:  # else it ended, which refresh() notices
                     raise
         return reported
 
     def feeds(self) -> dict[str, tuple[str, ...]]:
         """By query, those that read what it writes."""
-        nothing = Ends(reads=frozenset(), writes=frozenset())
-        known = tuple(self.running.values())  # others ask while a step takes place
+        nothing = Endpoints(reads=frozenset(), writes=frozenset())
+        known = tuple(self.running.values())  # may be called from another thread
         return feeds({each.name: each.ends or nothing for each in known})
 
-    def _add(self, run: str, query: StreamingQuery) -> Running:
+    def _add(self, run: str, query: StreamingQuery) -> RunningQuery:
         name = query.name or f"query-{str(query.id)[:8]}"
         taken = {each.name for each in self.running.values()}
         name = name if name not in taken else f"{name}-{run[:8]}"
-        return Running(
+        return RunningQuery(
             name=name, run=run, query=query, watched=WatchedQuery(module=name, query=query)
         )
 
-    def _read(self, running: Running, at: float, slots: float, since: float) -> bool:
+    def _read(self, running: RunningQuery, at: float, slots: float, since: float) -> bool:
         collected = running.watched.collect()
         if collected and running.ends is None:
             self._link(running, collected[0][0])
@@ -192,22 +192,22 @@ class Queries:
         if not events:
             return False
         running.reported_at = at
-        # rows that came earlier are no older now: a batch without rows has no latency
+        # a batch without rows has no latency
         running.last = replace(running.last, latency=running.fresh.latency)
         return True
 
-    def _link(self, running: Running, batch: Batch) -> None:
-        """Where rows of a query come from and go; the plan says more than the progress."""
+    def _link(self, running: RunningQuery, batch: Batch) -> None:
+        """Set both ends of a query; its plan says more than its progress."""
         running.ends = ends(batch)
         try:
             plan = self.external.plan(running.query)
         except Py4JError:
-            return  # what the progress says has to do
+            return  # only the progress is known
         running.rates.trigger = plan.trigger
         running.ends = ends(batch, written(plan.options, plan.table))
 
     def _service_time(
-        self, running: Running, events: Sequence[Batch], slots: float
+        self, running: RunningQuery, events: Sequence[Batch], slots: float
     ) -> float | None:
         """Seconds of one executor for a row, from the newest batches of a step."""
         sampled = [batch for batch in events if batch.input_rows][-_SAMPLED:]
@@ -219,7 +219,7 @@ class Queries:
 
 
 def filled(fresh: ModuleReading, before: ModuleReading) -> ModuleReading:
-    """A reading whose gaps are filled with what was reported before.
+    """A reading with gaps filled from an earlier one.
 
     >>> now, then = ModuleReading(backlog=5.0), ModuleReading(backlog=9.0, arrival_rate=2.0)
     >>> filled(now, then).backlog, filled(now, then).arrival_rate
@@ -239,7 +239,7 @@ def _why(query: StreamingQuery) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What a query died of: the last error that its text names, else its first line.
+    """Why a query failed: the last error in the text, else its first line.
 
     >>> cause(ValueError("Job aborted\\n  File 'job.py'\\nKeyError: 'user'\\nSQLSTATE: 38000"))
     "KeyError: 'user'"

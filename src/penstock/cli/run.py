@@ -58,12 +58,12 @@ def execute(args: Namespace) -> int:
     hush_libraries()
 
     from penstock.pipeline import interference
-    from penstock.pipeline.deploy.launch import elsewhere, prepare
+    from penstock.pipeline.deploy.launch import ignored_regions, prepare
 
     launch = prepare(file, args.master)
     if (doubt := interference.elsewhere(file.interference, args.master)) is not None:
         say(doubt)
-    if (doubt := elsewhere(file, args.master)) is not None:
+    if (doubt := ignored_regions(file, args.master)) is not None:
         say(doubt)
 
     def opener(folder: "RunFolder") -> "AbstractContextManager[Plant]":

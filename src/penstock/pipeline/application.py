@@ -1,4 +1,4 @@
-"""What an application is made of: rows that come in, operators that they cross, and a result."""
+"""The parts of an application: its rows, its operators, its consumer."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,44 +18,44 @@ from penstock.spark.progress import Batch
 from penstock.spark.source import RowMaker, RowPartitioner
 
 RowWork = Callable[[pa.RecordBatch], pa.RecordBatch]
-"""Makes one row of one row; importable by name, so that executors can have it."""
+"""From one row to one row; importable by name, so that executors can load it."""
 Meter = Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]]
-"""What an operator measures besides rows: fields of a reading, from the progress of a step."""
+"""Further measurements of an operator: fields of a reading, from the progress of a step."""
 
 
 def unchanged(rows: DataFrame) -> DataFrame:
-    """For an operator that has no more to say than its work on each row."""
+    """For an operator whose `work` is all it does."""
     return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """A step from one streaming table to the next. Rows carry their moment of creation as `ts`."""
+    """A step from one streaming table to the next. Rows carry their creation time as `ts`."""
 
     schema: str
-    """The columns that it puts out, as Spark writes them."""
+    """The columns of its output, as a Spark schema string."""
     work: RowWork | None = None
     """What it does to each row, timed one by one; before `apply`."""
     apply: Callable[[DataFrame], DataFrame] = unchanged
-    """What it does to the table, in Spark's own words."""
+    """What it does to the table, as a Spark transformation."""
     meter: Callable[[Module], Meter] | None = None
     """Makes what measures it, given the module that it is in."""
     route: str | None = None
-    """The column that says which operator a row goes to, where there are several."""
+    """The column with the next operator of a row, if there are several."""
     keyed: KeyedWork | None = None
-    """What it does to the rows of each key, given the rows of that key that came before; the first
-    operator of its module, which then has nothing else to say than what consumes the results."""
+    """What it does to the rows of each key, given earlier rows of that key; the first operator of
+    its module, which only a consumer of the results may follow."""
     shuffles: bool = False
-    """Whether rows change places between executors; such operators usually hold state."""
+    """Whether rows are exchanged between executors; such operators usually hold state."""
     updates: bool = False
-    """Whether a result may take the place of an earlier one."""
+    """Whether a result may replace an earlier one."""
     state_parts: int | None = None
     """Parts that its state is kept in; as many as executors can use, unless given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioning:
-    """How rows of the source are shared out among the executors of the first module."""
+    """How rows of the source are assigned to the executors of the first module."""
 
     partitioner: Callable[[Splitting], Callable[[], RowPartitioner]]
     """Makes the factory of each batch's partitioner, given the setting of how panes are split."""
@@ -64,14 +64,14 @@ class Partitioning:
 
 
 class Consumer(Protocol):
-    """Takes in the last operator's results, batch by batch."""
+    """Takes the last operator's results, batch by batch."""
 
     def __call__(self, batch: DataFrame, number: int, /) -> None:
-        """Take in a batch; the same batch may come again after a failure."""
+        """Process a batch; the same batch may be repeated after a failure."""
         ...
 
     def results(self) -> dict[str, Any]:
-        """What came out, as plain values."""
+        """The results of the run, as plain values."""
         ...
 
 
@@ -82,21 +82,20 @@ class Application:
     rows: Callable[..., RowMaker]
     """Makes the rows of the source, given a seed, and the number of keys where rows have any."""
     operators: Mapping[str, Operator]
-    """By name, in an order in which rows cross them; `APPLICATIONS` says who feeds whom."""
+    """By name, in the order of the flow; the streams between them are in `APPLICATIONS`."""
     partitioning: Partitioning | None = None
-    """How rows are shared out; without it, each executor reads rows that came one after the
-    other."""
+    """How rows are assigned to executors; without it, each reads a range of rows."""
     prepare: Callable[[], None] = lambda: None
-    """What is best done once before executors do it all at the same time, such as compiling."""
+    """Called once before the executors start, such as to compile."""
     preload: tuple[str, ...] = ()
-    """What Python processes of executors load before their first task: `module` to import, or
+    """What executors' Python processes load before their first task: `module` to import, or
     `module:function` to call as well."""
     consumer: Callable[[Any], Consumer]
     """Makes the consumer, given the folder where it publishes."""
 
 
 def publish(page: Any, file: Path) -> None:
-    """Write plain values as JSON, in the place of what was there before; never half of it.
+    """Write plain values as JSON, replacing the file atomically.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "results" / "page.json"

@@ -1,14 +1,15 @@
-"""Spark's developer interfaces, all in this one place.
+"""All calls of Spark's developer interfaces.
 
-Spark offers no public call for the number of executors of each resource profile. These are the
-calls that its own dynamic allocation makes, reached through py4j. A test runs every one of them
-against a real cluster, so that a Spark release that changes them is noticed.
+Spark has no public call for the number of executors of each resource profile. These are the calls
+of its own dynamic allocation, through py4j. A test runs each of them against a real cluster, to
+notice a Spark release that changes them.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -24,13 +25,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.spark.cluster.workers import node_of
 
 DEFAULT_PROFILE: Final = 0
-_PIECE: Final = 6000
-"""Characters that surely fit py4j's buffer of 8 KiB."""
+_CHUNK: Final = 6000
+"""Characters that fit py4j's buffer of 8 KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executor:
-    """What Spark knows of one executor, dead ones included."""
+    """An executor, active or dead."""
 
     id: str
     profile: int
@@ -40,19 +41,19 @@ class Executor:
     completed_tasks: int
     failed_tasks: int
     busy: float
-    """Seconds that its finished tasks took, since it began."""
+    """Seconds that its completed tasks took."""
     node: str | None = None
-    """The node that hosts it, where nodes have names."""
+    """The node that hosts it, if nodes have names."""
 
     @property
     def is_warm(self) -> bool:
-        """Whether it has finished a task: its first takes seconds longer than any other."""
+        """Whether it has completed a task: the first takes seconds longer."""
         return self.completed_tasks > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTask:
-    """A task under way."""
+    """A running task."""
 
     executor: str
     launched: float
@@ -72,36 +73,36 @@ class Backend:
         self._json = self._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
         self._nothing = self._scala_map({})
         self._replaced: list[Any] = []
-        """Scheduler pools that others have taken the place of."""
+        """Scheduler pools that were replaced."""
 
     def add_profile(self, memory: str, resource: str | None = None) -> ResourceProfile:
-        """A resource profile of one-core executors, only where there is one of that resource."""
+        """A resource profile of one-core executors, each with one unit of a resource if given."""
         executors = ExecutorResourceRequests().cores(1).memory(memory)
         tasks = TaskResourceRequests().cpus(1)
-        if resource is not None:  # a core runs one task at a time, so it may have all of it
+        if resource is not None:  # a core runs one task at a time, which may use all of it
             executors, tasks = executors.resource(resource, 1), tasks.resource(resource, 1)
         profile = ResourceProfileBuilder().require(executors).require(tasks).build
         self._context.resourceProfileManager().addResourceProfile(profile._java_resource_profile)
         return profile
 
     def request(self, targets: Mapping[int, int]) -> bool:
-        """Ask for that many executors of each profile; False where the cluster did not hear of it.
+        """Request so many executors of each profile; returns whether the cluster accepted.
 
-        Grows, and cancels what is not yet there; an executor that runs is not taken away.
+        Starts executors and cancels pending ones; running ones are never removed.
         """
-        heard = self._scheduler.requestTotalExecutors(
+        accepted = self._scheduler.requestTotalExecutors(
             self._scala_map(targets),
             self._scala_map(dict.fromkeys(targets, 0)),
             self._scala_map(dict.fromkeys(targets, self._nothing)),
         )
-        return bool(heard)
+        return bool(accepted)
 
     def set_share(self, pool: str, cores: int) -> None:
-        """Let the tasks of a scheduler pool have that many cores where all pools want some, and
-        what others leave over; from the next stage on.
+        """Give a scheduler pool the weight of so many cores, and idle cores beyond; from the next
+        stage on.
 
-        A pool keeps its weight for good, so another takes over its name. Stages that are under way
-        end in the old one, which is then removed.
+        The weight of a pool is fixed, so a new pool takes over its name. Running stages end in the
+        old one, which is then removed.
         """
         root = self._context.taskScheduler().rootPool()
         before, kinds = root.getSchedulableByName(pool), self._jvm.org.apache.spark.scheduler
@@ -113,9 +114,9 @@ class Backend:
         self._replaced = [*left, *([] if before is None else [before])]
 
     def decommission(self, executors: Iterable[str]) -> tuple[str, ...]:
-        """Let executors finish their tasks and leave; returns those that will.
+        """Decommission executors: they finish their tasks and end; returns those accepted.
 
-        What was requested stays as it is: lower it first, or others come in their place.
+        The request stays as it is: lower it first, or others are started in their place.
         """
         ids = list(executors)
         pair, info = self._jvm.scala.Tuple2, self._jvm.org.apache.spark.scheduler
@@ -123,22 +124,20 @@ class Backend:
         leaving = self._gateway.new_array(pair, len(ids))
         for place, executor in enumerate(ids):
             leaving[place] = pair(executor, info.ExecutorDecommissionInfo("scaled in", none))
-        agreed = self._scheduler.decommissionExecutors(leaving, False, False)
-        return tuple(agreed.apply(place) for place in range(agreed.size()))
+        accepted = self._scheduler.decommissionExecutors(leaving, False, False)
+        return tuple(accepted.apply(place) for place in range(accepted.size()))
 
     def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
-        """Every executor the application has or had; the driver only where it is asked for."""
-        told = self._fetch(self._store.executorList(False))
-        return tuple(_executor(entry) for entry in told if driver or entry["id"] != "driver")
+        """Every executor the application has or had, and the driver on request."""
+        entries = self._fetch(self._store.executorList(False))
+        return tuple(_executor(entry) for entry in entries if driver or entry["id"] != "driver")
 
     def running_tasks(self) -> tuple[RunningTask, ...]:
-        """The tasks under way at this moment."""
+        """The tasks that run now."""
         stages = self._spark.sparkContext.statusTracker().getActiveStageIds()
         return tuple(task for stage in stages for task in self._running_tasks_of(stage))
 
     def _running_tasks_of(self, stage: int) -> list[RunningTask]:
-        from py4j.protocol import Py4JJavaError
-
         try:
             attempt = self._store.lastStageAttempt(stage).attemptId()
             tasks = self._store.taskList(stage, attempt, 1000)
@@ -149,16 +148,15 @@ class Backend:
         ]
 
     def _fetch(self, values: Any) -> Any:
-        """A Scala value as plain data, by way of JSON, in pieces.
+        """A Scala value as plain data, through JSON, in chunks.
 
-        An answer that does not fit py4j's buffer is sent in two parts, and the second waits 40 ms
-        for the first to be acknowledged.
+        An answer larger than py4j's buffer is sent in two parts, the second 40 ms later.
         """
         written = self._jvm.java.io.StringWriter()
         self._json.writeValue(written, values)
         text, length = written.getBuffer(), written.getBuffer().length()
-        places = range(0, length, _PIECE)
-        return json.loads("".join(text.substring(a, min(a + _PIECE, length)) for a in places))
+        places = range(0, length, _CHUNK)
+        return json.loads("".join(text.substring(a, min(a + _CHUNK, length)) for a in places))
 
     def _scala_map(self, entries: Mapping[int, Any]) -> Any:
         table = self._jvm.java.util.HashMap()
@@ -182,34 +180,29 @@ def _executor(entry: Mapping[str, Any]) -> Executor:
 
 
 def _running_task(entry: Mapping[str, Any]) -> RunningTask:
-    from datetime import datetime
-
     launched = datetime.strptime(entry["launchTime"], "%Y-%m-%dT%H:%M:%S.%f%Z")
     return RunningTask(executor=entry["executorId"], launched=launched.timestamp())
 
 
-# The same for applications that are not ours.
-
-
 _BATCH: Final = re.compile(r"batch = (\d+)")
 _MOST_JOBS: Final = 40
-"""Jobs of a query that are looked at in a step; a call or two each."""
+"""Jobs of a query that are read in a step; one or two calls each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlan:
-    """What the plan of a query tells that its progress does not."""
+    """What is known of a query from its plan."""
 
     options: Mapping[str, str]
     """Of its sink."""
     table: str | None
     """The table of the catalog that it writes."""
     trigger: float | None
-    """Seconds between two triggers; None where it has no such trigger."""
+    """Seconds between two triggers; None without a processing-time trigger."""
 
 
 class ExternalBackend:
-    """Calls about queries and executors that were not started by us."""
+    """Calls for queries and executors of an attached program."""
 
     def __init__(self, spark: SparkSession, backend: Backend) -> None:
         self._spark, self._backend = spark, backend
@@ -218,9 +211,9 @@ class ExternalBackend:
         self._context = context._jsc.sc()
 
     def kill_idle(self, executors: Iterable[str]) -> tuple[str, ...]:
-        """Remove executors, but none that has a task; returns those that go.
+        """Kill executors that have no task; returns those killed.
 
-        What was requested stays as it is: lower it first, or others come in their place.
+        The request stays as it is: lower it first, or others are started in their place.
         """
         ids = self._jvm.java.util.ArrayList()
         for executor in executors:
@@ -230,7 +223,7 @@ class ExternalBackend:
         return tuple(killed.apply(place) for place in range(killed.size()))
 
     def plan(self, query: StreamingQuery) -> QueryPlan:
-        """The plan of a query that has told its first progress."""
+        """The plan of a query that has reported progress."""
         execution = self._execution(query)
         plan = execution.logicalPlan()
         return QueryPlan(
@@ -238,26 +231,26 @@ class ExternalBackend:
         )
 
     def executor_seconds(self, run: str, batches: Collection[int]) -> float | None:
-        """Seconds of executors' time that the jobs of these batches took; None where none is
-        known. Jobs of a query carry the id of its run as their group."""
+        """Executor-seconds of the jobs of these batches; None if unknown. The job group of a query
+        is the id of its run."""
         tracker = self._spark.sparkContext.statusTracker()
-        found: list[float] = []
+        seconds: list[float] = []
         for job in sorted(tracker.getJobIdsForGroup(run), reverse=True)[:_MOST_JOBS]:
-            told = self._job(job)
-            match = _BATCH.search(told.get("description") or "")
+            entry = self._job(job)
+            match = _BATCH.search(entry.get("description") or "")
             batch = int(match[1]) if match else None
             if batch in batches:
-                found.extend(self._seconds_of_stage(stage) for stage in told["stageIds"])
+                seconds.extend(self._seconds_of_stage(stage) for stage in entry["stageIds"])
             elif batch is not None and batch < min(batches):
                 break
-        return sum(found) if found else None
+        return sum(seconds) if seconds else None
 
     def _job(self, job: int) -> dict[str, Any]:
         try:
-            told: dict[str, Any] = self._backend._fetch(self._context.statusStore().job(job))
-        except Py4JJavaError:  # Spark has forgotten it between the two calls
+            entry: dict[str, Any] = self._backend._fetch(self._context.statusStore().job(job))
+        except Py4JJavaError:  # Spark has dropped it between the two calls
             return {}
-        return told
+        return entry
 
     def _seconds_of_stage(self, stage: int) -> float:
         try:
@@ -272,10 +265,10 @@ class ExternalBackend:
 
     def _options(self, plan: Any) -> dict[str, str]:
         try:
-            told = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.writeOptions())
+            options = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.writeOptions())
         except Py4JError:
             return {}
-        return {str(key): str(told[key]) for key in told}
+        return {str(key): str(options[key]) for key in options}
 
 
 def _table(plan: Any) -> str | None:
@@ -283,7 +276,7 @@ def _table(plan: Any) -> str | None:
         table = plan.catalogTable()
         return None if table.isEmpty() else str(table.get().identifier().unquotedString())
     except Py4JError:
-        return None  # a sink of the newer kind, whose table has no place in the catalog
+        return None  # a DataSource V2 sink, whose table is not in the catalog
 
 
 def _trigger(trigger: Any) -> float | None:

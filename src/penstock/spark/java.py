@@ -1,4 +1,4 @@
-"""Find a Java that Spark can run on: the user's own if there is one, else the one we depend on."""
+"""Find a Java for Spark: the user's own, else the bundled one."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from penstock.core.errors import ClusterError
 OLDEST: Final = 17
 _VECTOR: Final = "jdk.incubator.vector"
 _SHIM: Final = """#!/bin/sh
-# Spark's launcher asks for a module that this Java was built without; leave that word out.
+# Spark's launcher adds a module that this Java was built without; drop that argument.
 for word; do
   shift
   case "$word" in
@@ -39,8 +39,7 @@ class Java:
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
     """The Java that Spark will use: JAVA_HOME, then PATH, then the bundled one.
 
-    A JAVA_HOME that cannot be used is an error rather than a reason to look further: whoever
-    set it wants to know.
+    An unusable JAVA_HOME is an error rather than a reason to look further.
     """
     if home := environ.get("JAVA_HOME"):
         return _from_java_home(Path(home))
@@ -75,10 +74,10 @@ def _from_java_home(home: Path) -> Java:
 
 
 def _from_path(path: str | None) -> Java | None:
-    found = shutil.which("java", path=path)
-    if found is None:
+    java = shutil.which("java", path=path)
+    if java is None:
         return None
-    program = Path(found).resolve()
+    program = Path(java).resolve()
     version = _version(program)
     if version is None or version < OLDEST or program.parent.name != "bin":
         return None
@@ -103,10 +102,10 @@ def _bundled() -> Java:
 
 def _version(program: Path) -> int | None:
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [program, "-version"], capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+    match = re.search(r'version "(?:1\.)?(\d+)', output.stderr + output.stdout)
     return int(match[1]) if match else None

@@ -1,8 +1,7 @@
-"""Kafka beside Spark: the connector's files, whether a broker answers, and offsets of a topic.
+"""Kafka for Spark: the connector's packages, a check of the brokers, and offsets of a topic.
 
-The connector's packages are fetched from Maven Central once, by Spark's own Ivy, and then kept in
-the user's cache, so that a session starts without asking a repository, and a machine that has them
-needs no network.
+The connector's packages are fetched from Maven Central once, by Spark's own Ivy, and cached in the
+user's folder, so that a session starts without a repository, and later without a network.
 """
 
 import os
@@ -24,9 +23,9 @@ from penstock.core.errors import ClusterError, first_line
 from penstock.spark.session import try_connecting
 
 _DOWNLOAD_PATIENCE: Final = 300
-"""Seconds after which a repository that does not answer is given up."""
+"""Seconds after which a download is given up."""
 
-SPARKS: Final = (
+SPARK_PROVIDED: Final = (
     "org.apache.hadoop:hadoop-client-api",
     "org.apache.hadoop:hadoop-client-runtime",
     "org.slf4j:slf4j-api",
@@ -37,12 +36,12 @@ SPARKS: Final = (
     "com.google.code.findbugs:jsr305",
     "org.scala-lang.modules:scala-parallel-collections_2.13",
 )
-"""What Spark has itself, and executors need not be sent."""
+"""Packages that come with Spark, and need not be sent to executors."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Packages with all that they need, but for some."""
+class Packages:
+    """Packages with their dependencies, except for some."""
 
     packages: tuple[str, ...]
     """As `group:artifact:version`."""
@@ -51,7 +50,7 @@ class Wanted:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where packages are kept.
+    """Where packages are cached.
 
     >>> cache_folder({"XDG_CACHE_HOME": "/cache"}).as_posix()
     '/cache/penstock/jars'
@@ -60,13 +59,13 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "penstock" / "jars"
 
 
-def are_kept(wanted: Sequence[Wanted], cache: Path | None = None) -> bool:
-    """Whether the cache has all of these packages."""
+def are_cached(wanted: Sequence[Packages], cache: Path | None = None) -> bool:
+    """Whether all of these packages are cached."""
     return all(((cache or cache_folder()) / _name(each)).is_dir() for each in wanted)
 
 
 def jars_of(
-    wanted: Sequence[Wanted], java_home: Path, conf: Mapping[str, str], cache: Path | None = None
+    wanted: Sequence[Packages], java_home: Path, conf: Mapping[str, str], cache: Path | None = None
 ) -> list[Path]:
     """The files of all these packages, from the cache or from a repository.
 
@@ -77,21 +76,21 @@ def jars_of(
     return [jar for each in wanted for jar in _jars(each, java_home, conf, cache)]
 
 
-def _jars(wanted: Wanted, java_home: Path, conf: Mapping[str, str], cache: Path) -> list[Path]:
+def _jars(wanted: Packages, java_home: Path, conf: Mapping[str, str], cache: Path) -> list[Path]:
     folder = cache / _name(wanted)
     if not folder.is_dir():
         _fetch(wanted, java_home, conf, folder)
     return sorted(folder.glob("*.jar"))
 
 
-def _name(wanted: Wanted) -> str:
-    """A folder's name that no other packages have."""
+def _name(wanted: Packages) -> str:
+    """A unique folder name."""
     first = wanted.packages[0].split(":", 1)[1].replace(":", "-")
     return f"{first}-{sha256(repr(wanted).encode()).hexdigest()[:12]}"
 
 
-def _fetch(wanted: Wanted, java_home: Path, conf: Mapping[str, str], folder: Path) -> None:
-    """Fetch packages into a folder, which is there as a whole or not at all."""
+def _fetch(wanted: Packages, java_home: Path, conf: Mapping[str, str], folder: Path) -> None:
+    """Fetch packages into a folder atomically."""
     draft = _draft(folder.parent)
     try:
         _submit(wanted, java_home, conf, draft)
@@ -107,12 +106,12 @@ def _draft(cache: Path) -> Path:
         return Path(mkdtemp(prefix=".fetching-", dir=cache))
     except OSError as error:
         raise ClusterError(
-            f"packages of Java cannot be kept in {cache} ({error.strerror}); set XDG_CACHE_HOME to "
+            f"Java packages cannot be cached in {cache} ({error.strerror}); set XDG_CACHE_HOME to "
             "a folder that can be written"
         ) from None
 
 
-def _submit(wanted: Wanted, java_home: Path, conf: Mapping[str, str], ivy: Path) -> None:
+def _submit(wanted: Packages, java_home: Path, conf: Mapping[str, str], ivy: Path) -> None:
     """Have Spark resolve packages for a program that does nothing."""
     program = ivy / "nothing.py"
     program.touch()
@@ -137,56 +136,56 @@ def _submit(wanted: Wanted, java_home: Path, conf: Mapping[str, str], ivy: Path)
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise _lacking(wanted, f"no answer in {_DOWNLOAD_PATIENCE} s") from None
+        raise _unavailable(wanted, f"no answer in {_DOWNLOAD_PATIENCE} s") from None
     if done.returncode != 0 or not (ivy / "jars").is_dir():
-        raise _lacking(wanted, _reason(done.stdout + done.stderr))
+        raise _unavailable(wanted, _reason(done.stdout + done.stderr))
 
 
-def _reason(told: str) -> str:
-    """Why packages were not found, as far as Ivy tells.
+def _reason(output: str) -> str:
+    """Why packages were not found, from the output of Ivy.
 
     >>> _reason("noise\\njava.lang.RuntimeException: [unresolved dependency: a#b;1: not found]\\n")
     'unresolved dependency: a#b;1: not found'
     """
-    lines = [line for line in told.splitlines() if "unresolved dependency: " in line]
+    lines = [line for line in output.splitlines() if "unresolved dependency: " in line]
     text = lines[0].partition("[")[2].partition("]")[0] if lines else ""
-    last = told.strip().splitlines()[-1:] or ["no reason was given"]
+    last = output.strip().splitlines()[-1:] or ["no reason was given"]
     return text or last[0].strip()
 
 
-def _lacking(wanted: Wanted, why: str) -> ClusterError:
+def _unavailable(wanted: Packages, why: str) -> ClusterError:
     return ClusterError(
-        f"{wanted.packages[0]} cannot be had from Maven Central ({why}); connect this machine, or "
-        "give the files yourself with --conf spark.jars=FILE,FILE"
+        f"{wanted.packages[0]} cannot be fetched from Maven Central ({why}); connect this machine, "
+        "or give the files yourself with --conf spark.jars=FILE,FILE"
     )
 
 
 _CONNECTOR: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 _TOKENS: Final = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"
 CONNECTORS: Final = (
-    (Wanted((f"{_CONNECTOR}:{pyspark.__version__}",), SPARKS),),
+    (Packages((f"{_CONNECTOR}:{pyspark.__version__}",), SPARK_PROVIDED),),
     # Repositories lag behind a release of Spark; these were tried with Spark 4.3.
     (
-        Wanted((f"{_CONNECTOR}:4.2.0",), (*SPARKS, _TOKENS)),
-        Wanted((f"{_TOKENS}:4.0.0",), (*SPARKS, "org.apache.kafka:kafka-clients")),
+        Packages((f"{_CONNECTOR}:4.2.0",), (*SPARK_PROVIDED, _TOKENS)),
+        Packages((f"{_TOKENS}:4.0.0",), (*SPARK_PROVIDED, "org.apache.kafka:kafka-clients")),
     ),
 )
 """Spark's Kafka connector: that of this very Spark, or else the newest that works with it."""
 _PATIENCE: Final = "15000"
-"""Milliseconds for a broker to answer a question about offsets."""
+"""Milliseconds for a broker to answer a request for offsets."""
 
 
 def connector(
     java_home: Path, conf: Mapping[str, str], cache: Path | None = None
 ) -> dict[str, str]:
-    """Settings with which Spark knows Kafka; none where the user has seen to it.
+    """Spark settings for the Kafka connector; none if the user has given packages.
 
-    What is in the cache comes first: a repository is asked once, and not at every start.
+    Cached packages come first, so that a repository is needed only once.
     """
     if "spark.jars" in conf or "spark.jars.packages" in conf:
         return {}
     failures: list[ClusterError] = []
-    for wanted in sorted(CONNECTORS, key=lambda each: not are_kept(each, cache)):
+    for wanted in sorted(CONNECTORS, key=lambda each: not are_cached(each, cache)):
         try:
             jars = jars_of(wanted, java_home, conf, cache)
         except ClusterError as error:
@@ -197,7 +196,7 @@ def connector(
 
 
 def check_reachable(addresses: Sequence[str], of: str) -> None:
-    """Refuse brokers of which none answers; of several, one is enough."""
+    """Refuse brokers if none of them answers."""
     failures = [failure for failure in map(_try, addresses) if failure]
     if len(failures) == len(addresses):
         raise ClusterError(
@@ -212,43 +211,43 @@ def _try(address: str) -> str | None:
 
 
 @dataclass(slots=True, kw_only=True)
-class Offsets:
-    """Asks the brokers how far the partitions of a topic reach. Open it within a session."""
+class TopicOffsets:
+    """Reads the offsets of a topic's partitions from the brokers, within a session."""
 
     spark: SparkSession
     topic: str
     options: Mapping[str, str]
     """Of Kafka's own clients, `bootstrap.servers` among them."""
     of: str
-    """What the topic is for, in messages."""
+    """The section of the file that names the topic, for messages."""
     _client: Any = field(default=None, repr=False)
 
     def earliest(self) -> dict[int, int]:
-        """The first offset that each partition still has."""
-        return self._told(lambda specs: specs.earliest())
+        """The first offset of each partition."""
+        return self._offsets(lambda specs: specs.earliest())
 
     def latest(self) -> dict[int, int]:
         """The offset that the next record of each partition will have."""
-        return self._told(lambda specs: specs.latest())
+        return self._offsets(lambda specs: specs.latest())
 
     def close(self) -> None:
-        """Let go of the brokers."""
+        """Close the connection."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
-    def _told(self, which: Callable[[Any], Any]) -> dict[int, int]:
+    def _offsets(self, which: Callable[[Any], Any]) -> dict[int, int]:
         try:
-            return self._ask(which)
+            return self._list_offsets(which)
         except Py4JJavaError as error:
             raise self._refused(error) from None
         except (Py4JError, TypeError) as error:
             raise ClusterError(
-                f"Kafka's client is not among the files that Spark was given ({error}); "
+                f"Kafka's client is missing in the packages of Spark ({error}); "
                 "leave spark.jars and spark.jars.packages out, or add kafka-clients to them"
             ) from None
 
-    def _ask(self, which: Callable[[Any], Any]) -> dict[int, int]:
+    def _list_offsets(self, which: Callable[[Any], Any]) -> dict[int, int]:
         jvm: Any = self.spark._jvm
         admin, kafka = self._admin(), jvm.org.apache.kafka
         described = admin.describeTopics(_list(jvm, self.topic)).allTopicNames().get()
@@ -256,8 +255,8 @@ class Offsets:
         for partition in described.get(self.topic).partitions():
             place = kafka.common.TopicPartition(self.topic, partition.partition())
             wanted.put(place, which(kafka.clients.admin.OffsetSpec))
-        found = admin.listOffsets(wanted).all().get()
-        return {place.partition(): int(found.get(place).offset()) for place in wanted.keySet()}
+        offsets = admin.listOffsets(wanted).all().get()
+        return {place.partition(): int(offsets.get(place).offset()) for place in wanted.keySet()}
 
     def _admin(self) -> Any:
         if self._client is None:
@@ -270,18 +269,20 @@ class Offsets:
         return self._client
 
     def _refused(self, error: Py4JJavaError) -> ClusterError:
-        servers, told = self.options["bootstrap.servers"], first_line(error)
-        if "UnknownTopicOrPartition" in told:
+        servers, cause = self.options["bootstrap.servers"], first_line(error)
+        if "UnknownTopicOrPartition" in cause:
             return ClusterError(
                 f"there is no topic {self.topic} at {servers}; create it (kafka-topics.sh "
                 f"--bootstrap-server {servers} --create --topic {self.topic} --partitions 4), "
                 f"or correct topic of {self.of}"
             )
-        return ClusterError(f"Kafka at {servers} does not tell of topic {self.topic} ({told})")
+        return ClusterError(
+            f"Kafka at {servers} refused the offsets of topic {self.topic} ({cause})"
+        )
 
 
 def _list(jvm: Any, *items: str) -> Any:
-    found = jvm.java.util.ArrayList()
+    made = jvm.java.util.ArrayList()
     for item in items:
-        found.add(item)
-    return found
+        made.add(item)
+    return made

@@ -1,7 +1,7 @@
-"""Read what Spark's queries report. The one parser of progress events; nothing here needs pyspark.
+"""The parser of Spark's progress events; it needs no pyspark.
 
-A query reports one progress event for each micro-batch. `Batch` is what such an event says, in
-seconds and rows; what it does not say is None. `spark/rates.py` derives rates, backlog and latency
+A query reports a progress event for each micro-batch. `Batch` is its content in seconds and rows;
+what it lacks is None. `spark/rates.py` derives rates, backlog and latency
 from batches.
 
 Offsets count rows where a source is one of ours or Kafka:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 METRICS: Final = "penstock"
 """The name of our own metrics in Spark's progress events."""
 LEVELS: Final = (0.0, 0.01, *(level / 20 for level in range(1, 20)), 0.99, 1.0)
-"""The quantiles at which the rows' moments of creation are observed."""
+"""The quantiles at which the rows' creation times are observed."""
 
 _Number = TypeVar("_Number", int, float)
 Event = Mapping[str, Any]
@@ -42,7 +42,7 @@ Source = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What one progress event says, in seconds and rows."""
+    """The content of a progress event, in seconds and rows."""
 
     number: int
     started: float
@@ -50,16 +50,16 @@ class Batch:
     duration: float
     parts: Mapping[str, float]
     idle: bool
-    """Whether the event only says that there was nothing to do."""
+    """Whether the query had nothing to do."""
     rows: int | None
-    """Rows taken in, by our own count; None where the query does not count them."""
+    """Input rows by our own count; None if the query does not count them."""
     service: float | None
     """Summed service time of the rows."""
     service_squared: float | None
     created: tuple[float, ...] | None
-    """The rows' moments of creation at LEVELS, in seconds since the epoch."""
+    """Quantiles of the rows' creation times at LEVELS, in seconds since the epoch."""
     arrived: int | None
-    """Rows that had come by the start of the batch, from the source's newest offset."""
+    """Rows that had arrived by the start of the batch, from the source's latest offset."""
     read: int | None
     """Rows read by the end of the batch, from the source's end offset."""
     state_rows: int | None
@@ -68,9 +68,9 @@ class Batch:
     query: str | None = None
     """The name of the query."""
     input_rows: int = 0
-    """Rows taken in, by Spark's count."""
+    """Input rows by Spark's count."""
     waiting: float | None = None
-    """Rows that had come by the start of the batch and that it left to the next."""
+    """Rows that had arrived by the start of the batch and were left to the next."""
     sources: tuple[str, ...] = ()
     """Descriptions of the sources."""
     sink: str = ""
@@ -122,7 +122,7 @@ def parse_progress(event: Event) -> Batch:
 
 
 def parse_line(line: str) -> Batch | None:
-    """Read a line of a recording; None where it is no event, or half of one.
+    """Parse a line of a recording; None if it is no complete event.
 
     >>> parse_line('{"name": "count", "durat') is None, parse_line("[]") is None
     (True, True)
@@ -137,7 +137,7 @@ def parse_line(line: str) -> Batch | None:
 def rows_at(offset: object) -> int | None:
     """Rows up to an offset: of a source of ours, or of Kafka over all partitions of its topics.
 
-    Offsets of Kafka rarely begin with 0: only the difference of two tells how many rows there are.
+    Offsets of Kafka rarely start at 0: only the difference of two is a number of rows.
 
     >>> rows_at({"rows": 7}), rows_at({"lines": {"0": 10, "1": 5}}), rows_at(None)
     (7, 15, None)
@@ -155,7 +155,7 @@ def rows_at(offset: object) -> int | None:
 
 
 def rows_waiting(source: Source) -> float | None:
-    """Rows of a source that have come and have not been read."""
+    """Rows of a source that have arrived and were not read."""
     newest, read = rows_at(source.get("latestOffset")), rows_at(source.get("endOffset"))
     if newest is not None and read is not None:
         return float(max(newest - read, 0))
@@ -163,7 +163,7 @@ def rows_waiting(source: Source) -> float | None:
 
 
 def _behind(source: Source) -> float | None:
-    """What Kafka's own metrics say: the mean over the partitions, else the one furthest behind."""
+    """From Kafka's metrics: the mean lag of the partitions, else the largest."""
     metrics = source.get("metrics") or {}
     mean, most = (_number(metrics.get(f"{which}OffsetsBehindLatest")) for which in ("avg", "max"))
     read = _parsed(source.get("endOffset"))
@@ -180,13 +180,13 @@ def _input_rows(event: Event, sources: Sequence[Source]) -> int:
 
 
 def _total(counts: Sequence[_Number | None]) -> _Number | None:
-    """Over all sources of a query; unknown where one of them does not say."""
+    """The sum over all sources of a query; None if one is unknown."""
     known = [rows for rows in counts if rows is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(counts) else None
 
 
 def _parsed(offset: Any) -> Any:
-    """An offset as data; other listeners have it as a text."""
+    """An offset as data; some listeners have it as a string."""
     if not isinstance(offset, str):
         return offset
     try:
@@ -205,23 +205,22 @@ def _number(value: Any) -> float | None:
 
 @dataclass(slots=True, kw_only=True)
 class WatchedQuery:
-    """A module's query, and how far its progress has been read."""
+    """A module's query, and which of its progress events have been read."""
 
     module: str
     query: "StreamingQuery"
     arrived: Callable[[], int | None] | None = None
-    """Rows that have come by now, asked of the source itself; None where it cannot say."""
+    """Rows that have arrived by now, from the source itself; None if unknown."""
     base: int = 0
-    """Rows before the first one of the run, where the source counts those too."""
+    """Rows before the start of the run, if the source counts those too."""
     on_batch: Callable[[Batch], None] = lambda batch: None  # noqa: ARG005
     """Called with every progress event, once."""
     measured: Callable[[ModuleReading, Sequence[Batch]], Mapping[str, Any]] = lambda *_: {}
-    """What else is known of a step, as fields of its reading: given the reading, and the progress
-    events of the step."""
+    """Further fields of the reading of a step, given the reading and the progress events."""
     _seen: tuple[int, str] = (-1, "")
 
     def newest(self) -> str | None:
-        """The moment of the query's newest progress event; asked often, so two calls must do."""
+        """The timestamp of the newest progress event; called often, so it makes two calls only."""
         last = self._jvm_query().lastProgress()
         return None if last is None else str(last.timestamp())
 
@@ -231,7 +230,7 @@ class WatchedQuery:
         return (self._parse(json.loads(last.json())).read or 0) if last else 0
 
     def collect(self) -> list[tuple[Batch, str]]:
-        """The progress events since the last call, with their text."""
+        """The progress events since the last call, with their JSON."""
         fresh: list[tuple[Batch, str]] = []
         recent, newest = self._jvm_query().recentProgress(), self._seen
         for place in reversed(range(len(recent))):  # a call each, so only as far as needed

@@ -1,9 +1,9 @@
-"""The work that a module does for each row, and how long each row really took.
+"""The work of a module on each row, and its measured service time.
 
-`wait` stands for a call to another system: an executor waits and the machine's cores stay free,
-so executors beyond the number of cores still help. `cpu` keeps a core busy. Where rows have work
-of their own, that counts towards the service time, and only the rest is spent. The column `service`
-that is added holds the measured seconds.
+`wait` models a call to another system: an executor waits and the machine's cores stay free, so
+executors beyond the number of cores still help. `cpu` keeps a core busy. The time of real work on a
+row counts towards its service time, and only the rest is spent. The measured seconds are in the
+column `service`.
 """
 
 import time
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 SERVICE: Final = "service"
 _CLOCK_GRAIN: Final = 1e-3
-"""Rows shorter than this are served several at a time: a sleep cannot be cut finer."""
+"""Rows shorter than this are served in groups: the resolution of a sleep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serve:
-    """Spends each row's service time; give it to `mapInArrow`."""
+    """Spends each row's service time, for `mapInArrow`."""
 
     service_time: float
     service_cv: float = 0.0
     work: str = "wait"
     own: tuple[Callable[[pa.RecordBatch], pa.RecordBatch], ...] = ()
-    """Work of its own on each row, one after the other."""
+    """Real work on each row, one after the other."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Serve every row, adding how long it took."""
@@ -40,7 +40,7 @@ class Serve:
         return _with_service(batch, self._serve(batch.num_rows, random))
 
     def _work(self, batch: pa.RecordBatch, random: np.random.Generator) -> list[pa.RecordBatch]:
-        """Each row through its own work, then through what is left of its service time."""
+        """Each row through its real work, then through the rest of its service time."""
         times = draw(self.service_time, self.service_cv, batch.num_rows, random)
         done: list[pa.RecordBatch] = []
         for number, expected in enumerate(times):
@@ -80,7 +80,7 @@ def _with_service(batch: pa.RecordBatch, took: NDArray[np.float64]) -> pa.Record
 
 
 def spend(how: str, seconds: float) -> float:
-    """Let seconds pass by waiting (`wait`), by computing (`cpu`) or not at all (`none`).
+    """Spend seconds by waiting (`wait`), by computing (`cpu`) or not at all (`none`).
 
     >>> spend("none", 1.0)
     0.0

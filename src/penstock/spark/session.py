@@ -1,9 +1,9 @@
-"""Open a Spark session whose executors are ours to count: Spark's own allocation stands still.
+"""Open a Spark session whose executors are requested by us: Spark's own allocation never acts.
 
 `compiled_spark_home` is a SPARK_HOME whose Python files are already compiled. Spark puts its own
 `pyspark.zip` in front of every Python process it starts, and Python compiles what it finds in a zip
-file anew each time. On a cluster of our own the same files lie unpacked beside it, compiled once at
-installation. This home is Spark's in every respect but that one.
+file each time. On a cluster of our own the same files are used unpacked, compiled once at
+installation. Otherwise this home is Spark's.
 """
 
 import os
@@ -39,12 +39,12 @@ ELASTIC: Final[Mapping[str, str]] = {
     "spark.dynamicAllocation.sustainedSchedulerBacklogTimeout": _NEVER,
     "spark.dynamicAllocation.executorIdleTimeout": _NEVER,
     "spark.dynamicAllocation.shuffleTracking.enabled": "false",  # decommissioning does instead
-    # A leaving executor finishes its tasks; its blocks are not worth moving.
+    # A decommissioned executor finishes its tasks; its blocks need not be migrated.
     "spark.decommission.enabled": "true",
     "spark.storage.decommission.enabled": "false",
     # With the default of 3 s a stateful query hardly uses new executors.
     "spark.locality.wait": "0s",
-    # An idle query says so every second: silence and idleness are different facts.
+    # An idle query reports every second, so that silence means trouble.
     "spark.sql.streaming.noDataProgressEventInterval": "1s",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.streaming.minBatchesToRetain": "10",
@@ -64,7 +64,7 @@ EMBEDDED: Final[Mapping[str, str]] = {
 
 
 def check_master(master: str) -> None:
-    """Refuse a master that cannot be used, before anything is started."""
+    """Refuse an unusable master before anything is started."""
     if master.startswith(("spark://", "k8s://")):
         return _check_reachable(master)
     if master == "yarn":
@@ -83,9 +83,9 @@ def check_master(master: str) -> None:
 
 
 def _check_reachable(master: str) -> None:
-    """Refuse a master of which no address answers; of several, one is enough."""
+    """Refuse a master if none of its addresses answers."""
     scheme, _, rest = master.partition("://")
-    places = [_place(master, scheme, address) for address in rest.split(",")]
+    places = [_host_and_port(master, scheme, address) for address in rest.split(",")]
     failures = [failure for failure in map(try_connecting, places) if failure]
     if len(failures) == len(places):
         raise ClusterError(
@@ -94,7 +94,7 @@ def _check_reachable(master: str) -> None:
         )
 
 
-def _place(master: str, scheme: str, address: str) -> tuple[str, int]:
+def _host_and_port(master: str, scheme: str, address: str) -> tuple[str, int]:
     parts = urlsplit(address if "://" in address else f"//{address}")
     with suppress(ValueError):
         port = parts.port or (0 if scheme == "spark" else 80 if parts.scheme == "http" else 443)
@@ -105,7 +105,7 @@ def _place(master: str, scheme: str, address: str) -> tuple[str, int]:
 
 
 def try_connecting(place: tuple[str, int]) -> str | None:
-    """Why nothing answers at a place; None where something does."""
+    """Why a connection fails; None if it succeeds."""
     try:
         socket.create_connection(place, timeout=5).close()
     except OSError as error:
@@ -117,8 +117,8 @@ def try_connecting(place: tuple[str, int]) -> str | None:
 def open_session(
     name: str, master: str, conf: Mapping[str, str], *, environment: Mapping[str, str], log: Path
 ) -> Iterator[SparkSession]:
-    """A session that ends with its block. What its JVM prints goes to `log`."""
-    _make_room()
+    """A session that ends with its block. The output of its JVM goes to `log`."""
+    _check_no_session()
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -141,7 +141,7 @@ def open_session(
 
 
 def _restore(on_interrupt: Any) -> None:
-    """Ctrl-C is the caller's again: PySpark takes it for itself."""
+    """Restore the Ctrl-C handler, which PySpark replaces."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)
 
@@ -155,16 +155,16 @@ def _create(builder: Any, log: Path) -> SparkSession:
 
 
 def _reason(error: Exception, log: Path) -> str:
-    """Why a session could not be had, as far as its log or the error tells."""
+    """Why a session could not be opened, from its log or the error."""
     text = log.read_text(errors="replace")
     if "All masters are unresponsive" in text:
-        return "what answers at the master's address is no Spark master, or one that refuses us"
-    told = [line.strip() for line in text.splitlines() if "rror" in line or "nvalid" in line]
-    return told[0] if told and not hasattr(error, "java_exception") else first_line(error)
+        return "the master's address does not answer as a Spark master, or refuses the application"
+    errors = [line.strip() for line in text.splitlines() if "rror" in line or "nvalid" in line]
+    return errors[0] if errors and not hasattr(error, "java_exception") else first_line(error)
 
 
-def _make_room() -> None:
-    """Refuse to share a process with another session; end the JVM that a former one left."""
+def _check_no_session() -> None:
+    """Refuse a second session in a process; end the JVM of an earlier one."""
     if SparkContext._active_spark_context is not None:
         raise ClusterError(
             "a Spark session is already active in this process; "
@@ -174,7 +174,7 @@ def _make_room() -> None:
 
 
 def _close(spark: SparkSession) -> None:
-    """Stop the session and the JVM behind it, so that the next session starts afresh."""
+    """Stop the session and its JVM, so that the next session starts a new one."""
     spark.stop()
     _end_jvm()
 
@@ -194,7 +194,7 @@ def _end_jvm() -> None:
 
 @contextmanager
 def _stderr_to(descriptor: int) -> Iterator[None]:
-    """Send what a child prints on its inherited stderr elsewhere, while it is being started."""
+    """Redirect the stderr that a child inherits."""
     sys.stderr.flush()
     saved = os.dup(2)
     os.dup2(descriptor, 2)

@@ -1,6 +1,6 @@
-"""A workload as a Spark streaming source: rows that come when the workload says.
+"""A workload as a Spark streaming source: rows that arrive at the times of the workload.
 
-Row number i is always the same row, created at the same moment, so a batch can be replayed
+Row number i is always the same row, created at the same time, so a batch can be replayed
 exactly after a failure. An offset is a count of rows: what has arrived and what has been read
 differ by the backlog.
 """
@@ -30,7 +30,7 @@ _CHUNK: Final = 4096
 
 
 class RowMaker(Protocol):
-    """What the rows hold besides their moment of creation."""
+    """The content of rows besides their creation time."""
 
     @property
     def schema(self) -> str:
@@ -43,37 +43,37 @@ class RowMaker(Protocol):
 
 
 class RowPartitioner(Protocol):
-    """Shares out the rows of one batch among workers, in the order in which they came.
+    """Assigns the rows of one batch to workers, in the order of their arrival.
 
-    There is one for every worker, which makes all rows of the batch and keeps its own: cheaper than
-    an exchange, since rows are numbers until they are made. So it must decide by what it is given.
+    Every worker has one, generates all rows of the batch and keeps its own: cheaper than an
+    exchange, since rows are generated from their numbers. So it must be deterministic.
     """
 
     @property
     def workers(self) -> int:
-        """How many there are."""
+        """Number of workers."""
         ...
 
     def assign(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
-        """The worker of each of these rows, which follow those of the call before."""
+        """The worker of each of these rows, which follow those of the previous call."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """Everything that determines the rows of a run, but for the moment at which it begins.
+    """Everything that determines the rows of a run, except its start time.
 
-    The first rows come at once, to wake every process on their way; the workload's own follow
-    when the gate opens: when its file says at which second of the epoch the workload begins.
+    The first rows arrive at once, to warm up every process; those of the workload follow when the
+    gate opens: when its file holds the start time, in seconds since the epoch.
     """
 
     workload: Workload
     rows: RowMaker
     gate: Path
     total: int
-    """The workload's rows after which no more come."""
+    """Total rows of the workload."""
     first: int = 0
-    """Rows that come before the gate opens."""
+    """Rows that arrive before the gate opens."""
     disorder: float = 0.0
     """Rows are created up to this many seconds before they arrive, at random."""
     seed: int = 0
@@ -82,24 +82,24 @@ class Feed:
     share: int | None = None
     """Most rows in one part of a batch."""
     hint: Path | None = None
-    """A file that says in how many parts to read a batch; see `parallelism`."""
+    """A file with the number of parts of a batch; see `parallelism`."""
     partitioner: Callable[[], RowPartitioner] | None = None
-    """Makes what shares out a batch; without it, a part is rows that came one after the other."""
+    """Makes the partitioner of a batch; without it, a part is a range of rows."""
 
     def open(self, now: float) -> None:
-        """Let the workload begin at this moment, in seconds since the epoch."""
+        """Start the workload at this time, in seconds since the epoch."""
         _write(self.gate, now)
 
     def close(self, now: float) -> None:
-        """Let no row come after this moment."""
+        """End the workload at this time."""
         _write(self.gate.with_suffix(".closed"), now)
 
     def start(self) -> float | None:
-        """When the workload began, or None while the gate is closed."""
+        """Start time of the workload, or None while the gate is closed."""
         return _read(self.gate)
 
     def arrived(self, now: float) -> int:
-        """Rows that have come by a moment, in seconds since the epoch."""
+        """Rows that have arrived by a time, in seconds since the epoch."""
         start, end = self.start(), _read(self.gate.with_suffix(".closed"))
         if start is None:
             return self.first
@@ -108,15 +108,15 @@ class Feed:
         return self.first + min(int(count), self.total)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The rows as they come."""
+        """The rows as a stream."""
         return spark.readStream.format(FORMAT).option("feed", self.encode()).load()
 
     def encode(self) -> str:
-        """This feed as a text, for the options of a Spark source."""
+        """This feed as a string, for the options of a Spark source."""
         return base64.b64encode(pickle.dumps(self)).decode()
 
     def batch(self, begin: int, end: int, start: float) -> pa.RecordBatch:
-        """Rows `begin` up to `end`, with the moment of their creation as `ts`."""
+        """Rows `begin` up to `end`, with their creation time as `ts`."""
         index = np.arange(begin, end, dtype=np.int64)
         order = (index - self.first).astype(np.float64)
         created = start + np.where(order < 0, 0.0, self.workload.times(np.maximum(order, 0.0)))
@@ -128,7 +128,7 @@ class Feed:
 
 
 def _write(file: Path, moment: float) -> None:
-    """Write a moment so that nobody ever reads half of it."""
+    """Write a time atomically."""
     draft = file.with_name(f".{file.name}")
     draft.write_text(repr(moment))
     draft.replace(file)
@@ -149,7 +149,7 @@ def decode(text: str) -> Feed:
 
 
 def parallelism(hint: Path | None, otherwise: int = 2) -> int:
-    """In how many parts to read the next batch, as the actuator last wrote it."""
+    """The number of parts of the next batch, as the actuator last wrote it."""
     try:
         return max(int(hint.read_text()), 1) if hint is not None else otherwise
     except (OSError, ValueError):
@@ -168,8 +168,8 @@ def slices(begin: int, end: int, parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
-class Rows(InputPartition):
-    """A range of row numbers, when the workload began, and whose share of them it is."""
+class RowRange(InputPartition):
+    """A range of row numbers, the start time of the workload, and the worker that reads it."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class WorkloadReader(DataSourceStreamReader):
         return {"rows": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """As many rows as have come, or the most that the feed allows in a batch."""
+        """All rows that have arrived, or the maximum of a batch."""
         limit = self._feed.max_rows
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
@@ -206,22 +206,24 @@ class WorkloadReader(DataSourceStreamReader):
         return end_offset(start["rows"], feed.arrived(time.time()), limit, most)
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
-        """Rows that have come, read or not."""
+        """Rows that have arrived, read or not."""
         return {"rows": self._feed.arrived(time.time())}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Rows]:
-        """The batch in as many parts as the module has use for now."""
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[RowRange]:
+        """The batch in as many parts as the module has executors."""
         began = self._feed.start() or time.time()
         if self._feed.partitioner is not None:
             partitioner = self._feed.partitioner()
             whole = (start["rows"], end["rows"], began, partitioner)
-            return [Rows(*whole, worker) for worker in range(partitioner.workers)]
+            return [RowRange(*whole, worker) for worker in range(partitioner.workers)]
         parts = parallelism(self._feed.hint)
-        return [Rows(a, b, began) for a, b in slices(start["rows"], end["rows"], parts)]
+        return [RowRange(a, b, began) for a, b in slices(start["rows"], end["rows"], parts)]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
-        partitioner = deepcopy(partition.partitioner)  # a part may be read again, and by others
+        partitioner = deepcopy(
+            partition.partitioner
+        )  # a part may be read again, and by other tasks
         for begin in range(partition.begin, partition.end, _CHUNK):
             end = min(begin + _CHUNK, partition.end)
             rows = self._feed.batch(begin, end, partition.start)
@@ -239,7 +241,7 @@ class WorkloadSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """The moment of creation, and what the rows hold."""
+        """The creation time, and the content of the rows."""
         return f"ts timestamp, {self._feed().rows.schema}"
 
     def streamReader(self, schema: Any) -> WorkloadReader:  # noqa: N802, ARG002
@@ -251,7 +253,7 @@ class WorkloadSource(DataSource):
 
 
 def batch_limit(share: int | None, hint: Path | None) -> int | None:
-    """Rows that a batch may have, if each of its parts may have so many."""
+    """Maximum rows of a batch, given the maximum of each part."""
     return None if share is None else share * parallelism(hint)
 
 

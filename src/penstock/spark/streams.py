@@ -1,9 +1,9 @@
 """A durable stream between two modules, as a Spark sink for one and a Spark source for the other.
 
-It is made of Arrow files, and a list of them for every batch. A batch is in the stream once its
-list stands, and a list is written once: a batch that Spark runs again after a failure finds its
-list there and adds nothing. Files that no list names, left by tasks that failed, are never read. So
-each row crosses exactly once.
+It consists of Arrow files, and a list of them for every batch. A batch is in the stream once its
+list is written, and a list is written once: a batch that Spark repeats after a failure finds its
+list and adds nothing. Files that no list names, left by failed tasks, are never read. So each row
+crosses exactly once.
 
     stream/
       lists/000000000007.json   {"first": 5120, "rows": 640, "files": [["ab12.arrow", 320], ...]}
@@ -49,7 +49,7 @@ class BatchList:
 
 
 class DurableStream:
-    """The files of a stream, on this machine or wherever Arrow can reach."""
+    """The files of a stream, local or on any file system that Arrow supports."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -86,13 +86,13 @@ class DurableStream:
         yield from table.slice(begin, end - begin).to_batches()
 
     def delete_files(self, names: Sequence[str]) -> None:
-        """Remove files, those included that are no longer there."""
+        """Remove files; missing ones are ignored."""
         for name in names:
             with contextlib.suppress(FileNotFoundError):
                 self.fs.delete_file(f"{self._files}/{name}")
 
     def append(self, batch: int, files: Sequence[tuple[str, int]]) -> bool:
-        """Make a batch part of the stream; False if it was already."""
+        """Make a batch part of the stream; False if it is already."""
         if self.find(batch) is not None:
             return False
         before = self._newest_before(batch)
@@ -104,25 +104,25 @@ class DurableStream:
         return True
 
     def find(self, batch: int) -> BatchList | None:
-        """The list of a batch, or None where there is none yet."""
+        """The list of a batch, or None."""
         try:
             with self.fs.open_input_stream(self._list_path(batch)) as source:
-                told = json.loads(source.read())
+                content = json.loads(source.read())
         except FileNotFoundError:
             return None
-        files = tuple((name, rows) for name, rows in told["files"])
-        return BatchList(batch, told["first"], told["rows"], files)
+        files = tuple((name, rows) for name, rows in content["files"])
+        return BatchList(batch, content["first"], content["rows"], files)
 
     def batches(self) -> list[int]:
-        """The batches whose lists are there, in order."""
+        """The batches with a list, in order."""
         entries = self.fs.get_file_info(fs.FileSelector(self._lists))
         return sorted(int(Path(e.path).stem) for e in entries if e.path.endswith(".json"))
 
     def length(self) -> int:
-        """Rows that were ever appended, whether or not they are still there."""
+        """Rows ever appended, removed ones included."""
         while batches := self.batches():
             newest = self.find(batches[-1])
-            if newest is not None:  # or its reader has just removed it, and there is a newer one
+            if newest is not None:  # else its reader has just removed it, and there is a newer one
                 return newest.end
         return 0
 
@@ -145,7 +145,7 @@ class DurableStream:
 class Tail:
     """Follows a stream as it grows, and knows which files hold which rows.
 
-    Only for whoever also removes what was read: others would miss what is gone before they look.
+    Only for the reader that removes what was read: another would miss what is already removed.
     """
 
     def __init__(self, stream: DurableStream) -> None:
@@ -172,8 +172,8 @@ class Tail:
         return places
 
     def forget(self, before: int) -> None:
-        """Remove what lies wholly before a row, but for the newest such batch: the writer counts
-        on from it."""
+        """Remove batches that end before a row, except the newest of them: the writer continues its
+        row count."""
         done = [batch for batch in self._known if batch.end <= before]
         for batch in done[:-1]:
             self._stream.forget(batch)
@@ -190,18 +190,18 @@ FORMAT: Final = "penstock-stream"
 
 
 _ONLY: Final = ""
-"""The way that rows take where there is but one."""
+"""The route of all rows where there is one target."""
 
 
-def ways(paths: Mapping[str, str], route: str | None) -> dict[str, str]:
-    """Options for writing to a stream, or to several by what the column `route` says."""
+def write_options(paths: Mapping[str, str], route: str | None) -> dict[str, str]:
+    """Options for writing to a stream, or to several by the value of the column `route`."""
     if route is None:
         return {"path": next(iter(paths.values()))}
     return {"paths": json.dumps(dict(paths)), "route": route}
 
 
-class Message(WriterCommitMessage):
-    """What one task wrote: a file and its rows, for each way that rows took."""
+class WrittenFiles(WriterCommitMessage):
+    """What one task wrote: by route, a file and its number of rows."""
 
     def __init__(self, files: dict[str, tuple[str, int]]) -> None:
         self.files = files
@@ -213,47 +213,48 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, paths: Mapping[str, str], route: str | None, schema: pa.Schema) -> None:
         self._paths, self._route, self._schema = dict(paths), route, schema
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Message:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
         """Write one task's rows."""
-        parted = {_ONLY: iterator} if self._route is None else self._parted(iterator)
-        return Message(
+        by_route = {_ONLY: iterator} if self._route is None else self._by_route(iterator)
+        return WrittenFiles(
             {
-                way: DurableStream(self._paths[way]).write_file(iter(batches), self._schema)
-                for way, batches in parted.items()
+                route: DurableStream(self._paths[route]).write_file(iter(batches), self._schema)
+                for route, batches in by_route.items()
             }
         )
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803  # Spark's name
-        """Make the batch part of every stream; one that has it already keeps what it has."""
-        for way, path in self._paths.items():
-            stream, files = DurableStream(path), _written(messages, way)
+        """Make the batch part of every stream that does not have it yet."""
+        for route, path in self._paths.items():
+            stream, files = DurableStream(path), _written(messages, route)
             if not stream.append(batchId, files):
                 stream.delete_files([name for name, _ in files])
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: ARG002, N803
-        """Remove what was written in vain."""
-        for way, path in self._paths.items():
-            DurableStream(path).delete_files([name for name, _ in _written(messages, way)])
+        """Remove the files of a failed batch."""
+        for route, path in self._paths.items():
+            DurableStream(path).delete_files([name for name, _ in _written(messages, route)])
 
-    def _parted(self, batches: Iterator[pa.RecordBatch]) -> dict[str, list[pa.RecordBatch]]:
-        """The rows by the way that they take; one that leads nowhere is an error, not a loss."""
-        parted: dict[str, list[pa.RecordBatch]] = {}
+    def _by_route(self, batches: Iterator[pa.RecordBatch]) -> dict[str, list[pa.RecordBatch]]:
+        """The rows by route; an unknown route is an error, so that no row is lost."""
+        by_route: dict[str, list[pa.RecordBatch]] = {}
         for batch in batches:
-            route = batch.column(self._route)
-            for way in pc.unique(route).to_pylist():
-                if way not in self._paths:
-                    raise ValueError(f"{self._route} {way!r} leads to none of {list(self._paths)}")
-                parted.setdefault(way, []).append(batch.filter(pc.equal(route, way)))
-        return parted
+            column = batch.column(self._route)
+            for route in pc.unique(column).to_pylist():
+                if route not in self._paths:
+                    known = list(self._paths)
+                    raise ValueError(f"{self._route} {route!r} leads to none of {known}")
+                by_route.setdefault(route, []).append(batch.filter(pc.equal(column, route)))
+        return by_route
 
 
-def _written(messages: list[Any], way: str) -> list[tuple[str, int]]:
+def _written(messages: list[Any], route: str) -> list[tuple[str, int]]:
     files = [message.files for message in messages if message is not None]
-    return [written[way] for written in files if way in written]
+    return [written[route] for written in files if route in written]
 
 
-class Part(InputPartition):
-    """Pieces of files that one task reads."""
+class FilePartition(InputPartition):
+    """Slices of files that one task reads."""
 
     def __init__(self, pieces: list[tuple[str, int, int]]) -> None:
         super().__init__(pieces)
@@ -274,7 +275,7 @@ class StreamReader(DataSourceStreamReader):
         return {"rows": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """All that is there, or the most rows that were allowed in a batch."""
+        """All available rows, or the maximum of a batch."""
         return ReadAllAvailable() if self._max_rows is None else ReadMaxRows(self._max_rows)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
@@ -286,10 +287,10 @@ class StreamReader(DataSourceStreamReader):
         """Rows in the stream, read or not."""
         return {"rows": self._follow().length()}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Part]:
-        """The batch in as many parts as the module has use for now."""
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[FilePartition]:
+        """The batch in as many parts as the module has executors."""
         parts = slices(start["rows"], end["rows"], parallelism(self._hint))
-        return [Part(self._follow().locate(a, b)) for a, b in parts]
+        return [FilePartition(self._follow().locate(a, b)) for a, b in parts]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
@@ -298,7 +299,7 @@ class StreamReader(DataSourceStreamReader):
             yield from stream.read_file(name, begin, end)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Remove what has been read for good."""
+        """Remove what Spark has committed."""
         self._follow().forget(end["rows"])
 
     def _follow(self) -> Tail:
@@ -311,7 +312,7 @@ class StreamSource(DataSource):
     """`format("penstock-stream")` to read and to write.
 
     Options to read: `path`, `columns`, `hint`, `max_rows`, `share`; to write: `path`, or `paths`
-    by what the column `route` says.
+    by the value of the column `route`.
     """
 
     @classmethod
@@ -320,7 +321,7 @@ class StreamSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """The columns, as the reader names them."""
+        """The columns, as given by the reader."""
         return str(self.options["columns"])
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: ARG002, N802
@@ -342,7 +343,7 @@ class StreamSource(DataSource):
         from pyspark.sql.pandas.types import to_arrow_schema
 
         columns = to_arrow_schema(schema, timezone="UTC")
-        told = self.options.get("paths")
-        paths = json.loads(told) if told else {_ONLY: self.options["path"]}
+        several = self.options.get("paths")
+        paths = json.loads(several) if several else {_ONLY: self.options["path"]}
         nullable = pa.schema([column.with_nullable(True) for column in columns])
         return StreamWriter(paths, self.options.get("route"), nullable)

@@ -203,7 +203,7 @@ def test_overloaded_workers_have_their_panes_split_from_the_next_batch_on(tmp_pa
     inner = loop(tmp_path, heavy)
     said = []
     for _ in heavy:
-        inner.look()
+        inner.sample()
         said.append(inner.splitting.read())
     assert said[0] == Split(3, 400)  # panes of 400 rows, at alpha 1
     sizes = [split.threshold or 0 for split in said]
@@ -213,19 +213,19 @@ def test_overloaded_workers_have_their_panes_split_from_the_next_batch_on(tmp_pa
 
 def test_idle_workers_have_their_panes_put_together_again(tmp_path: Path) -> None:
     inner = loop(tmp_path, [[panes(0, 400)], [panes(2, 400)], [panes(4, 400)]])
-    inner.look()
-    inner.look()
-    inner.look()
+    inner.sample()
+    inner.sample()
+    inner.sample()
     assert (inner.splitting.read().threshold or 0) > 40
 
 
 def test_splitting_holds_while_nothing_is_measured(tmp_path: Path) -> None:
     inner = loop(tmp_path, [[panes(0, 4000)], [panes(2, 4000)], [], [batch(4, 10)], [batch(5)]])
-    inner.look()
-    inner.look()
+    inner.sample()
+    inner.sample()
     before = inner.splitting.read()
     for _ in range(3):
-        inner.look()
+        inner.sample()
     assert inner.splitting.read() == before
 
 
@@ -234,15 +234,15 @@ def test_workers_follow_the_executors_within_the_most_there_may_be(tmp_path: Pat
     inner = loop(tmp_path, [[], [], []], workers=lambda: next(running))
     seen = []
     for _ in range(3):
-        inner.look()
+        inner.sample()
         seen.append(inner.splitting.read().workers)
     assert seen == [2, 1, 4]
 
 
 def test_whole_panes_stay_whole(tmp_path: Path) -> None:
     inner = loop(tmp_path, [[panes(0, 4000)], [panes(2, 4000)]], control=None)
-    inner.look()
-    inner.look()
+    inner.sample()
+    inner.sample()
     assert inner.splitting.read() == Split(3)
 
 

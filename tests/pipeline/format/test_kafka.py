@@ -14,7 +14,7 @@ from penstock.pipeline.file import load
 from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, NoWorkload
 from penstock.record.settings import HIDDEN, redact
 from penstock.spark import kafka
-from penstock.spark.kafka import Wanted, _name, jars_of
+from penstock.spark.kafka import Packages, _name, jars_of
 from penstock.spark.progress import WatchedQuery, parse_progress, rows_at
 from penstock.workload import Constant
 from tests.conftest import Write
@@ -249,7 +249,9 @@ class TestOffsets:
     def test_rows_count_from_where_the_run_began(self, write: Write) -> None:
         fed = feed(write(TEXT))
         query: Any = Query(self.EVENT)
-        watched = WatchedQuery(module="splitter", query=query, base=fed.base, on_batch=fed.hear)
+        watched = WatchedQuery(
+            module="splitter", query=query, base=fed.base, on_batch=fed.count_refused
+        )
         assert watched.read() == 13
         [(batch, _)] = watched.collect()
         assert (batch.arrived, batch.read) == (23, 13)
@@ -286,22 +288,24 @@ class TestOptions:
 
 class TestPackages:
     def test_packages_that_are_there_are_not_fetched(self, tmp_path: Path) -> None:
-        wanted = Wanted(("a.b:c:1",))
+        wanted = Packages(("a.b:c:1",))
         folder = tmp_path / _name(wanted)
         folder.mkdir()
         (folder / "c.jar").touch()
         assert jars_of([wanted], tmp_path / "no-java", {}, tmp_path) == [folder / "c.jar"]
 
     def test_packages_that_cannot_be_had_are_told_with_the_remedy(self, tmp_path: Path) -> None:
-        told = r"a.b:c:1 cannot be had .*--conf spark.jars=FILE"
+        told = r"a.b:c:1 cannot be fetched .*--conf spark.jars=FILE"
         with pytest.raises(ClusterError, match=told):
-            jars_of([Wanted(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
+            jars_of([Packages(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
         assert list(tmp_path.iterdir()) == []
 
     def test_a_cache_that_cannot_be_written_is_told_with_the_remedy(self, tmp_path: Path) -> None:
         (tmp_path / "cache").write_text("a file")
-        with pytest.raises(ClusterError, match=r"cannot be kept in .*cache/jars .*XDG_CACHE_HOME"):
-            jars_of([Wanted(("a:b:1",))], tmp_path, {}, tmp_path / "cache" / "jars")
+        with pytest.raises(
+            ClusterError, match=r"cannot be cached in .*cache/jars .*XDG_CACHE_HOME"
+        ):
+            jars_of([Packages(("a:b:1",))], tmp_path, {}, tmp_path / "cache" / "jars")
 
     def test_files_of_the_users_own_are_left_alone(self, tmp_path: Path) -> None:
         assert kafka.connector(tmp_path, {"spark.jars": "mine.jar"}, tmp_path) == {}

@@ -34,35 +34,35 @@ from penstock.spark.progress import WatchedQuery
 from penstock.spark.regions import Regions
 from penstock.spark.warmup import ExecutorWarmup
 
-_ARRIVAL_PATIENCE: Final = 120.0
-"""Seconds for the first executors to come, and for the first rows to get through."""
-_DRAIN_PATIENCE: Final = 60.0
-"""Seconds for the last rows to get through after the workload has ended."""
+_START_TIMEOUT: Final = 120.0
+"""Seconds for the first executors to start, and for the first rows to be processed."""
+_DRAIN_TIMEOUT: Final = 60.0
+"""Seconds for the last rows to be processed after the end of the workload."""
 
 
 def await_executors(actuator: Actuator | ExecutorPool) -> None:
-    """Wait until every module has the executors that it begins with."""
-    give_up = time.monotonic() + _ARRIVAL_PATIENCE
+    """Wait until every module has its initial executors."""
+    deadline = time.monotonic() + _START_TIMEOUT
     while True:
         running = actuator.running(actuator.backend.executors())
         short = [m for m, n in actuator.expected().items() if len(running[m]) < n]
         if not short:
             return
-        if time.monotonic() > give_up:
+        if time.monotonic() > deadline:
             raise ClusterError(
-                f"no executor came for {', '.join(short)} in {_ARRIVAL_PATIENCE:.0f} s; "
+                f"no executor started for {', '.join(short)} in {_START_TIMEOUT:.0f} s; "
                 "see whether the cluster has a free core and enough memory"
             )
         time.sleep(0.05)
 
 
 def await_first_rows(plant: SparkPlant, modules: Collection[str]) -> None:
-    """Wait until the first rows have been through these queries, and every process is awake."""
-    give_up = time.monotonic() + _ARRIVAL_PATIENCE
+    """Wait until these queries have processed the first rows, which warms up every process."""
+    deadline = time.monotonic() + _START_TIMEOUT
     while not plant.drained(modules):
-        if time.monotonic() > give_up:
+        if time.monotonic() > deadline:
             raise ClusterError(
-                f"the first rows are not through after {_ARRIVAL_PATIENCE:.0f} s; "
+                f"the first rows were not processed within {_START_TIMEOUT:.0f} s; "
                 "see whether the executors can read and write the run folder"
             )
         time.sleep(0.05)
@@ -70,22 +70,21 @@ def await_first_rows(plant: SparkPlant, modules: Collection[str]) -> None:
 
 
 def drain(plant: SparkPlant) -> None:
-    """Wait until every row that came has been through, within bounds.
+    """Wait until every row that arrived is processed, up to a timeout.
 
-    One module after the other: from a topic more rows may come for ever, and only those that came
-    while the run lasted are waited for.
+    One module after the other, for the rows that have arrived by then: those of a topic never end.
     """
-    give_up = time.monotonic() + _DRAIN_PATIENCE
+    deadline = time.monotonic() + _DRAIN_TIMEOUT
     for name, watched in plant.queries.items():
-        came = (watched.arrived() if watched.arrived else None) or 0
-        while not plant.through(name, came) and time.monotonic() < give_up:
+        arrived = (watched.arrived() if watched.arrived else None) or 0
+        while not plant.through(name, arrived) and time.monotonic() < deadline:
             time.sleep(0.05)
     plant.collect_progress()
 
 
 _SCHEDULER_POOL: Final = "spark.scheduler.pool"
 _NO_POOL: Final = "default"
-"""What Spark calls the pool of jobs that name none."""
+"""Spark's name of the pool of jobs without one."""
 
 Profiles = dict[str, ResourceProfile | None]
 Modules = Mapping[str, ModuleQuery]
@@ -93,13 +92,13 @@ Modules = Mapping[str, ModuleQuery]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A Spark session, and how to see whether the cluster beneath it still stands."""
+    """A Spark session, and the check of its cluster."""
 
     spark: SparkSession
     check_cluster: Callable[[], None] = lambda: None
-    """Raises where it does not; a cluster that is not ours is not ours to watch."""
+    """Raises if the cluster has ended; a cluster of others is not checked."""
     regions: Regions | None = None
-    """Whose nodes host the executors, where they are ours to decide about."""
+    """The regions whose nodes are decided."""
 
 
 @contextmanager
@@ -115,7 +114,7 @@ def deploy(
 ) -> Iterator[SparkPlant]:
     """The pipelines running on the session, as a plant; drained and stopped at the end.
 
-    `file` says what all of them share. A single one goes by the name of "", and each of several
+    `file` has their common settings. A single pipeline has the name "", and each of several
     publishes in a folder of its own within `results`.
     """
     spark = session.spark
@@ -156,10 +155,10 @@ def deploy(
         },
         frequency=_frequency_control(processors, pipelines),
     )
-    with processors or nullcontext():  # which leave the clock as they found it
+    with processors or nullcontext():  # which restore the frequency at the end
         try:
             await_executors(actuator)
-            await_first_rows(plant, _woken(pipelines))
+            await_first_rows(plant, _warmed_up(pipelines))
             _open(pipelines)
             with _splitting_loops(pipelines, queries, workspace):
                 yield plant
@@ -197,7 +196,7 @@ def _actuator(spark: SparkSession, file: PipelineFile, modules: Modules) -> Actu
 
 
 def _request_first(actuator: Actuator | ExecutorPool, modules: Modules) -> None:
-    """Ask for the executors that the run begins with."""
+    """Request the initial executors."""
     if isinstance(actuator, ExecutorPool):
         actuator.open()
     actuator.want({name: each.module.initial_replicas for name, each in modules.items()})
@@ -225,14 +224,14 @@ def _start(
     return queries
 
 
-def _woken(pipelines: Mapping[str, Deployment]) -> set[str]:
-    """Modules that first rows of ours wake; those of a topic come when they come."""
+def _warmed_up(pipelines: Mapping[str, Deployment]) -> set[str]:
+    """Modules that the first rows warm up; a topic has no first rows of ours."""
     fed = [d for d in pipelines.values() if not isinstance(d.feed, KafkaFeed)]
     return {name for deployment in fed for name in deployment.modules}
 
 
 def _open(pipelines: Mapping[str, Deployment]) -> None:
-    """Let all workloads begin at the same moment."""
+    """Start all workloads at the same time."""
     now = time.time()
     for deployment in pipelines.values():
         deployment.feed.open(now)
@@ -256,14 +255,16 @@ def _splitting_loops(
 
 
 def _results(pipelines: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
-    """What came out of each pipeline, under its name where there are several."""
-    found = {name: deployment.results(plant) for name, deployment in pipelines.items()}
-    if "" in found:
-        return found[""]
-    waiting = {name: rows for of in found.values() for name, rows in of.pop("rows_waiting").items()}
+    """The results of each pipeline, under its name if there are several."""
+    results = {name: deployment.results(plant) for name, deployment in pipelines.items()}
+    if "" in results:
+        return results[""]
+    waiting = {
+        name: rows for of in results.values() for name, rows in of.pop("rows_waiting").items()
+    }
     through = plant.finished()
     out = {name: through.get(name, 0) for name in plant.finals}
-    return {"pipelines": found, "rows_waiting": waiting, "rows_out": out}
+    return {"pipelines": results, "rows_waiting": waiting, "rows_out": out}
 
 
 def _frequency_control(

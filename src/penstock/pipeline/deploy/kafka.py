@@ -1,10 +1,8 @@
-"""Rows of a topic of Kafka: read by Spark, checked one by one, dated by their records.
+"""Rows from a Kafka topic: read by Spark, checked one by one, dated by their records.
 
-Results on their way to a topic of Kafka: an object in JSON each, with a key.
-
-Spark's writer delivers every result at least once: what was written by a batch that failed half-way
-is written again. Such a record has the key, the value and the headers `run` and `batch` of the
-first one, and a reader knows it by them.
+Results to a Kafka topic: a JSON object each, with a key. Spark's writer delivers every result at
+least once: the records of a batch that failed half-way are written again. A repeated record has the
+same key, value and headers `run` and `batch`, by which a reader recognises it.
 """
 
 import json
@@ -25,18 +23,18 @@ from penstock.core.settings import near
 from penstock.pipeline.deploy.module import columns_of
 from penstock.pipeline.format.kafka import KafkaSink, KafkaSource, Topic
 from penstock.query.keyed.operator import Sink
-from penstock.spark.kafka import Offsets
+from penstock.spark.kafka import TopicOffsets
 from penstock.spark.progress import Batch
 
 REFUSED: Final = "penstock-refused"
-"""The name of what is told of refused records in Spark's progress events."""
+"""The name of the counts of refused records in Spark's progress events."""
 _BROKEN: Final = "_broken"
 _REASONS: Final = ("malformed", "incomplete")
 
 
 @dataclass(slots=True, kw_only=True)
 class KafkaFeed:
-    """The rows of a run, from where the topic stood when it began."""
+    """The rows of a run, from the offsets of the topic at its start."""
 
     source: KafkaSource
     schema: str
@@ -45,9 +43,9 @@ class KafkaFeed:
     module: Module
     """That takes the rows."""
     max_rows: int | None
-    offsets: Offsets
+    offsets: TopicOffsets
     begun: dict[int, int]
-    """By partition, the offset of the first record that is read."""
+    """By partition, the offset of the first record."""
     refused: Counter[str] = field(default_factory=Counter)
     """Records that were no rows, by reason."""
     _closed: int | None = None
@@ -63,7 +61,7 @@ class KafkaFeed:
         format: str,  # noqa: A002  # as in a file
         max_rows: int | None,
     ) -> "KafkaFeed":
-        """The feed that begins where the topic stands now, or with the first that it has."""
+        """The feed from the latest offsets, or from the earliest."""
         offsets = offsets_of(spark, source, "kafka of source")
         begun = offsets.earliest() if source.starting_offsets == "earliest" else offsets.latest()
         return cls(
@@ -78,18 +76,18 @@ class KafkaFeed:
 
     @property
     def base(self) -> int:
-        """Records before the first one that is read, by the count of their offsets."""
+        """Sum of the start offsets."""
         return sum(self.begun.values())
 
     def open(self, now: float) -> None:
-        """Rows come by themselves."""
+        """Nothing to do: rows arrive by themselves."""
 
     def close(self, now: float) -> None:  # noqa: ARG002
-        """Rows that come from now on are not of this run."""
+        """Rows that arrive from now on do not belong to this run."""
         self._closed = self.arrived(0.0)
 
-    def arrived(self, now: float) -> int | None:  # noqa: ARG002  # brokers know of now alone
-        """Rows that have come since the run began; None where no broker tells."""
+    def arrived(self, now: float) -> int | None:  # noqa: ARG002  # brokers know the present only
+        """Rows that have arrived since the start of the run; None if no broker answers."""
         if self._closed is not None:
             return self._closed
         try:
@@ -97,50 +95,50 @@ class KafkaFeed:
         except ClusterError:
             return None
 
-    def hear(self, batch: Batch) -> None:
+    def count_refused(self, batch: Batch) -> None:
         """Count the records that a batch refused."""
-        told = batch.observed.get(REFUSED) or {}
-        self.refused.update({reason: told.get(reason) or 0 for reason in _REASONS})
+        counts = batch.observed.get(REFUSED) or {}
+        self.refused.update({reason: counts.get(reason) or 0 for reason in _REASONS})
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The rows as they come, with the moment of each record as `ts`."""
+        """The rows as a stream, with the timestamp of each record as `ts`."""
         records = spark.readStream.format("kafka").options(**self.options()).load()
         return rows_of(records, self.schema, self.format)
 
     def options(self) -> dict[str, str]:
-        """What Spark's connector is told."""
+        """Options of Spark's connector."""
         start = {str(partition): offset for partition, offset in self.begun.items()}
         return {
             "subscribe": self.source.topic,
             "startingOffsets": json.dumps({self.source.topic: start}),
-            # Fixed for good: as many tasks as the module may ever have executors.
+            # Fixed at the start: the maximum number of executors.
             "minPartitions": str(self.module.max_replicas),
             **_limit(self.module, self.max_rows),
             **self.source.spark_options(),
         }
 
 
-def offsets_of(spark: SparkSession, topic: Topic, of: str) -> Offsets:
-    """What asks about a topic of a file."""
-    return Offsets(spark=spark, topic=topic.topic, options=topic.client_options(), of=of)
+def offsets_of(spark: SparkSession, topic: Topic, of: str) -> TopicOffsets:
+    """The offsets of a topic of a file."""
+    return TopicOffsets(spark=spark, topic=topic.topic, options=topic.client_options(), of=of)
 
 
 def _limit(module: Module, max_rows: int | None) -> dict[str, str]:
-    """Records in a batch, at most: fixed for good, so as many as all replicas may take on."""
+    """Maximum records of a batch, fixed at the start, so that of the maximum replicas."""
     most = [module.rows_a_batch * module.max_replicas] if not isinf(module.rows_a_batch) else []
     most += [max_rows] if max_rows is not None else []
     return {"maxOffsetsPerTrigger": str(int(min(most)))} if most else {}
 
 
 def rows_of(records: DataFrame, schema: str, format: str) -> DataFrame:  # noqa: A002
-    """The rows that records hold; those that hold none are counted and left out."""
+    """The rows in records; invalid records are counted and dropped."""
     columns = columns_of(schema)
     value = sql.col("value").cast("string")
     read = _text(value, columns) if format == "text" else _json(value, columns)
     parsed = records.select(sql.col("timestamp").alias("ts"), *read)
     reason = _reason([sql.col(f"`{name}`") for name in columns.names])
-    told = [sql.count_if(reason == name).alias(name) for name in _REASONS]
-    return parsed.observe(REFUSED, *told).where(reason.isNull()).drop(_BROKEN)
+    counts = [sql.count_if(reason == name).alias(name) for name in _REASONS]
+    return parsed.observe(REFUSED, *counts).where(reason.isNull()).drop(_BROKEN)
 
 
 def _text(value: Column, columns: StructType) -> list[Column]:
@@ -148,9 +146,9 @@ def _text(value: Column, columns: StructType) -> list[Column]:
 
 
 def _json(value: Column, columns: StructType) -> list[Column]:
-    """The columns of an object, and whether it is none or has something else in one of them."""
-    asked = StructType([*columns]).add(_BROKEN, StringType())
-    read = sql.from_json(value, asked, {"columnNameOfCorruptRecord": _BROKEN})
+    """The columns of a JSON object, and whether it is malformed."""
+    expected = StructType([*columns]).add(_BROKEN, StringType())
+    read = sql.from_json(value, expected, {"columnNameOfCorruptRecord": _BROKEN})
     broken = value.isNotNull() & (read.isNull() | read[_BROKEN].isNotNull())
     return [*(read[name].alias(name) for name in columns.names), broken.alias(_BROKEN)]
 
@@ -173,7 +171,7 @@ class TopicWriter:
     spark: SparkSession
     sink: KafkaSink
     run: str
-    """The name of the run, told in a header of each record."""
+    """The name of the run, in a header of each record."""
 
     def check(self, columns: list[str]) -> None:
         """Refuse a key that results do not have."""
@@ -184,7 +182,7 @@ class TopicWriter:
             )
 
     def before(self, consumer: TakeBatch) -> TakeBatch:
-        """A consumer whose batches are written to the topic first, and made once for both."""
+        """A consumer whose batches are first written to the topic, and computed once for both."""
 
         def take(batch: DataFrame, number: int) -> None:
             kept = batch.persist()
@@ -197,7 +195,7 @@ class TopicWriter:
         return take
 
     def before_tables(self, take: Sink) -> Sink:
-        """The same of results that the driver has."""
+        """The same for results on the driver."""
 
         def both(results: pa.Table, step: int) -> None:
             if results.num_rows:
@@ -213,7 +211,7 @@ class TopicWriter:
         records.write.format("kafka").options(**options, topic=self.sink.topic).save()
 
     def records(self, results: DataFrame, number: int) -> DataFrame:
-        """What is written of results."""
+        """The records of results."""
         columns = results.columns
         key = self.sink.key or next((name for name in columns if name != "ts"), columns[0])
         headers = [("run", self.run), ("batch", str(number))]

@@ -1,6 +1,6 @@
 """From a pipeline file to a running plant: a cluster, a session on it, and the queries.
 
-A file's regions on Spark: groups of workers on our own cluster, and nobody's elsewhere.
+The regions of a file are groups of workers on our own cluster; on others they are ignored.
 
 >>> from penstock.pipeline.file import load
 >>> placed(load("wordcount-regions"))
@@ -49,7 +49,7 @@ from penstock.spark.session import (
 _OWNERS: Final = {
     "yarn": "the cluster's own autoscaler",
     "k8s": "the cluster's own autoscaler",
-    "spark": "whoever started them",
+    "spark": "the owner of that cluster",
 }
 
 
@@ -63,29 +63,29 @@ def placed(file: PipelineFile) -> dict[str, str]:
     return {m.name: m.region for m in file.graph.modules if m.region is not None}
 
 
-def elsewhere(file: PipelineFile, master: str | None) -> str | None:
-    """What becomes of a file's regions on a cluster that is not ours; None where nothing does.
+def ignored_regions(file: PipelineFile, master: str | None) -> str | None:
+    """Why the regions of a file are ignored on a cluster; None if they are not.
 
     >>> from penstock.pipeline.file import load
-    >>> elsewhere(load("wordcount-regions"), "yarn")
-    "nodes at master yarn belong to the cluster's own autoscaler, so regions are left aside and \
-only executors are controlled"
-    >>> elsewhere(load("wordcount-regions"), None), elsewhere(load("wordcount"), "yarn")
+    >>> ignored_regions(load("wordcount-regions"), "yarn")
+    "nodes at master yarn belong to the cluster's own autoscaler, so regions are ignored and only \
+executors are controlled"
+    >>> ignored_regions(load("wordcount-regions"), None), ignored_regions(load("wordcount"), "yarn")
     (None, None)
     """
     if master is None or file.infrastructure is None:
         return None
     owner = _OWNERS.get(master.partition("://")[0], "that cluster")
     return (
-        f"nodes at master {master} belong to {owner}, so regions are left aside and only "
+        f"nodes at master {master} belong to {owner}, so regions are ignored and only "
         "executors are controlled"
     )
 
 
 def open_regions(file: PipelineFile, cluster: Cluster) -> Regions | None:
-    """Start the nodes that a file's regions begin with; None where it has no regions.
+    """Start the initial nodes of a file's regions; None without regions.
 
-    Each node offers the memory that the file says of a worker, enough for all of its slots.
+    Each node has the memory of a worker in the file, enough for all of its slots.
     """
     places = places_of(file)
     if places is None:
@@ -103,7 +103,7 @@ class Launch:
     master: str | None
     """The cluster to run on; None is one of our own."""
     pipelines: Mapping[str, Deployment]
-    """By name; the only one goes by the name of ""."""
+    """By name; a single one has the name ""."""
 
     @contextmanager
     def open(
@@ -118,7 +118,7 @@ class Launch:
         scratch = folder / "spark"
         scratch.mkdir(parents=True, exist_ok=True)
         with (
-            _tidied(scratch),
+            _removed_but_logs(scratch),
             _workspace(self.file, scratch, folder.name) as workspace,
             self.session(scratch) as session,
             held(session.spark, f"penstock run {self.file.name}"),
@@ -143,10 +143,10 @@ class Launch:
         if self.master is not None:
             # Spark's own choice, the first python3 on the path, need not have what we need.
             environment["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-            own = {**_pages(file), **_scheduling(file), **_kafka(file, java_home)}
+            own = {**_web_ui(file), **_scheduling(file), **_kafka(file, java_home)}
             conf = {**ELASTIC, **own, **file.cluster.spark_conf()}
             with open_session(name, self.master, conf, environment=environment, log=log) as spark:
-                _ship(spark, [Path(penstock.__file__).parent, *self._plug_ins()], scratch)
+                _send_packages(spark, [Path(penstock.__file__).parent, *self._plug_ins()], scratch)
                 yield Session(spark=spark)
             return
         kafka = _kafka(file, java_home)  # before the cluster, since it may be refused
@@ -159,7 +159,7 @@ class Launch:
             }
             regions = open_regions(file, cluster)
             own = {
-                **_pages(file),
+                **_web_ui(file),
                 **self._preload(),
                 "spark.executor.memory": file.cluster.executor_memory,
                 **self._placed(regions),
@@ -169,20 +169,19 @@ class Launch:
             conf = {**ELASTIC, **EMBEDDED, **own, **file.cluster.spark_conf()}
             with open_session(name, cluster.url, conf, environment=environment, log=log) as spark:
                 cluster.await_workers()
-                _ship(spark, self._plug_ins(), scratch)
+                _send_packages(spark, self._plug_ins(), scratch)
                 check = cluster.check if regions is None else regions.check
                 yield Session(spark=spark, check_cluster=check, regions=regions)
 
     def _placed(self, regions: Regions | None) -> dict[str, str]:
-        """Where executors under Spark's own profile are placed: at home with the module that has
-        it."""
+        """Where executors of Spark's default profile are placed: in the region of its module."""
         if regions is None:
             return {}
         resource = regions.resources()[default_module(self.pipelines[""].modules)]
         return {f"spark.{who}.resource.{resource}.amount": "1" for who in ("executor", "task")}
 
     def _plug_ins(self) -> list[Path]:
-        """The folders of packages that executors import besides ours: of an application, and of a
+        """The folders of further packages that executors import: of an application and a
         workload."""
         used = [
             part
@@ -193,7 +192,7 @@ class Launch:
         return list(dict.fromkeys(root for root in roots if root is not None))
 
     def _preload(self) -> dict[str, str]:
-        """What Python processes of executors load before their first task."""
+        """What executors' Python processes load before their first task."""
         needed = [what for each in self.pipelines.values() for what in each.application.preload]
         named = ",".join(dict.fromkeys(needed))
         return {f"spark.executorEnv.{PRELOAD}": named} if named else {}
@@ -213,10 +212,10 @@ def open_spark(
 
 def prepare(file: PipelineFile, master: str | None) -> Launch:
     """Lay out the pipelines of a file, and refuse what cannot start before anything is started or
-    written. Regions are left aside on a cluster whose nodes are not ours."""
-    if elsewhere(file, master) is not None:
+    written. Regions are ignored on a cluster of others."""
+    if ignored_regions(file, master) is not None:
         file = replace(file, infrastructure=None)
-    pipelines = {name: Deployment.of(part) for name, part in parts_of(file).items()}
+    pipelines = {name: Deployment.of(part) for name, part in pipelines_of(file).items()}
     find_java()
     _check_topics(file)
     if file.cluster.ui_port is not None:
@@ -242,28 +241,28 @@ def _check_topics(file: PipelineFile) -> None:
 
 
 def _topics(file: PipelineFile) -> list[tuple[Topic, str]]:
-    """The topics that a file speaks of, and what for."""
-    found = [
+    """The topics of a file, and the section that names each."""
+    topics = [
         (topic, of)
-        for part in parts_of(file).values()
+        for part in pipelines_of(file).values()
         for topic, of in ((part.source.kafka, "kafka of source"), (part.sink, "kafka of sink"))
     ]
-    return [(topic, of) for topic, of in found if topic is not None]
+    return [(topic, of) for topic, of in topics if topic is not None]
 
 
 def _kafka(file: PipelineFile, java_home: Path) -> dict[str, str]:
-    """Spark's Kafka connector, where a file has use for it."""
+    """Settings of Spark's Kafka connector, if the file has a topic."""
     return connector(java_home, file.cluster.spark_conf()) if _topics(file) else {}
 
 
-def parts_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
-    """The pipelines of a file by name; the only one goes by the name of ""."""
+def pipelines_of(file: PipelineFile) -> Mapping[str, PipelineFile]:
+    """The pipelines of a file by name; a single one has the name ""."""
     return file.parts or {"": file}
 
 
 @contextmanager
 def _workspace(file: PipelineFile, scratch: Path, run: str) -> Iterator[Path]:
-    """A folder of this run alone, gone when it ends."""
+    """A folder of this run, removed at its end."""
     if file.cluster.workspace is None:
         yield scratch / "data"
         return
@@ -281,8 +280,8 @@ def _workspace(file: PipelineFile, scratch: Path, run: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _tidied(scratch: Path) -> Iterator[None]:
-    """Leave nothing behind but the logs: no secret, no checkpoints, no rows."""
+def _removed_but_logs(scratch: Path) -> Iterator[None]:
+    """Remove everything but the logs at the end: the secret, checkpoints, rows."""
     try:
         yield
     finally:
@@ -306,14 +305,14 @@ def _embedded(file: PipelineFile, scratch: Path, java_home: Path) -> EmbeddedClu
 
 
 def _scheduling(file: PipelineFile) -> dict[str, str]:
-    """How Spark's scheduler shares executors, where it does."""
+    """The mode of Spark's scheduler, if modules share executors."""
     if not shares_executors(file):
         return {}
     rule = SCHEDULERS.get(file.policy.name)
     return {"spark.scheduler.mode": "FAIR" if rule is None else rule.mode}
 
 
-def _pages(file: PipelineFile) -> dict[str, str]:
+def _web_ui(file: PipelineFile) -> dict[str, str]:
     """Spark's own web pages, where a port was given for them."""
     port = file.cluster.ui_port
     if port is None:
@@ -321,7 +320,7 @@ def _pages(file: PipelineFile) -> dict[str, str]:
     return {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
 
 
-def _ship(spark: SparkSession, packages: Iterable[Path], scratch: Path) -> None:
+def _send_packages(spark: SparkSession, packages: Iterable[Path], scratch: Path) -> None:
     """Send packages as archives to executors, on machines that may not have them."""
     for root in packages:
         made = shutil.make_archive(str(scratch / root.stem), "zip", root.parent, root.name)

@@ -1,10 +1,10 @@
 """How loaded the stages of a preference query are, from the batches of their queries.
 
-The load is the work that came by the work that executors could have done. What came are the rows of
-the batches that have ended and those that wait now, times the seconds that a row takes. The time
-for it began when rows of the first of these batches began to come, and some share of it is left for
-rows. Of the pane stage it is the mean over workers weighted by their rows (ppq, Section 3.1): it
-falls where panes are split more evenly, whereas utilisation does not.
+The load is the work that arrived, divided by the capacity of the executors. The work is that of the
+rows of the batches that have ended, and of those that wait now. The period starts when rows of the
+first of these batches started to arrive; a share of it is batch overhead. For the pane stage it is
+the mean over workers, weighted by their rows (ppq, Section 3.1): it falls when panes are split more
+evenly, whereas utilisation does not.
 """
 
 import time
@@ -19,26 +19,26 @@ from penstock.query.preference.measures import PaneLoad, WindowLoad
 from penstock.spark.progress import Batch
 
 QUERY: Final = "preference"
-"""What the measures of the query are called."""
+"""The name of the query's measures."""
 _PANES: Final = f"{QUERY}_panes"
 _WINDOWS: Final = f"{QUERY}_windows"
 
 
 def panes_of(batch: Batch) -> PaneLoad | None:
-    """What the pane stage told of a batch, its rows' service time included; None if nothing."""
-    told = batch.observed.get(_PANES)
-    if not told:
+    """The load of the pane stage in a batch, service time included; None if unknown."""
+    observed = batch.observed.get(_PANES)
+    if not observed:
         return None
-    load = PaneLoad.of(told)
+    load = PaneLoad.of(observed)
     return replace(load, busy=load.busy + (batch.service or 0.0))
 
 
 def windows_of(batch: Batch) -> WindowLoad | None:
-    """What the window stage told of a batch, its parts' service time included; None if nothing."""
-    told = batch.observed.get(_WINDOWS)
-    if not told:
+    """The load of the window stage in a batch, service time included; None if unknown."""
+    observed = batch.observed.get(_WINDOWS)
+    if not observed:
         return None
-    load = WindowLoad.of(told)
+    load = WindowLoad.of(observed)
     return replace(load, busy=load.busy + (batch.service or 0.0))
 
 
@@ -56,7 +56,7 @@ def window_seconds(batch: Batch) -> float | None:
 
 @dataclass(slots=True, kw_only=True)
 class LoadMeter:
-    """The load of a stage in the batches since it was last asked."""
+    """The load of a stage in the batches since the last call."""
 
     seconds: Callable[[Batch], float | None]
     """The work of a batch."""
@@ -65,11 +65,11 @@ class LoadMeter:
     trigger: float = 0.0
     """Seconds between batches."""
     _since: float | None = None
-    """When the last batch before these began,"""
+    """Start of the last batch before these."""
     _ended: float = 0.0
-    """and when it ended."""
+    """End of that batch."""
     _overhead: float = inf
-    """Seconds that it took beyond its work."""
+    """Seconds of that batch beyond its work."""
 
     @classmethod
     def of(cls, module: Module, seconds: Callable[[Batch], float | None]) -> "LoadMeter":
@@ -80,37 +80,37 @@ class LoadMeter:
     def __call__(
         self, events: Sequence[Batch], seen: ModuleReading, *, now: float, executors: int = 1
     ) -> float | None:
-        """The load of so many executors that share the work; None where it cannot be told.
+        """The load of so many executors that share the work; None if unknown.
 
-        Of a reading, what counts is the backlog; and in the very first batch the rate at which rows
-        come, since it is not known for how long they did.
+        Of the reading, the backlog is used, and for the very first batch the arrival rate, since
+        the period of its arrivals is unknown.
         """
         batches = [batch for batch in events if not batch.idle and batch.rows]
         if not batches:
             return None
-        since = self._came_since(batches[0])
+        since = self._arrivals_start(batches[0])
         self._since, self._ended = batches[-1].started, batches[-1].ended
         taken = sum(batch.rows or 0 for batch in batches)
-        came = taken + (seen.backlog or 0.0)
-        period = now - since if since is not None else came / (seen.arrival_rate or inf)
+        arrived = taken + (seen.backlog or 0.0)
+        period = now - since if since is not None else arrived / (seen.arrival_rate or inf)
         work = [self.seconds(batch) for batch in batches]
         known = [seconds / executors for seconds in work if seconds is not None]
         if len(known) < len(work):
             return None
-        room = period * self._share(batches, known)
-        return sum(known) * came / taken / room if room > 0 else None
+        capacity = period * self._share(batches, known)
+        return sum(known) * arrived / taken / capacity if capacity > 0 else None
 
-    def _came_since(self, batch: Batch) -> float | None:
-        """Since when the rows of a batch have come: since the one before it began, or after a pause
-        since a trigger ago, for rows that were there before would have been taken before."""
+    def _arrivals_start(self, batch: Batch) -> float | None:
+        """Since when the rows of a batch have arrived: since the start of the previous one, or for
+        one trigger interval after a pause: older rows would have been in an earlier batch."""
         paused = 0 < 1.5 * self.trigger < batch.started - self._ended
         return batch.started - self.trigger if self._since and paused else self._since
 
     def _share(self, batches: Sequence[Batch], work: Sequence[float]) -> float:
-        """How much of an executor's time goes to rows, in the longest batches that there may be.
+        """The share of an executor's time that goes to rows, in batches of maximum length.
 
-        The least overhead of the newest batches counts, the last one before included: a single one
-        that waits for a newcomer says nothing of those to come.
+        The least overhead of the newest batches counts, the last one before included: a batch that
+        waits for a new executor is not typical.
         """
         beyond = [max(b.duration - took, 0.0) for b, took in zip(batches, work, strict=True)]
         least, self._overhead = min([self._overhead, *beyond]), beyond[-1]
@@ -119,7 +119,7 @@ class LoadMeter:
 
 @dataclass(slots=True, kw_only=True)
 class PaneMeter:
-    """What is measured of the pane stage in a step, as fields of its reading."""
+    """Measures the pane stage in a step, as fields of its reading."""
 
     load: LoadMeter
     now: Callable[[], float] = time.time
@@ -131,15 +131,15 @@ class PaneMeter:
 
     def __call__(self, reading: ModuleReading, events: Sequence[Batch]) -> dict[str, Any]:
         """Load and splitting."""
-        told = [found for batch in events if (found := panes_of(batch)) is not None]
-        parts, panes = sum(one.parts for one in told), sum(one.panes for one in told)
+        loads = [load for batch in events if (load := panes_of(batch)) is not None]
+        parts, panes = sum(load.parts for load in loads), sum(load.panes for load in loads)
         split = max(parts / panes, 1.0) if panes else None  # panes are counted nearly exactly
         return {"load": self.load(events, reading, now=self.now()), "splitting": split}
 
 
 @dataclass(slots=True, kw_only=True)
 class WindowMeter:
-    """What is measured of the window stage in a step, as fields of its reading."""
+    """Measures the window stage in a step, as fields of its reading."""
 
     load: LoadMeter
     now: Callable[[], float] = time.time

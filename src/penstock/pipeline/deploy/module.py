@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ModuleQuery:
-    """All that a run knows of one module.
+    """One module of a run.
 
-    It is laid out before anything starts; then it is given a place for its files and a resource
-    profile for its executors, and at last its query is started. The actuator asks it when executors
-    may leave, the plant reads the progress of its query.
+    It is laid out before anything starts; then it gets a workspace and a resource profile, and at
+    last its query is started. The actuator asks it when executors may be released, the plant reads
+    the progress of its query.
     """
 
     module: Module
@@ -55,7 +55,7 @@ class ModuleQuery:
     """Its operator, once its query has been started, where rows are routed by key."""
 
     def place(self, workspace: Path, resources: ResourceProfile | None) -> None:
-        """Say where its files are, and under which profile its executors run."""
+        """Set its workspace and the profile of its executors."""
         self.workspace, self.resources = workspace, resources
         self.hint.parent.mkdir(parents=True, exist_ok=True)
 
@@ -71,12 +71,12 @@ class ModuleQuery:
 
     @property
     def hint(self) -> Path:
-        """The file that says in how many parts its source is to read a batch."""
+        """The file with the number of parts in which its source reads a batch."""
         return hint_path(self.workspace, self.name)
 
     @property
     def checkpoint(self) -> Path:
-        """Where Spark keeps how far its query is."""
+        """The checkpoint of its query."""
         return self.workspace / "checkpoints" / self.name
 
     def stream_to(self, target: str) -> str:
@@ -93,12 +93,12 @@ class ModuleQuery:
 
     @property
     def route(self) -> str | None:
-        """The column that tells where a row goes, where there are several ways."""
+        """The column with the target of a row, if there are several."""
         return self.operators[-1].route if len(self.targets) > 1 else None
 
     @property
     def shuffles(self) -> bool:
-        """Whether one of its operators does."""
+        """Whether one of its operators shuffles."""
         return any(operator.shuffles or operator.keyed for operator in self.operators)
 
     @property
@@ -108,8 +108,8 @@ class ModuleQuery:
 
     @property
     def state_parts(self) -> int:
-        """Parts of its state: fixed for good, so as many as executors can ever use, unless its
-        operators know better."""
+        """Partitions of its state, fixed at the start: the maximum number of executors, unless its
+        operators set it."""
         return max((o.state_parts for o in self.operators if o.state_parts), default=0) or (
             self.module.max_replicas
         )
@@ -120,13 +120,13 @@ class ModuleQuery:
         return self.operators[0].keyed
 
     def measure(self) -> Meter:
-        """What measures its operators, each with fields of its own."""
+        """The meters of its operators as one, each with fields of its own."""
         meters = [o.meter(self.module) for o in self.operators if o.meter is not None]
         return lambda *seen: {k: v for meter in meters for k, v in meter(*seen).items()}
 
     @property
     def schema(self) -> str:
-        """The columns that it puts out."""
+        """The columns of its output."""
         return self.operators[-1].schema
 
 
@@ -154,7 +154,7 @@ def lay_out(graph: FlowGraph, shape: Shape, application: Application) -> dict[st
 
 
 def hint_path(workspace: Path, name: str) -> Path:
-    """The file that tells a module's source in how many parts to read a batch."""
+    """The file with the number of parts in which a module's source reads a batch."""
     return workspace / "hints" / name
 
 

@@ -41,7 +41,7 @@ from penstock.spark import source
 from penstock.spark.actuator import PARTS, Actuator, ExecutorPool
 from penstock.spark.plant import SparkPlant
 from penstock.spark.progress import WatchedQuery
-from penstock.spark.streams import FORMAT, DurableStream, ways
+from penstock.spark.streams import FORMAT, DurableStream, write_options
 
 _FIRST_ROWS: Final = 32
 """Rows that go through every query before the workload begins."""
@@ -86,9 +86,9 @@ def _made(spec: AppSpec, factory: Callable[[PipelineFile], Any], part: PipelineF
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Deployment:
-    """One pipeline of a run, alone or beside others: its modules, what feeds them, what they make.
+    """One pipeline of a run, alone or beside others: its modules, its feed and its consumer.
 
-    It is laid out before anything starts, and connected to a session when there is one.
+    It is laid out before anything starts, and connected to a session later.
     """
 
     file: PipelineFile
@@ -99,7 +99,7 @@ class Deployment:
     feed: source.Feed | KafkaFeed = field(init=False)
     consumer: Any = field(init=False)
     topic: TopicWriter | None = field(default=None, init=False)
-    """Where results go besides, if anywhere."""
+    """The topic that results are written to as well."""
     parts: int = field(default=1, init=False)
     """Parts of a batch for each executor that a module has or may have."""
 
@@ -133,7 +133,7 @@ class Deployment:
         sink = self.file.sink
         if sink is None:
             return None
-        run = f"{run}-{uuid4().hex[:8]}"  # a folder's name may come again
+        run = f"{run}-{uuid4().hex[:8]}"  # the name of a folder may be reused
         writer = TopicWriter(spark=self.spark, sink=sink, run=run)
         last = self.modules[self.file.graph.sinks()[0]]
         writer.check(columns_of(last.schema).fieldNames())
@@ -144,16 +144,16 @@ class Deployment:
 
     def by_key(self) -> dict[str, KeyedModule]:
         """The modules whose rows are routed by key, once they have been started."""
-        found = {name: running.by_key for name, running in self.modules.items()}
-        return {name: keyed for name, keyed in found.items() if keyed is not None}
+        keyed = {name: running.by_key for name, running in self.modules.items()}
+        return {name: module for name, module in keyed.items() if module is not None}
 
     def results(self, plant: SparkPlant) -> dict[str, Any]:
-        """What came out, and whether it is all that went in."""
+        """The results, with the counts of rows fed, waiting and refused."""
         fed = self.feed.arrived(time.time())
         refused = self._refused()
-        told = {"rows_refused": {n: of for n, of in refused.items() if of}} if refused else {}
+        counts = {"rows_refused": {n: of for n, of in refused.items() if of}} if refused else {}
         waiting = {name: rows for name, rows in plant.waiting().items() if name in self.modules}
-        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": waiting, **told}
+        return {**self.consumer.results(), "rows_fed": fed, "rows_waiting": waiting, **counts}
 
     def _refused(self) -> dict[str, dict[str, int]]:
         """By module that may refuse rows, those that it did, by reason."""
@@ -164,12 +164,12 @@ class Deployment:
         return {name: dict(reasons) for name, reasons in refused.items()}
 
     def close(self) -> None:
-        """Let go of what the session does not end."""
+        """Close what does not end with the session."""
         if isinstance(self.feed, KafkaFeed):
             self.feed.offsets.close()
 
     def settle(self) -> None:
-        """Let rows that wait for the state of their key wait no longer."""
+        """Process rows that wait for the state of their key."""
         for module in self.by_key().values():
             module.operator.settle()
 
@@ -202,7 +202,7 @@ class Deployment:
             module=running.name, query=query, arrived=self._arrivals(running), measured=measured
         )
         if not running.sources and isinstance(self.feed, KafkaFeed):
-            watched.base, watched.on_batch = self.feed.base, self.feed.hear
+            watched.base, watched.on_batch = self.feed.base, self.feed.count_refused
         return watched
 
     def _keyed_sink(self, running: ModuleQuery) -> Sink:
@@ -238,10 +238,10 @@ class Deployment:
         paths = {key: running.stream_to(to) for key, to in running.targets.items()}
         for path in paths.values():
             DurableStream(path).create()
-        if running.shuffles:  # Spark writes updates to no sink of ours
+        if running.shuffles:  # Spark supports no update mode for our sink
             sink = _appending(DurableStream(next(iter(paths.values()))))
             return writer.foreachBatch(self._ending_batches(running, sink)).start()
-        return writer.format(FORMAT).options(**ways(paths, running.route)).start()
+        return writer.format(FORMAT).options(**write_options(paths, running.route)).start()
 
     def _writer(self, running: ModuleQuery, table: DataFrame, *, mode: str) -> DataStreamWriter:
         writer = (
@@ -257,7 +257,7 @@ class Deployment:
     def _ending_batches(
         self, running: ModuleQuery, sink: Callable[[DataFrame, int], None]
     ) -> Callable[[DataFrame, int], None]:
-        """A sink after which the actuator hears that a batch has ended."""
+        """A sink that notifies the actuator at the end of each batch."""
 
         def take(batch: DataFrame, number: int) -> None:
             sink(batch, number)
@@ -273,7 +273,7 @@ class Deployment:
 
 
 def rows_of(file: PipelineFile, application: Application) -> source.RowMaker:
-    """What the source makes, of as many keys as the file says where rows have any."""
+    """The rows of the source, with the number of keys of the file if rows have keys."""
     keys = file.graph[file.graph.source].keys
     return application.rows(file.seed, keys) if keys else application.rows(file.seed)
 

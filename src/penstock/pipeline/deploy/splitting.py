@@ -1,7 +1,7 @@
 """The inner level of the ppq paper on Spark: after every batch, how panes are split in the next.
 
-Executors are left alone. What a batch told of its panes moves the threshold; how many executors run
-says how many workers share the rows. Both go to a file that the partitioner reads.
+Executors do not change here. The load of a batch adapts the threshold; the number of running
+executors is the number of workers. Both are written to a file that the partitioner reads.
 """
 
 import threading
@@ -28,11 +28,11 @@ from penstock.spark.rates import rows_behind
 from penstock.spark.source import RowPartitioner, parallelism
 
 _PERIOD: Final = 0.25
-"""Seconds between two looks where nothing is regulated."""
+"""Seconds between two samples where panes stay whole."""
 
 
 def splitting_of(file: PipelineFile, workspace: Path) -> Splitting:
-    """Where it is said how the panes of a run are split."""
+    """The file with the splitting of a run."""
     most = file.graph[file.graph.source].max_replicas
     return Splitting(path=workspace / "splitting", workers=most)
 
@@ -51,7 +51,7 @@ def partitioner_of(
 def split_panes(
     application: Application, watched: WatchedQuery, file: PipelineFile, workspace: Path
 ) -> AbstractContextManager[None]:
-    """The inner level at work, where the application has one; `watched` is the pane stage."""
+    """The running inner level, if the application has one; `watched` is the pane stage."""
     if application.partitioning is None:
         return nullcontext()
     module, hint = file.graph[watched.module], hint_path(workspace, watched.module)
@@ -60,7 +60,7 @@ def split_panes(
         control=application.partitioning.control,
         splitting=splitting_of(file, workspace),
         load=LoadMeter.of(module, pane_seconds),
-        events=_NewBatches(replace(watched)),  # which reads on from a place of its own
+        events=_NewBatches(replace(watched)),  # a copy, which reads progress independently
         arrived=lambda: (ask() if ask else None) or 0,
         workers=lambda: parallelism(hint, otherwise=module.initial_replicas),
     ).running()
@@ -68,7 +68,7 @@ def split_panes(
 
 @dataclass(slots=True)
 class _NewBatches:
-    """Progress events that were not seen yet; asked often, so it looks first whether there are."""
+    """New progress events; called often, so it first checks whether there are any."""
 
     watched: WatchedQuery
     _newest: str | None = None
@@ -85,13 +85,13 @@ class SplittingLoop:
     """Splits panes so that the load of the pane stage meets its setpoint."""
 
     control: SplittingControl | None
-    """None where panes stay whole, and only the workers are told."""
+    """None where panes stay whole, and only the number of workers changes."""
     splitting: Splitting
     load: LoadMeter
     events: Callable[[], Sequence[Batch]]
     """Progress events of the query since the last call."""
     arrived: Callable[[], int]
-    """Rows that have come by now, since the very first."""
+    """Rows that have arrived by now."""
     workers: Callable[[], int]
     """Executors that run now."""
     now: Callable[[], float] = time.time
@@ -100,17 +100,17 @@ class SplittingLoop:
     _panes: int = 0
     _in_force: Split | None = None
 
-    def look(self) -> None:
-        """One sampling period: take in the batches that have ended, and say how to go on."""
+    def sample(self) -> None:
+        """One sampling period: read the batches that have ended, and write the new splitting."""
         batches = [batch for batch in self.events() if not batch.idle]
         if batches:
             self._take(batches)
-        self._say()
+        self._write()
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Looks, period by period, until the block is left."""
-        self.events()  # batches before the workload tell nothing of it
+        """Samples until the end of the block."""
+        self.events()  # skip the batches before the workload
         stop = threading.Event()
         thread = threading.Thread(target=self._run, args=(stop,), daemon=True)
         thread.start()
@@ -122,20 +122,20 @@ class SplittingLoop:
 
     def _run(self, stop: threading.Event) -> None:
         while not stop.wait(_PERIOD if self.control is None else self.control.period):
-            # A look that fails changes nothing: panes are split as before until the next.
+            # A sample that fails changes nothing.
             with suppress(Py4JError, PySparkException, PenstockError, OSError):
-                self.look()
+                self.sample()
 
     def _take(self, batches: Sequence[Batch]) -> None:
         waiting = rows_behind(self.arrived(), batches[-1].read or 0)
         load = self.load(batches, ModuleReading(backlog=waiting), now=self.now())
         if self.control is not None:
             self._memory = self.control.step(self._memory, load)
-        told = panes_of(batches[-1])
-        if told is not None and told.part_sizes is not None:
-            mean, deviation = told.part_sizes
+        panes = panes_of(batches[-1])
+        if panes is not None and panes.part_sizes is not None:
+            mean, deviation = panes.part_sizes
             self._sizes = (mean - deviation, mean + deviation)  # which have that very deviation
-            self._panes += told.panes
+            self._panes += panes.panes
 
     def _threshold(self) -> int | None:
         if self.control is None:
@@ -143,7 +143,7 @@ class SplittingLoop:
         rows = self.control.threshold(self._memory, self._sizes, self._panes)
         return None if rows is None else max(round(rows), 1)
 
-    def _say(self) -> None:
+    def _write(self) -> None:
         workers = min(max(self.workers(), 1), self.splitting.workers)
         split = Split(workers=workers, threshold=self._threshold())
         if split != self._in_force:

@@ -7,8 +7,8 @@ from inspect import signature
 from math import ceil
 from typing import Any, Final
 
+from penstock.attachment.errors import APPLICATION, CheckedPolicy
 from penstock.attachment.settings import Settings
-from penstock.attachment.tolerance import APPLICATION, Checked
 from penstock.core.errors import SettingError, UserError, describe
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.plugins import is_ours
@@ -87,14 +87,14 @@ takes (one, two)
     try:
         parameters = signature(policy)
     except (TypeError, ValueError):  # written in C
-        return Checked(policy)
+        return CheckedPolicy(policy)
     try:
         parameters.bind(object())
     except TypeError:
         raise SettingError(
             f"policy {name} must take one argument, the observation; it takes {parameters}"
         ) from None
-    return Checked(policy)
+    return CheckedPolicy(policy)
 
 
 def guard(policy: Policy, settings: Settings, *, began: datetime, size: Size) -> Policy:

@@ -1,8 +1,8 @@
-"""What keeps a controller from hurting the program that it runs beside.
+"""Error handling of an attachment: no error may reach the program.
 
-Every failure is caught and logged once: the application keeps the executors that it has, and the
-next step tries again. `Tolerance.attempt` runs what may fail; `Tolerant` is a policy that turns an
-error or a decision that cannot be into a decision to hold.
+Every error is caught and logged once: the application keeps its executors, and the next step tries
+again. `ErrorHandler.attempt` runs what may fail; `HoldOnError` is a policy that turns an error or
+an invalid decision into a decision to hold.
 """
 
 import logging
@@ -26,7 +26,7 @@ from penstock.core.units import format_duration
 from penstock.guard import DryRun
 
 APPLICATION: Final = "application"
-"""The one module of an application that was attached to."""
+"""The only module of an attached application."""
 LOG: Final = logging.getLogger("penstock")
 T = TypeVar("T")
 
@@ -48,22 +48,22 @@ class OnceLogger:
         LOG.log(level, message)
 
     def warn(self, message: str, *, kind: str | None = None) -> None:
-        """Log what a user should look at."""
+        """Log a warning."""
         self.info(message, kind=kind or message, level=logging.WARNING)
 
 
 @dataclass(slots=True)
-class Tolerance:
-    """Runs what may fail; a failure is logged once and goes no further."""
+class ErrorHandler:
+    """Runs what may fail; an error is logged once and not raised."""
 
     log: OnceLogger = field(default_factory=OnceLogger)
     ended: Callable[[], bool] = lambda: False
-    """Whether the application has ended, after which failures are no news."""
+    """Whether the application has ended, after which errors are expected."""
     why: str = "no step has been taken yet"
-    """The reason of the last decision, or the trouble since."""
+    """The reason of the last decision, or a later error."""
 
     def attempt(self, trouble: str, act: Callable[[], T]) -> T | None:
-        """The result of an action; None where it failed."""
+        """The result of an action; None if it failed."""
         try:
             return act()
         except (Exception, SystemExit) as error:  # nothing here may take the program down
@@ -75,14 +75,14 @@ class Tolerance:
 
 
 @dataclass(slots=True)
-class Checked:
-    """Passes on decisions of a user's policy, and raises where one cannot be.
+class CheckedPolicy:
+    """A user's policy whose decisions are checked.
 
-    A policy is checked before any guard sees its decision: a guard would make sense of nonsense,
-    and an application would shrink to its fewest executors because -3 were asked for.
+    They are checked before any guard: a guard would turn -3 executors into the minimum, and the
+    application would shrink to it.
 
     >>> from penstock.testing import seen
-    >>> Checked(lambda seen: 3)(seen(application={"running": 2}))
+    >>> CheckedPolicy(lambda seen: 3)(seen(application={"running": 2}))
     Traceback (most recent call last):
     ...
     TypeError: it must return a Decision, got 3
@@ -91,13 +91,13 @@ class Checked:
     policy: Policy
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy decides, on a copy: others read what was seen after it."""
+        """Decide on a copy of the observation, which is used afterwards."""
         own = replace(seen, modules=dict(seen.modules), queries=dict(seen.queries))
         return checked(self.policy(own))
 
 
 def checked(decided: object) -> Decision:
-    """The decision, or an error where it is none on the executors of the application.
+    """The decision; raises if it is none about the executors of the application.
 
     >>> from penstock.core.signals import Configuration
     >>> checked(Decision(configuration=Configuration(degrees={"application": 2.5}), why="half"))
@@ -105,17 +105,17 @@ def checked(decided: object) -> Decision:
     ...
     TypeError: it must ask for a whole number of executors, got 2.5
     """
-    found = check_decision(decided)
-    check_degrees(found.configuration.degrees, [APPLICATION])
-    return found
+    decision = check_decision(decided)
+    check_degrees(decision.configuration.degrees, [APPLICATION])
+    return decision
 
 
 @dataclass(slots=True, kw_only=True)
-class Tolerant:
-    """A policy that holds where the one inside fails or has nothing to decide on.
+class HoldOnError:
+    """A policy that holds if the one inside fails or there is nothing to decide on.
 
     >>> from penstock.testing import seen
-    >>> held = Tolerant(policy=lambda seen: 3, name="mine", log=OnceLogger())
+    >>> held = HoldOnError(policy=lambda seen: 3, name="mine", log=OnceLogger())
     >>> held(seen(application={"running": 2})).why
     'application held at 2: policy mine raised TypeError: it must return a Decision, got 3'
     """
@@ -124,19 +124,19 @@ class Tolerant:
     name: str
     log: OnceLogger
     advises: Callable[[], bool] = lambda: False
-    """Whether decisions are only proposed now."""
+    """Whether decisions are only proposed."""
     silence: Callable[[], str | None] = lambda: None
-    """Why nothing can be decided now; None where something can."""
+    """Why nothing can be decided now; None if something can."""
     failures: int = 0
-    """Steps in a row in which the policy failed."""
+    """Failures of the policy in a row."""
     patience: float = inf
     """Seconds after which a policy that has not answered is late."""
     timer: Callable[[], float] = time.monotonic
     _asked_at: float | None = None
-    """By the timer, when the policy was asked, until it answers."""
+    """Time of the call while the policy has not answered."""
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy decides; what is in force where it cannot."""
+        """The decision of the policy, or to hold."""
         silence = self.silence()
         if silence is not None:
             self.log.warn(f"executors are held: {silence}", kind=f"silence {silence[:20]}")
@@ -145,7 +145,7 @@ class Tolerant:
         try:
             policy = DryRun(self.policy) if self.advises() else self.policy
             decided = checked(policy(seen))
-        except BaseException as error:  # in this thread even an interrupt is the policy's own
+        except BaseException as error:  # in this thread even an interrupt comes from the policy
             return self._failed(seen, error)
         finally:
             if (late := self.late()) is not None:
@@ -155,7 +155,7 @@ class Tolerant:
         return decided
 
     def late(self) -> str | None:
-        """That the policy takes long to answer; None where it has answered, or need not yet."""
+        """That the policy is late; None if it is not."""
         asked_at = self._asked_at
         took = 0.0 if asked_at is None else self.timer() - asked_at
         if took <= self.patience:
@@ -171,7 +171,7 @@ class Tolerant:
 
 
 def held(seen: Observation, why: str) -> Decision:
-    """Keep what there is."""
+    """A decision to keep the current executors."""
     now = current(seen)
     number = now.degrees.get(APPLICATION)
     at = "" if number is None else f" at {number}"
