@@ -124,7 +124,7 @@ def test_only_steps_that_were_kept_can_be_asked_for(steps: int) -> None:
 
 
 def test_a_horizon_or_window_of_nothing_is_refused() -> None:
-    with pytest.raises(SettingError, match="horizon of the accuracy must be 1 or more steps"):
+    with pytest.raises(SettingError, match="horizon of the accuracy must be 1 or more"):
         Accuracy(horizon=0)
-    with pytest.raises(SettingError, match="window of the accuracy must be 1 or more steps"):
+    with pytest.raises(SettingError, match="window of the accuracy must be 1 or more"):
         Accuracy(window=0)

@@ -196,9 +196,9 @@ def test_settings_that_make_no_sense_are_refused_in_a_sentence(
 
 
 def test_a_time_that_cannot_pass_is_refused_from_python_too() -> None:
-    with pytest.raises(SettingError, match="interval of guard scale-down must be 0 s or more"):
+    with pytest.raises(SettingError, match="interval of guard scale-down must be 0s or more"):
         DelayedScaleDown(Static(), interval=-1.0)
-    with pytest.raises(SettingError, match="backlog of guard dead-band must be 0 s or more"):
+    with pytest.raises(SettingError, match="backlog of guard dead-band must be 0s or more"):
         DeadBand(Static(), backlog=-1.0)
 
 

@@ -106,7 +106,7 @@ def test_catch_up_passes_on_what_it_cannot_judge(missing: str) -> None:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ({"duration": "0s"}, "duration of guard catch-up must be above 0 s, got 0"),
+        ({"duration": "0s"}, "duration of guard catch-up must be above 0s, got 0s"),
         ({"duration": "30"}, "duration of guard catch-up needs a unit, got 30"),
         ({"utilisation": 1.2}, r"utilisation of guard catch-up must be in \(0, 1\], got 1.2"),
         ({"rescale-time": "soon"}, "rescale-time of guard catch-up: cannot read the duration"),

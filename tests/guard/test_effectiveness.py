@@ -153,7 +153,7 @@ def test_blocked_growth_leaves_room_below() -> None:
     ("written", "told"),
     [
         ({"threshold": 2}, r"threshold of guard effectiveness must be in \[0, 1\], got 2"),
-        ({"window": "0s"}, "window of guard effectiveness must be above 0 s, got 0"),
+        ({"window": "0s"}, "window of guard effectiveness must be above 0s, got 0s"),
         ({"block": "10"}, "block of guard effectiveness needs a unit, got 10"),
     ],
 )

@@ -382,7 +382,7 @@ def test_wrong_settings_are_explained(kind: str, settings: dict[str, object], to
 
 def test_a_time_that_cannot_pass_is_refused() -> None:
     for value in (-1.0, float("nan")):
-        with pytest.raises(SettingError, match="in of guard cooldown must be 0 s or more"):
+        with pytest.raises(SettingError, match="in of guard cooldown must be 0s or more"):
             Cooldown(Static(), in_=value)
 
 

@@ -163,8 +163,11 @@ _SIZE: Final = Written("a size such as 512m", parse_bytes, "", r"^\s*\d{1,9}[kmg
 Seconds = Annotated[float, _DURATION]
 """A duration, in a file with its unit: `300ms`, `5m`."""
 PositiveSeconds = Annotated[Seconds, Bounds(above=0)]
+NotNegativeSeconds = Annotated[Seconds, Bounds(least=0)]
 Rate = Annotated[float, _RATE]
 """Rows a second, in a file with its unit: `600/s`, `2k/s`."""
+PositiveRate = Annotated[Rate, Bounds(above=0)]
+NotNegativeRate = Annotated[Rate, Bounds(least=0)]
 Bytes = Annotated[float, _SIZE]
 """Memory, in a file with its unit as Spark has it: `512m`, `8g`."""
 Positive = Annotated[float, Bounds(above=0)]
@@ -173,6 +176,8 @@ Share = Annotated[float, Bounds(above=0, most=1)]
 """Of a whole: above 0, at most 1."""
 Fraction = Annotated[float, Bounds(least=0, most=1)]
 """Of a whole: 0 to 1."""
+BelowOne = Annotated[float, Bounds(least=0, below=1)]
+"""Of a whole: 0 to 1, never all of it."""
 Count = Annotated[int, Bounds(least=1)]
 """One or more."""
 Natural = Annotated[int, Bounds(least=0)]

@@ -9,34 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
-
-# What forecasters refuse, in one sentence each.
-
-
-def check_weight(value: float, what: str, *, zero: bool = False) -> None:
-    """Reject a weight that would not average; zero, which never learns, only where it may be.
-
-    >>> check_weight(1.1, "a of forecaster holt")
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: a of forecaster holt must be in (0, 1], got 1.1
-    """
-    if not (0 < value <= 1 or (zero and value == 0)):
-        raise SettingError(f"{what} must be in {'[' if zero else '('}0, 1], got {value:g}")
-
-
-def check_count(value: int, what: str, *, least: int = 1, most: int | None = None) -> None:
-    """Reject what is not a whole number of steps, too few of them, or too many.
-
-    >>> check_count(9, "trial of forecaster trusted", most=5)
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: trial of forecaster trusted must be 1 to 5 steps, got 9
-    """
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        bounds = f"{least} or more" if most is None else f"{least} to {most}"
-        raise SettingError(f"{what} must be {bounds} steps, got {value!r}")
+from penstock.core.schema import Count, Share, checked
 
 
 def coming(steps: int) -> NDArray[np.float64]:
@@ -92,6 +65,7 @@ def mean(values: Collection[float]) -> float:
 
 
 @dataclass
+@checked("forecaster moving-average")
 class MovingAverage:
     """Predicts the mean of the last `window` values: each counts the same, then is forgotten.
 
@@ -104,12 +78,11 @@ class MovingAverage:
     [300.0, 300.0]
     """
 
-    window: int = 10
+    window: Count = 10
     """Values that count; 1 is the last value alone."""
     _recent: deque[float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_count(self.window, "window of forecaster moving-average")
         self._recent = deque(maxlen=self.window)
 
     def update(self, value: float, /) -> None:
@@ -126,6 +99,7 @@ class MovingAverage:
 
 
 @dataclass
+@checked("forecaster ewma")
 class Ewma:
     """Predicts the exponentially weighted mean of all values: calmer than the last one alone.
 
@@ -136,13 +110,9 @@ class Ewma:
     [275.0, 275.0]
     """
 
-    alpha: float = 0.5
+    alpha: Share = 0.5
     """Weight of the newest value, above 0 and up to 1; 1 remembers nothing else."""
     _level: float = field(default=nan, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1:
-            raise SettingError(f"alpha of forecaster ewma must be in (0, 1], got {self.alpha:g}")
 
     @property
     def level(self) -> float:

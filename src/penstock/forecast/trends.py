@@ -4,14 +4,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite, nan
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
-from penstock.forecast.averages import check_count, check_weight, coming, mean
+from penstock.core.schema import Bounds, Fraction, OneOf, Share, checked
+from penstock.forecast.averages import coming, mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,7 @@ class Line:
 
 
 @dataclass
+@checked("forecaster holt")
 class Holt:
     """Predicts a straight line: sees a ramp coming, where averages lag behind it.
 
@@ -57,15 +57,11 @@ class Holt:
     A rate that wanders at random is best followed with `Holt(a=1.0, b=0.015)`.
     """
 
-    a: float = 0.67
+    a: Share = 0.67
     """Weight of the newest value in the level, above 0 and up to 1."""
-    b: float = 0.26
+    b: Fraction = 0.26
     """Weight of the newest change in the trend, 0 to 1; 0 sees no trend, as `ewma`."""
     _line: Line | None = field(default=None, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        check_weight(self.a, "a of forecaster holt")
-        check_weight(self.b, "b of forecaster holt", zero=True)
 
     @property
     def level(self) -> float:
@@ -171,6 +167,7 @@ SEASONS: Final[dict[str, Season]] = {"additive": Additive(), "multiplicative": M
 
 
 @dataclass
+@checked("forecaster holt-winters")
 class HoltWinters:
     """Predicts a line and, on it, what repeats every `period` steps: the days of a daily load.
 
@@ -188,34 +185,24 @@ class HoltWinters:
     A line that falls goes on below zero: `Trusted` never does.
     """
 
-    a: float = 0.67
+    a: Share = 0.67
     """Weight of the newest value in the level, above 0 and up to 1."""
-    b: float = 0.26
+    b: Fraction = 0.26
     """Weight of the newest change in the trend, 0 to 1; 0 sees no trend."""
-    c: float = 0.5
+    c: Fraction = 0.5
     """Weight of the newest value in the season, 0 to 1, of the part that the level left.
 
     That is a share of 1 - a: what is often called gamma is c * (1 - a).
     """
-    period: int | None = None
+    period: Annotated[int, Bounds(least=2)] | None = None
     """Steps after which the load repeats, 2 or more; none if not given."""
-    season: str = "additive"
+    season: Annotated[str, OneOf(tuple(SEASONS))] = "additive"
     """`additive`: so many rows more or less; `multiplicative`: so many times the level."""
     _line: Line | None = field(default=None, init=False, repr=False)
     _first: list[float] = field(default_factory=list, init=False, repr=False)
     """The first period, as far as it has come."""
     _terms: deque[float] = field(default_factory=deque, init=False, repr=False)
     """The season, from the next step on; empty before the first period is complete."""
-
-    def __post_init__(self) -> None:
-        check_weight(self.a, "a of forecaster holt-winters")
-        check_weight(self.b, "b of forecaster holt-winters", zero=True)
-        check_weight(self.c, "c of forecaster holt-winters", zero=True)
-        if self.period is not None:
-            check_count(self.period, "period of forecaster holt-winters", least=2)
-        if self.season not in SEASONS:
-            hint = near(str(self.season), SEASONS)
-            raise SettingError(f"forecaster holt-winters has no season {self.season!r}{hint}")
 
     @property
     def level(self) -> float:

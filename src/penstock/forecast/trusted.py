@@ -4,14 +4,16 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from math import fsum, inf, isfinite, nan
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Forecaster
+from penstock.core.schema import Bounds, Count, Fraction, checked
 from penstock.core.words import count_of, percent
-from penstock.forecast.averages import check_count, check_weight, coming, mean
+from penstock.forecast.averages import coming, mean
 from penstock.forecast.trends import Holt
 
 # How far off forecasts were recently.
@@ -27,6 +29,7 @@ class Outcome:
 
 
 @dataclass
+@checked("the accuracy")
 class Accuracy:
     """Keeps what was predicted of each coming step, and compares it with what comes.
 
@@ -40,9 +43,9 @@ class Accuracy:
     0.25
     """
 
-    horizon: int = 1
+    horizon: Count = 1
     """Steps ahead that are kept and compared."""
-    window: int = 10
+    window: Count = 10
     """Newest comparisons that count, for each number of steps ahead."""
     _made: deque[tuple[float | None, ...]] = field(init=False, repr=False)
     """Forecasts by age, the newest first, each headed by the last value of its time."""
@@ -51,8 +54,6 @@ class Accuracy:
     _last: float | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_count(self.horizon, "horizon of the accuracy")
-        check_count(self.window, "window of the accuracy")
         self._made = deque([()], maxlen=self.horizon)
         self._outcomes = tuple(deque(maxlen=self.window) for _ in range(self.horizon))
 
@@ -113,6 +114,7 @@ def _ratio(errors: Iterable[float], yardstick: Iterable[float]) -> float:
 
 
 @dataclass
+@checked("forecaster trusted")
 class Trusted:
     """Passes on what a forecaster predicts while that comes true, and the last value otherwise.
 
@@ -133,13 +135,13 @@ class Trusted:
     forecaster: Forecaster = field(default_factory=Holt)
     """Whose forecasts are judged; it must not be updated by anybody else."""
     _: KW_ONLY
-    tolerance: float = 0.25
+    tolerance: Annotated[float, Bounds(above=0, endless=True)] = 0.25
     """Largest mean error of one step, as a share of the values, at which it is trusted."""
-    window: int = 10
+    window: Count = 10
     """Newest forecasts that are judged."""
-    trial: int = 3
+    trial: Count = 3
     """Forecasts that are judged before the first is passed on."""
-    floor: float = 0.9
+    floor: Fraction = 0.9
     """Least of the last value that the first step may be, 0 to 1."""
     _accuracy: Accuracy = field(init=False, repr=False)
     _last: float | None = field(default=None, init=False, repr=False)
@@ -152,13 +154,9 @@ class Trusted:
                 "forecaster of forecaster trusted must be one, such as Holt(), "
                 f"got {self.forecaster!r}; make() takes names"
             )
-        if not self.tolerance > 0:
-            raise SettingError(
-                f"tolerance of forecaster trusted must be above 0, got {self.tolerance:g}"
-            )
-        check_count(self.window, "window of forecaster trusted")
-        check_count(self.trial, "trial of forecaster trusted", most=self.window)
-        check_weight(self.floor, "floor of forecaster trusted", zero=True)
+        if self.trial > self.window:
+            why = f"trial of forecaster trusted must be 1 to {self.window}, got {self.trial}"
+            raise SettingError(why, fields=("trial", "window"))
         self._accuracy = Accuracy(window=self.window)
 
     @property

@@ -5,7 +5,7 @@ from math import ceil
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.schema import Seconds
+from penstock.core.schema import Fraction, NotNegativeSeconds, PositiveSeconds, Share, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of, percent
@@ -15,6 +15,7 @@ from penstock.policy.common.estimates import RescaleTimes, known
 
 
 @dataclass
+@checked("guard catch-up")
 class CatchUp:
     """Raises a degree until rows that wait are worked off within `duration`.
 
@@ -34,29 +35,17 @@ class CatchUp:
 
     policy: Policy
     _: KW_ONLY
-    duration: Seconds = 600.0
+    duration: PositiveSeconds = 600.0
     """Seconds in which to work it off, from when the executors are there."""
-    utilisation: float = 0.9
+    utilisation: Share = 0.9
     """Busy share that rows that arrive in the meantime may take."""
-    backlog: Seconds = 10.0
+    backlog: NotNegativeSeconds = 10.0
     """Seconds of arrivals that wait at any time and are no backlog, as in micro-batches."""
-    rescale_time: Seconds = 10.0
+    rescale_time: NotNegativeSeconds = 10.0
     """Seconds that executors are taken to need until some were seen to come."""
     _times: RescaleTimes = field(default_factory=RescaleTimes, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.duration > 0:
-            raise SettingError(
-                f"duration of guard catch-up must be above 0 s, got {self.duration:g}"
-            )
-        for name in ("backlog", "rescale_time"):
-            if not getattr(self, name) >= 0:
-                value = f"{getattr(self, name):g}"
-                raise SettingError(f"{name} of guard catch-up must be 0 s or more, got {value}")
-        if not 0 < self.utilisation <= 1:
-            raise SettingError(
-                f"utilisation of guard catch-up must be in (0, 1], got {self.utilisation:g}"
-            )
         self._times = RescaleTimes(cap=self.duration)
 
     def __call__(self, seen: Observation, /) -> Decision:
@@ -126,6 +115,7 @@ def _goes(now: int, then: int) -> str:
 
 
 @dataclass
+@checked("guard dead-band")
 class DeadBand:
     """Leaves a module alone while its utilisation lies between `low` and `high`.
 
@@ -140,26 +130,18 @@ class DeadBand:
 
     policy: Policy
     _: KW_ONLY
-    low: float = 0.5
+    low: Fraction = 0.5
     """Busy share below which a module may change."""
-    high: float = 0.85
+    high: Fraction = 0.85
     """Busy share above which a module may change."""
-    backlog: Seconds = 30.0
+    backlog: NotNegativeSeconds = 30.0
     """Seconds of work for the running executors that may wait before a module grows all the same;
     in micro-batches a few seconds of it always do."""
 
     def __post_init__(self) -> None:
-        for name, value in (("low", self.low), ("high", self.high)):
-            if not 0 <= value <= 1:
-                raise SettingError(f"{name} of guard dead-band must be in [0, 1], got {value:g}")
         if self.low > self.high:
-            raise SettingError(
-                f"low of guard dead-band is above its high, got {self.low:g} and {self.high:g}"
-            )
-        if not self.backlog >= 0:
-            raise SettingError(
-                f"backlog of guard dead-band must be 0 s or more, got {self.backlog:g}"
-            )
+            why = f"low of guard dead-band is above its high, got {self.low:g} and {self.high:g}"
+            raise SettingError(why, fields=("low", "high"))
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, of the modules that are too busy or not busy enough."""

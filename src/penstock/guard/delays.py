@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
-from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.schema import Seconds
+from penstock.core.schema import NotNegativeSeconds, checked
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_duration
 from penstock.guard.common import Ruling, revise
@@ -13,6 +12,7 @@ from penstock.policy.common.degrees import in_force
 
 
 @dataclass
+@checked("guard cooldown")
 class Cooldown:
     """Makes each module rest after a change before it grows, and longer before it shrinks.
 
@@ -30,18 +30,13 @@ class Cooldown:
 
     policy: Policy
     _: KW_ONLY
-    out: Seconds = 0.0
+    out: NotNegativeSeconds = 0.0
     """Seconds after a change before a module may grow."""
-    in_: Seconds = 300.0
+    in_: NotNegativeSeconds = 300.0
     """Seconds after a change before a module may shrink."""
     _degrees: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _changed: dict[str, float] = field(default_factory=dict, init=False, repr=False)
     _decided_at: float = field(default=0.0, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        for name, value in (("out", self.out), ("in", self.in_)):
-            if not value >= 0:
-                raise SettingError(f"{name} of guard cooldown must be 0 s or more, got {value:g}")
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, of the modules that have rested."""
@@ -72,6 +67,7 @@ class Cooldown:
 
 
 @dataclass
+@checked("guard scale-down")
 class DelayedScaleDown:
     """Shrinks a module only to the largest degree that was recommended within `interval`.
 
@@ -90,17 +86,11 @@ of the last 5 min applies'
 
     policy: Policy
     _: KW_ONLY
-    interval: Seconds = 600.0
+    interval: NotNegativeSeconds = 600.0
     """Seconds of recommendations of which the largest counts. Less than the hour that is usual
     where a change restarts the job: executors of Spark come and go while it runs."""
     _wishes: dict[str, dict[int, float]] = field(default_factory=dict, init=False, repr=False)
     """By module, each degree that was recommended and when it last was."""
-
-    def __post_init__(self) -> None:
-        if not self.interval >= 0:
-            raise SettingError(
-                f"interval of guard scale-down must be 0 s or more, got {self.interval:g}"
-            )
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, and no less than it wanted recently."""

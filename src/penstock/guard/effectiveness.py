@@ -13,9 +13,8 @@ its rate that of its executors and not that of its load.
 
 from dataclasses import KW_ONLY, dataclass, field
 
-from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
-from penstock.core.schema import Seconds
+from penstock.core.schema import Fraction, PositiveSeconds, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -108,6 +107,7 @@ class _Block:
 
 
 @dataclass
+@checked("guard effectiveness")
 class Effectiveness:
     """Takes back a growth that brought hardly more rows a second, and blocks it for a while.
 
@@ -129,24 +129,14 @@ back to 4, no growth beyond for 10 min'
 
     policy: Policy
     _: KW_ONLY
-    threshold: float = 0.1
+    threshold: Fraction = 0.1
     """Share of the gain that was to be expected below which a growth is ineffective."""
-    window: Seconds = 60.0
+    window: PositiveSeconds = 60.0
     """Seconds for which a degree is measured before it is judged."""
-    block: Seconds = 600.0
+    block: PositiveSeconds = 600.0
     """Seconds for which a module does not grow to that again."""
     _levels: dict[str, RateByDegree] = field(default_factory=dict, init=False, repr=False)
     _blocks: dict[str, _Block] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold <= 1:
-            raise SettingError(
-                f"threshold of guard effectiveness must be in [0, 1], got {self.threshold:g}"
-            )
-        for name in ("window", "block"):
-            if not getattr(self, name) > 0:
-                value = f"{getattr(self, name):g}"
-                raise SettingError(f"{name} of guard effectiveness must be above 0 s, got {value}")
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, but for what did not help."""

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.core.schema import Count, checked
 from penstock.model.arrays import Numbers, Outcome, check, plain
 
 HEADROOM: Final = 0.95
@@ -112,6 +113,7 @@ def corrected(wait: Numbers, correction: float) -> Outcome:
 
 
 @dataclass(slots=True, kw_only=True)
+@checked("a correction")
 class Correction:
     """Feedback that fits Kingman's formula to what was measured: mpc, Expr. 8.
 
@@ -125,13 +127,11 @@ class Correction:
     1.5
     """
 
-    window: int = 3
+    window: Count = 3
     """Ratios that are averaged."""
     _ratios: deque[float] = field(default_factory=deque, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.window < 1:
-            raise SettingError(f"window of a correction must be 1 or more, got {self.window}")
         self._ratios = deque(maxlen=self.window)
 
     def update(self, *, measured: float | None, predicted: float | None) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
+from penstock.core.schema import Natural, checked
 from penstock.core.signals import Decision, Observation, RegionReading
 from penstock.core.words import count_of
 from penstock.policy.common.nodes import decide, held, moved
@@ -24,6 +25,7 @@ from penstock.policy.common.verdict import Verdict
 
 
 @dataclass
+@checked("policy simple of infrastructure")
 class SimpleNodes:
     """Acquires a node where too few are idle, and releases one where too many are.
 
@@ -37,15 +39,9 @@ class SimpleNodes:
     """
 
     infrastructure: Infrastructure
-    idle: int = 2
+    idle: Natural = 2
     """Nodes of every region that are to host nothing."""
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.idle < 0:
-            raise SettingError(
-                f"idle of policy simple of infrastructure must be 0 or more, got {self.idle}"
-            )
 
     def __call__(self, seen: Observation, /) -> Decision:
         """One node more or fewer in each region, or none."""

@@ -1,10 +1,9 @@
 """Two rules, as autonomic systems have them: one replica more above a limit, one fewer below."""
 
 from dataclasses import dataclass, field
-from math import inf
 
 from penstock.core.errors import SettingError
-from penstock.core.schema import Seconds
+from penstock.core.schema import NotNegative, Positive, PositiveSeconds, Share, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -14,6 +13,7 @@ from penstock.policy.common.verdict import Verdict, conclude, held, judged, move
 
 
 @dataclass
+@checked("policy rules")
 class Rules:
     """One replica more while a module is too busy, or too slow; one fewer while it is idle.
 
@@ -33,34 +33,28 @@ class Rules:
     'counter takes 8 ms, above 7.7 ms: 2 -> 3'
     """
 
-    max_utilisation: float = 0.9
+    max_utilisation: Share = 0.9
     """Busy share above which a module grows."""
-    min_utilisation: float = 0.8
+    min_utilisation: NotNegative = 0.8
     """Busy share below which it shrinks."""
-    threshold: Seconds | None = None
+    threshold: PositiveSeconds | None = None
     """Seconds that a response may take; it takes the place of the utilisation."""
-    high: float = 1.1
+    high: Positive = 1.1
     """Share of the threshold above which a module grows."""
-    low: float = 0.7
+    low: NotNegative = 0.7
     """Share of the threshold below which it shrinks."""
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        for low, high, most in (
-            ("min_utilisation", "max_utilisation", 1.0),
-            ("low", "high", inf),
-        ):
-            if not 0 <= getattr(self, low) < getattr(self, high) <= most:
+        for low, high in (("min_utilisation", "max_utilisation"), ("low", "high")):
+            if not getattr(self, low) < getattr(self, high):
                 raise SettingError(
-                    f"policy rules needs 0 <= {low} < {high}{' <= 1' if most == 1 else ''}, "
-                    f"got {getattr(self, low):g} and {getattr(self, high):g}"
+                    f"{low} of policy rules must be below its {high}, "
+                    f"got {getattr(self, low):g} and {getattr(self, high):g}",
+                    fields=(low, high),
                 )
-        if self.threshold is not None and not 0 < self.threshold < inf:
-            raise SettingError(
-                f"threshold of policy rules must be above 0s and finite, got {self.threshold:g}s"
-            )
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 
-from penstock.core.errors import SettingError
+from penstock.core.schema import BelowOne, Count, Share, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
 from penstock.policy.common.estimates import backlog_forbids_shrinking, known
@@ -42,6 +42,7 @@ class Climb:
 
 
 @dataclass
+@checked("policy spl")
 class Spl:
     """One replica more while rows pile up and the last try was worth it, one fewer otherwise.
 
@@ -64,28 +65,16 @@ class Spl:
     'counter holds at 2, processes 33 % fewer rows than arrive, but 3 executors were no faster'
     """
 
-    congestion: float = 0.1
+    congestion: BelowOne = 0.1
     """Share of its rows that a module may miss before it counts as congested."""
-    sensitivity: float = 0.9
+    sensitivity: Share = 0.9
     """Throughputs are alike while the lower is above this share of the higher."""
-    levels: int = 12
+    levels: Count = 12
     """Most replicas."""
     _climbs: dict[str, Climb] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.congestion < 1:
-            raise SettingError(
-                f"congestion of policy spl must be in [0, 1), got {self.congestion:g}"
-            )
-        if not 0 < self.sensitivity <= 1:
-            raise SettingError(
-                f"sensitivity of policy spl must be in (0, 1], got {self.sensitivity:g}"
-            )
-        if self.levels < 1:
-            raise SettingError(f"levels of policy spl must be 1 or more, got {self.levels}")
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own."""

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from penstock.core.schema import checked
 from penstock.core.signals import Configuration, Decision, Observation
-from penstock.policy.common.degrees import PerModule, check_degrees, in_force, of_module
+from penstock.policy.common.degrees import PerModule, in_force, of_module
 from penstock.policy.common.sentences import sentence
 
 
 @dataclass
+@checked("policy static")
 class Static:
     """Keeps the degrees that it was given; a module without one keeps what it has.
 
@@ -18,11 +20,8 @@ class Static:
     'splitter keeps its 2; counter is set to 4'
     """
 
-    degrees: int | Mapping[str, int] | None = None
+    degrees: PerModule | None = None
     """Executors of every module, or by module."""
-
-    def __post_init__(self) -> None:
-        check_degrees(self.degrees, "degrees of policy static")
 
     def __call__(self, seen: Observation, /) -> Decision:
         """The same as ever."""

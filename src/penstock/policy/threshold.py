@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from penstock.core.schema import BelowOne, Share, checked
 from penstock.core.signals import Decision, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.verdict import UtilisationRule, decision
 
 
 @dataclass
+@checked("policy threshold")
 class Threshold:
     """One executor more for a module that is too busy, one fewer where the rest would cope.
 
@@ -26,13 +28,10 @@ class Threshold:
     'splitter 82 % busy, above 75 %: 2 -> 3; counter holds at 4, 61 % busy'
     """
 
-    max_utilisation: float = 0.75
+    max_utilisation: Share = 0.75
     """Busy share above which a module grows."""
-    scale_in_factor: float = 0.75
+    scale_in_factor: BelowOne = 0.75
     """A module shrinks if the rest would stay under this share of `max_utilisation`."""
-
-    def __post_init__(self) -> None:
-        self._rule()
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module, and name those that change first."""

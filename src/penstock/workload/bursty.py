@@ -2,26 +2,26 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 
 from penstock.core.errors import SettingError
-from penstock.core.schema import Rate, Seconds
-from penstock.workload.curve import (
-    Curve,
-    Curved,
-    Floats,
-    at_least,
-    drawable,
-    grow,
-    not_negative,
-    positive,
+from penstock.core.schema import (
+    Bounds,
+    Natural,
+    NotNegative,
+    Positive,
+    PositiveRate,
+    PositiveSeconds,
+    checked,
 )
+from penstock.workload.curve import Curve, Curved, Floats, check_slot, grow
 from penstock.workload.stochastic import scatter, stream
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload map")
 class Markovian(Curved):
     """A Markovian arrival process of two states, fitted to a mean rate and a dispersion.
 
@@ -42,29 +42,27 @@ class Markovian(Curved):
 
     drawn: ClassVar[bool] = True
 
-    dispersion: float
+    dispersion: Annotated[float, Bounds(least=1)]
     """Variance over mean of the rows that arrive in a long time."""
-    rate_: Rate = 1000.0
+    rate_: PositiveRate = 1000.0
     """Mean rows a second."""
-    fast: float = 2.0
+    fast: Positive = 2.0
     """The rate of the fast state, as a multiple of the mean."""
-    slow: float = 0.5
+    slow: NotNegative = 0.5
     """The rate of the slow state, as a multiple of the mean."""
-    slot: Seconds = 0.02
+    slot: PositiveSeconds = 0.02
     """Seconds between draws within a state."""
-    seed: int = 1
+    seed: Natural = 1
+    """Seed of the random numbers."""
 
     def __post_init__(self) -> None:
-        at_least(self.dispersion, 1.0, "dispersion of workload map")
-        positive(self.rate_, "rate of workload map")
-        positive(self.fast, "fast of workload map")
-        drawable(self.fast * self.rate_, self.slot, "workload map")
-        not_negative(self.seed, "seed of workload map")
-        if not 0 <= self.slow < 1 < self.fast:
+        if not self.slow < 1 < self.fast:
             raise SettingError(
-                f"workload map needs 0 <= slow < 1 < fast, as multiples of the mean rate, "
-                f"got {self.slow:g} and {self.fast:g}"
+                "workload map needs slow < 1 < fast, as multiples of the mean rate, "
+                f"got {self.slow:g} and {self.fast:g}",
+                fields=("fast", "slow"),
             )
+        check_slot(self.fast * self.rate_, self.slot, "workload map")
 
     @property
     def share(self) -> float:
@@ -135,6 +133,7 @@ _SPREAD: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload self-similar")
 class SelfSimilar(Curved):
     """Pareto-distributed rows by slot about a level that is long-range dependent.
 
@@ -157,22 +156,17 @@ class SelfSimilar(Curved):
 
     drawn: ClassVar[bool] = True
 
-    hurst: float
+    hurst: Annotated[float, Bounds(least=0.5, below=1)]
     """From 0.5 (no memory) up to, but not including, 1."""
-    rate_: Rate = 1000.0
+    rate_: PositiveRate = 1000.0
     """Mean rows a second."""
-    slot: Seconds = 0.02
+    slot: PositiveSeconds = 0.02
     """Seconds between draws."""
-    seed: int = 1
+    seed: Natural = 1
+    """Seed of the random numbers."""
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.hurst < 1:
-            raise SettingError(
-                f"hurst of workload self-similar must be in [0.5, 1), got {self.hurst:g}"
-            )
-        positive(self.rate_, "rate of workload self-similar")
-        drawable(self.rate_, self.slot, "workload self-similar")
-        not_negative(self.seed, "seed of workload self-similar")
+        check_slot(self.rate_, self.slot, "workload self-similar")
 
     def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
         """As many slots as it takes."""

@@ -11,7 +11,6 @@ Every workload is such a curve. Two rows a second for three seconds, then none:
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 from typing import Final
 
 import numpy as np
@@ -162,42 +161,21 @@ def _last(values: Floats) -> float:
     return float(np.max(values, initial=0.0))
 
 
-# What every workload asks of its settings.
-
-
 _MOST_ROWS: Final = 1e15
 """In one slot; counts beyond lose their last digit in a float soon after."""
 
 
-def not_negative(value: float, what: str) -> None:
-    """Reject a value below zero, infinite or not a number.
+def check_slot(highest: float, slot: float, of: str) -> None:
+    """Reject slots with more rows than a float counts exactly.
 
-    >>> not_negative(-3.0, "rate of workload constant")
+    >>> check_slot(1e18, 1.0, "workload poisson")
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: rate of workload constant must be 0 or more, got -3
+    penstock.core.errors.SettingError: workload poisson must have at most 1e+15 rows in a slot, \
+got 1e+18; lower its rate or its slot
     """
-    if not (isfinite(value) and value >= 0):
-        raise SettingError(f"{what} must be 0 or more, got {value:g}")
-
-
-def positive(value: float, what: str) -> None:
-    """Reject a value that is not above zero, infinite or not a number."""
-    if not (isfinite(value) and value > 0):
-        raise SettingError(f"{what} must be above 0, got {value:g}")
-
-
-def at_least(value: float, least: float, what: str) -> None:
-    """Reject a value below the least, infinite or not a number."""
-    if not (isfinite(value) and value >= least):
-        raise SettingError(f"{what} must be {least:g} or more, got {value:g}")
-
-
-def drawable(highest: float, slot: float, of: str) -> None:
-    """Reject slots that cannot be, or that bring more rows than anyone can count."""
-    positive(slot, f"slot of {of}")
     if highest * slot > _MOST_ROWS:
         raise SettingError(
-            f"{of} must bring at most {_MOST_ROWS:g} rows a slot, got {highest * slot:g}; "
-            f"lower its rate or its slot"
+            f"{of} must have at most {_MOST_ROWS:g} rows in a slot, got {highest * slot:g}; "
+            "lower its rate or its slot"
         )

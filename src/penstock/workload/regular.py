@@ -4,17 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 from typing import Annotated
 
 import numpy as np
 
 from penstock.core.errors import SettingError
-from penstock.core.schema import Rate, Seconds, Written
+from penstock.core.schema import (
+    Natural,
+    NotNegative,
+    NotNegativeRate,
+    PositiveSeconds,
+    Written,
+    checked,
+)
 from penstock.core.units import parse_duration, parse_rate
-from penstock.workload.curve import Curve, Curved, grow, not_negative, positive
+from penstock.workload.curve import Curve, Curved, grow
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload constant")
 class Constant(Curved):
     """Rows at one rate, evenly spaced.
 
@@ -23,11 +32,8 @@ class Constant(Curved):
     [0.25, 0.5, 0.75]
     """
 
-    rate_: Rate
+    rate_: NotNegativeRate
     """Rows a second."""
-
-    def __post_init__(self) -> None:
-        not_negative(self.rate_, "rate of workload constant")
 
     def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # infinite
         """One segment."""
@@ -71,9 +77,10 @@ class Step(Curved):
     levels: Annotated[tuple[Level, ...], Written("levels such as 100/s, 400/s@30s", read_levels)]
 
     def __post_init__(self) -> None:
-        for level, at in self.levels:
-            not_negative(level, "each level of workload step")
-            not_negative(at, "each moment of workload step")
+        for value in (number for level in self.levels for number in level):
+            if not 0 <= value < inf:
+                why = f"levels of workload step must be 0 or more and finite, got {value:g}"
+                raise SettingError(why, path=("levels",))
         moments = [at for _, at in self.levels]
         if not moments or moments[0] != 0:
             raise SettingError(
@@ -102,6 +109,7 @@ def _read_level(given: object) -> Level:
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload daily")
 class Daily(Curved):
     """A sinusoid from `low` up to `high` and back in each `period`, with noise.
 
@@ -113,28 +121,25 @@ class Daily(Curved):
     [60.0, 240.0, 420.0, 60.0]
     """
 
-    low: Rate
+    low: NotNegativeRate
     """Rows a second at the start of each period."""
-    high: Rate
+    high: NotNegativeRate
     """Rows a second in the middle of each period."""
-    period: Seconds = 86400.0
-    noise: float = 0.0
+    period: PositiveSeconds = 86400.0
+    """Seconds of a period, a day by default."""
+    noise: NotNegative = 0.0
     """Standard deviation of the noise, as a share of the rate."""
-    slot: Seconds | None = None
+    slot: PositiveSeconds | None = None
     """Seconds between draws; a 96th of the period (a quarter of an hour of a day) if not given."""
-    seed: int = 1
+    seed: Natural = 1
+    """Seed of the random numbers."""
 
     def __post_init__(self) -> None:
-        not_negative(self.low, "low of workload daily")
-        not_negative(self.high, "high of workload daily")
-        not_negative(self.noise, "noise of workload daily")
-        not_negative(self.seed, "seed of workload daily")
-        positive(self.period, "period of workload daily")
-        positive(self._slot, "slot of workload daily")
         if not self.high >= self.low or self.high == 0:
             raise SettingError(
-                f"high of workload daily must be above 0 and at least low, "
-                f"got high {self.high:g} and low {self.low:g}"
+                "high of workload daily must be above 0 and at least low, "
+                f"got high {self.high:g} and low {self.low:g}",
+                fields=("high", "low"),
             )
 
     @property

@@ -8,14 +8,22 @@
 from dataclasses import dataclass, is_dataclass, replace
 from functools import lru_cache
 from math import ceil, inf, isfinite, log
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 
 from penstock.core.errors import SettingError
 from penstock.core.roles import Workload
-from penstock.core.schema import Rate, Seconds
-from penstock.workload.curve import Curve, Curved, Floats, drawable, grow, not_negative, positive
+from penstock.core.schema import (
+    Bounds,
+    Natural,
+    NotNegativeRate,
+    PositiveRate,
+    PositiveSeconds,
+    Rate,
+    checked,
+)
+from penstock.workload.curve import Curve, Curved, Floats, check_slot, grow
 
 
 def with_seed(workload: Any, seed: int) -> Any:
@@ -59,6 +67,7 @@ def stream(seed: int, number: int) -> np.random.Generator:
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload poisson")
 class Poisson(Curved):
     """A Poisson process: exponential inter-arrivals, the variance of every count is its mean.
 
@@ -72,16 +81,15 @@ class Poisson(Curved):
 
     drawn: ClassVar[bool] = True
 
-    rate_: Rate
+    rate_: PositiveRate
     """Mean rows a second."""
-    slot: Seconds = 0.02
+    slot: PositiveSeconds = 0.02
     """Seconds between draws."""
-    seed: int = 1
+    seed: Natural = 1
+    """Seed of the random numbers."""
 
     def __post_init__(self) -> None:
-        positive(self.rate_, "rate of workload poisson")
-        drawable(self.rate_, self.slot, "workload poisson")
-        not_negative(self.seed, "seed of workload poisson")
+        check_slot(self.rate_, self.slot, "workload poisson")
 
     def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
         """As many slots as it takes."""
@@ -99,6 +107,7 @@ def _draw_poisson(poisson: Poisson, count: int) -> Curve:
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload random-walk")
 class RandomWalk(Curved):
     """A rate that moves by a normal draw in every slot and is reflected at its bounds.
 
@@ -108,26 +117,29 @@ class RandomWalk(Curved):
     True
     """
 
-    start: Rate
+    start: NotNegativeRate
     """Rows a second in the first slot."""
-    step: Rate | None = None
+    step: PositiveRate | None = None
     """Standard deviation of one move, rows a second; a twentieth of `start` if not given."""
-    low: Rate = 0.0
+    low: NotNegativeRate = 0.0
+    """The lowest rate."""
     high: Rate = inf
-    slot: Seconds = 1.0
+    """The highest rate; none unless given."""
+    slot: PositiveSeconds = 1.0
     """Seconds between moves."""
-    seed: int = 1
+    seed: Natural = 1
+    """Seed of the random numbers."""
 
     def __post_init__(self) -> None:
-        not_negative(self.start, "start of workload random-walk")
-        not_negative(self.low, "low of workload random-walk")
-        not_negative(self.seed, "seed of workload random-walk")
-        positive(self._step, "step of workload random-walk")
-        positive(self.slot, "slot of workload random-walk")
+        if not self._step > 0:
+            raise SettingError(
+                "step of workload random-walk must be above 0/s, got 0/s", path=("step",)
+            )
         if not (self.low <= self.start <= self.high and self.low < self.high):
             raise SettingError(
-                f"workload random-walk needs low <= start <= high and low < high, "
-                f"got {self.low:g}, {self.start:g}, {self.high:g}"
+                "workload random-walk needs low <= start <= high and low < high, "
+                f"got {self.low:g}, {self.start:g}, {self.high:g}",
+                fields=("low", "start", "high"),
             )
 
     @property
@@ -166,10 +178,11 @@ def reflected(free: Floats, low: float, high: float) -> Floats:
 # Rows at random about a rate that wanders by factors.
 
 
-_MOST_SIGMA: Final = 10.0  # a factor of 22,000
+_MOST_SIGMA: Final = 10  # a factor of 22,000
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload lognormal-walk")
 class LognormalWalk(Curved):
     """Exponential inter-arrivals whose mean is multiplied by a lognormal draw in every period.
 
@@ -186,36 +199,30 @@ class LognormalWalk(Curved):
 
     drawn: ClassVar[bool] = True
 
-    start: Rate
+    start: PositiveRate
     """Mean rows a second in the first period."""
-    sigma: float = 0.4
+    sigma: Annotated[float, Bounds(least=0, most=_MOST_SIGMA)] = 0.4
     """Standard deviation of the logarithm of one factor."""
-    period: Seconds = 5.0
+    period: PositiveSeconds = 5.0
     """Seconds between moves."""
     low: Rate | None = None
     """The lowest rate; a tenth of `start` if not given."""
     high: Rate | None = None
     """The highest rate; ten times `start` if not given."""
-    slot: Seconds = 0.02
+    slot: PositiveSeconds = 0.02
     """Seconds between draws of rows."""
-    seed: int = 1
+    seed: Natural = 1
+    """Seed of the random numbers."""
 
     def __post_init__(self) -> None:
-        positive(self.start, "start of workload lognormal-walk")
-        positive(self.period, "period of workload lognormal-walk")
-        not_negative(self.seed, "seed of workload lognormal-walk")
-        if not 0 <= self.sigma <= _MOST_SIGMA:
-            raise SettingError(
-                f"sigma of workload lognormal-walk must be in [0, {_MOST_SIGMA:g}], "
-                f"got {self.sigma:g}"
-            )
         low, high = self.bounds
         if not (0 < low <= self.start <= high and low < high and isfinite(high)):
             raise SettingError(
-                f"workload lognormal-walk needs 0 < low <= start <= high, low < high and an end "
-                f"to high, got {low:g}, {self.start:g}, {high:g}"
+                "workload lognormal-walk needs 0 < low <= start <= high, low < high and a finite "
+                f"high, got {low:g}, {self.start:g}, {high:g}",
+                fields=("low", "high", "start"),
             )
-        drawable(high, self.slot, "workload lognormal-walk")
+        check_slot(high, self.slot, "workload lognormal-walk")
 
     @property
     def bounds(self) -> tuple[float, float]:

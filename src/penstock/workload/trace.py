@@ -8,12 +8,14 @@ from typing import ClassVar, Final
 import numpy as np
 
 from penstock.core.errors import FileError
-from penstock.workload.curve import Curve, Floats, positive
+from penstock.core.schema import Positive, checked
+from penstock.workload.curve import Curve, Floats
 
 _ROUNDING: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload trace")
 class Trace:
     """The counts of a file, each spread evenly over its second; after the last, no rows come.
 
@@ -33,17 +35,16 @@ class Trace:
     drawn: ClassVar[bool] = True
 
     path: str
-    speed: float = 1.0
+    """File of the counts."""
+    speed: Positive = 1.0
     """2 plays the same rows in half the time."""
-    scale: float = 1.0
+    scale: Positive = 1.0
     """2 plays twice the rows in the same time."""
     repeat: bool = False
     """Begin again at the end, for ever."""
     _once: Curve = field(init=False, repr=False, hash=False)
 
     def __post_init__(self) -> None:
-        positive(self.speed, "speed of workload trace")
-        positive(self.scale, "scale of workload trace")
         object.__setattr__(self, "_once", _play(*read_counts(self.path)))
 
     def rate(self, at: Floats) -> Floats:

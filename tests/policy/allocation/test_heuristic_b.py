@@ -17,7 +17,7 @@ from tests.support.allocation import anything, few, general, networks, single_ou
 TIME_TOLERANCE = 1e-8
 GRAPHS = 100
 PAPER = {20: 0.824, 50: 0.689, 100: 0.590}
-"""Share of the optimum, by modules: alloc, Tab. 2."""
+"""PipelineShare of the optimum, by modules: alloc, Tab. 2."""
 QUESTIONS = {20: 5.2, 50: 10.1, 100: 10.0}
 """Iterations, by modules: alloc, Tab. 2."""
 seeds = st.integers(0, 2**32 - 1)

@@ -15,19 +15,27 @@ next slot. A `RegionTwin` brings the ordinary loop to the same decisions.
 
 from dataclasses import dataclass
 from math import floor, inf
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
-from penstock.core.settings import near
+from penstock.core.schema import (
+    BelowOne,
+    Bounds,
+    Fraction,
+    Natural,
+    NotNegative,
+    OneOf,
+    Positive,
+    Share,
+    checked,
+)
 from penstock.model.compiling import compiled, entry
 from penstock.policy.rl.agent import (
-    check_levels,
-    check_pace,
+    MOST_LEVELS,
     check_quantum,
     check_weights,
     known_costs,
@@ -54,57 +62,40 @@ INFRASTRUCTURES: Final = {"static": 0, "simple": 1, "rl": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("a closed loop")
 class Levels:
     """What decides at either level; the defaults are those of the e2df paper, Section 8."""
 
-    application: str = "rl"
+    application: Annotated[str, OneOf(tuple(APPLICATIONS))] = "rl"
     """`threshold` or `rl`."""
-    infrastructure: str = "rl"
+    infrastructure: Annotated[str, OneOf(tuple(INFRASTRUCTURES))] = "rl"
     """`static`, `simple` or `rl`."""
-    demand_weight: float = 0.7
+    demand_weight: Fraction = 0.7
     """Of an unmet request beside the cost of nodes, which has the rest."""
-    idle_nodes: int = 2
+    idle_nodes: Natural = 2
     """That `simple` keeps in every region."""
-    max_utilisation: float = 0.75
-    scale_in_factor: float = 0.75
-    reconfiguration_weight: float = 1 / 3
-    performance_weight: float = 1 / 3
-    resource_weight: float = 1 / 3
-    bound: float = 0.011
+    max_utilisation: Share = 0.75
+    scale_in_factor: BelowOne = 0.75
+    reconfiguration_weight: NotNegative = 1 / 3
+    performance_weight: NotNegative = 1 / 3
+    resource_weight: NotNegative = 1 / 3
+    bound: Positive = 0.011
     """Seconds of an operator's response time beyond which it pays."""
-    levels: int = 10
+    levels: Annotated[int, Bounds(least=1, most=MOST_LEVELS)] = 10
     """Into which arrival rates are divided."""
-    peak: float = 650.0
+    peak: Positive = 650.0
     """Rows a second at the source that the levels span."""
-    quantum: float = 0.1
+    quantum: Share = 0.1
     """Of utilisation, as region managers see it."""
-    discount: float = 0.99
-    learning_rate: float = 0.1
-    prior: float = 1.0
+    discount: BelowOne = 0.99
+    learning_rate: Share = 0.1
+    prior: Positive = 1.0
     """How often a level counts as having stayed as it was, before anything was seen."""
 
     def __post_init__(self) -> None:
-        """Refuse a policy that there is not, and what nothing can be learned with."""
-        for name, known in (
-            ("application", APPLICATIONS),
-            ("infrastructure", INFRASTRUCTURES),
-        ):
-            given = getattr(self, name)
-            if given not in known:
-                raise SettingError(f"there is no {name} policy {given!r}{near(given, known)}")
-        self._check_learning("a closed loop")
-
-    def _check_learning(self, of: str) -> None:
         weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
-        check_weights({name: getattr(self, name) for name in weights}, of=of)
-        demand = self.demand_weight
-        check_weights({"demand_weight": demand, "its rest": 1 - demand}, of=of)
-        check_pace(self.discount, self.learning_rate, of=of)
-        check_levels(self.levels, of=of)
-        check_quantum(self.quantum, of=of)
-        for name in ("bound", "peak", "prior"):
-            if not getattr(self, name) > 0:
-                raise SettingError(f"{name} of {of} must be above 0, got {getattr(self, name):g}")
+        check_weights({name: getattr(self, name) for name in weights}, of="a closed loop")
+        check_quantum(self.quantum, of="a closed loop")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,12 +49,11 @@ Each module belongs to the pipeline of its source, by which a row at a sink is w
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 from typing import ClassVar, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import BelowOne, Count, NotNegativeSeconds, Positive, Share, checked
 from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
@@ -101,15 +100,11 @@ def check_weights(graph: FlowGraph, weights: Mapping[str, float]) -> None:
 which is neither a pipeline nor a module that feeds no other; did you mean 'scan'?
     """
     known = {*owners(graph).values(), *graph.sinks()}
-    for name, weight in weights.items():
+    for name in weights:
         if name not in known:
             raise SettingError(
                 f"weights of policy allocation name {name!r}, which is neither a pipeline nor a "
                 f"module that feeds no other{near(name, known)}"
-            )
-        if not 0 < weight < inf:
-            raise SettingError(
-                f"weight of {name} in policy allocation must be above 0 and finite, got {weight:g}"
             )
 
 
@@ -307,14 +302,15 @@ _NEXT_TO_NOTHING: Final = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class PipelineShare:
     """What one pipeline gets.
 
-    >>> Share(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2).told
+    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2).told
     'gets the 4 cores it needs'
-    >>> Share(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).told
+    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).told
     'gets 4 of the 9 cores it needs'
-    >>> Share(pipeline="fraud", weight=5.0, cores=6, needs=6, load=5.1, short=("look", 2, 4)).told
+    >>> short = ("look", 2, 4)
+    >>> PipelineShare(pipeline="a", weight=5.0, cores=6, needs=6, load=5.1, short=short).told
     'gets 6 cores, and look has 2 of the 4 it needs'
     """
 
@@ -351,7 +347,7 @@ def shares(
     division: Mapping[str, int],
     loads: Mapping[str, float],
     low: Mapping[str, int],
-) -> tuple[Share, ...]:
+) -> tuple[PipelineShare, ...]:
     """What each pipeline gets, those that are worth most first."""
     made = []
     for pipeline in dict.fromkeys(owner.values()):
@@ -359,7 +355,7 @@ def shares(
         needs = {name: max(whole_up(loads[name]), low[name]) for name in modules}
         short = [(name, division[name], n) for name, n in needs.items() if division[name] < n]
         made.append(
-            Share(
+            PipelineShare(
                 pipeline=pipeline,
                 weight=max(worth[name] for name in modules if name in worth),
                 cores=sum(division[name] for name in modules),
@@ -371,11 +367,11 @@ def shares(
     return tuple(sorted(made, key=lambda share: -share.weight))
 
 
-def divided(made: tuple[Share, ...], *, more: float) -> str:
+def divided(made: tuple[PipelineShare, ...], *, more: float) -> str:
     """Who gets what, and how much more that brings than an even division.
 
-    >>> fraud = Share(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2)
-    >>> reports = Share(pipeline="reports", weight=1.0, cores=4, needs=9, load=8.5)
+    >>> fraud = PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2)
+    >>> reports = PipelineShare(pipeline="reports", weight=1.0, cores=4, needs=9, load=8.5)
     >>> divided((fraud, reports), more=0.62)
     'fraud, worth 5 a row, gets the 4 cores it needs; reports, worth 1, gets 4 of the 9 cores it \
 needs; about 62 % more weighted output than an even division'
@@ -403,7 +399,7 @@ def kept(*, more: float, gain: float) -> str:
     return f"held, {would} and a move must bring {_share(gain)}"
 
 
-def _clause(share: Share, made: tuple[Share, ...], *, first: bool) -> str:
+def _clause(share: PipelineShare, made: tuple[PipelineShare, ...], *, first: bool) -> str:
     if len(made) == 1:
         return f"the pipeline {share.told}"
     if len({other.weight for other in made}) == 1:
@@ -422,6 +418,7 @@ _PARTICULAR: Final = ("shrink", "single-output")
 
 
 @dataclass
+@checked("policy allocation")
 class Allocate:
     """Divide a fixed number of cores among the modules of all pipelines for the most output.
 
@@ -446,20 +443,20 @@ needs; about 23 % more weighted output than an even division'
     name: ClassVar[str] = "allocation"
 
     graph: FlowGraph
-    cores: int | None = None
+    cores: Count | None = None
     """Cores to divide, one of each executor; as many as the modules begin with, unless given.
     Several pipelines have theirs at the top of the file."""
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, Positive] = field(default_factory=dict)
     """What a row is worth at the end of each pipeline, or at a module that feeds no other; 1 of
     those that are left out."""
     method: str = "cutting-plane"
     """Which planner finds the real-valued division from which the best whole one is sought, where
     there are too many of these to try them all."""
-    catch_up: Seconds | None = 30.0
+    catch_up: NotNegativeSeconds | None = 30.0
     """Seconds over which rows that wait are offered again; 0 or None leaves them aside."""
-    smoothing: float = 0.3
+    smoothing: Share = 0.3
     """Weight of the newest reading in the averages of arrivals, service times and selectivities."""
-    gain: float = 0.02
+    gain: BelowOne = 0.02
     """Share by which the weighted output must grow for executors to be moved."""
     spare: bool = True
     """Whether cores that bring nothing go to the busiest modules, where a rise of load finds them;
@@ -538,16 +535,6 @@ needs; about 23 % more weighted output than an even division'
             raise SettingError(
                 f"cores of policy allocation must be {fewest} or more, the min_replicas of all "
                 f"modules together, got {self.cores}"
-            )
-        if not 0 < self.smoothing <= 1:
-            raise SettingError(
-                f"smoothing of policy allocation must be in (0, 1], got {self.smoothing:g}"
-            )
-        if not 0 <= self.gain < 1:
-            raise SettingError(f"gain of policy allocation must be in [0, 1), got {self.gain:g}")
-        if self.catch_up is not None and not self.catch_up >= 0:
-            raise SettingError(
-                f"catch_up of policy allocation must not be negative, got {self.catch_up:g}s"
             )
 
     def _check_method(self) -> None:

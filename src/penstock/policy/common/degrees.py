@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from penstock.core.errors import SettingError
+from penstock.core.schema import Count
 from penstock.core.signals import Decision, Observation, current
 
-PerModule = int | Mapping[str, int]
+PerModule = Count | Mapping[str, Count]
 """A number of executors: one for every module, or one for each by name."""
 
 
@@ -17,26 +17,6 @@ def of_module(setting: PerModule | None, module: str) -> int | None:
     (3, None)
     """
     return setting.get(module) if isinstance(setting, Mapping) else setting
-
-
-def numbers(setting: PerModule | None) -> tuple[int, ...]:
-    """Every number in a setting."""
-    if setting is None:
-        return ()
-    return tuple(setting.values()) if isinstance(setting, Mapping) else (setting,)
-
-
-def check_degrees(setting: PerModule | None, what: str) -> None:
-    """Reject a number of executors below one.
-
-    >>> check_degrees({"counter": 0}, "degrees of policy static")
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: degrees of policy static must be 1 or more, got 0
-    """
-    for number in numbers(setting):
-        if not number >= 1:
-            raise SettingError(f"{what} must be 1 or more, got {number}")
 
 
 def in_force(seen: Observation) -> dict[str, int]:

@@ -10,7 +10,6 @@ from math import inf, isnan
 from types import MappingProxyType
 from typing import Final
 
-from penstock.core.errors import SettingError
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
@@ -122,19 +121,6 @@ class UtilisationRule:
 
     max_utilisation: float
     scale_in_factor: float
-    of: str = "policy threshold"
-    """Whose rule it is, for messages."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.max_utilisation <= 1:
-            raise SettingError(
-                f"max_utilisation of {self.of} must be in (0, 1], got {self.max_utilisation:g}"
-            )
-        if not 0 <= self.scale_in_factor < 1:
-            raise SettingError(
-                f"scale_in_factor of {self.of} must be in [0, 1), or it would scale in and "
-                f"out in turn, got {self.scale_in_factor:g}"
-            )
 
     def __call__(self, name: str, module: ModuleReading, degree: int | None) -> Verdict:
         """Judge one module by its reading and the degree in force."""

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan, nan
 from sys import maxsize
-from typing import Final
+from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.schema import Seconds
+from penstock.core.schema import Bounds, Count, NotNegative, Seconds, Share, checked
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.sentences import change
 from penstock.policy.fuzzy.splitting import SplittingControl
-from penstock.policy.fuzzy.step import PAPERS, Bounds, Points, Terms, next_degrees
+from penstock.policy.fuzzy.step import PAPERS, DegreeBounds, Points, Terms, next_degrees
 
 # One of the two stages, as the controller sees it: how loaded it is, on how many executors.
 
@@ -213,6 +213,7 @@ _SHORTEST: Final = 0.001
 
 
 @dataclass
+@checked("policy fuzzy")
 class Fuzzy:
     """Scales a pane stage and the window stage behind it together, by twelve rules of thumb.
 
@@ -237,17 +238,17 @@ plq 4 -> 6, wlq 12 -> 15'
     """
 
     graph: FlowGraph
-    setpoint: float = 0.9
+    setpoint: Share = 0.9
     """The load of both stages to aim at."""
-    margin: float = 0.2
+    margin: NotNegative = 0.2
     """By how much lower the load is that `inner` aims at. Without it `inner` would undo splits
     until the pane stage has just the load that the rules want to see, however many executors are
     idle, and the rules would never let one go."""
-    sampling: Seconds = 0.25
+    sampling: Annotated[Seconds, Bounds(least=_SHORTEST)] = 0.25
     """Seconds between two steps of `inner`."""
     split: bool = True
     """Whether panes are split between two decisions."""
-    pool: int | None = None
+    pool: Count | None = None
     """Executors of both stages together; the sum of their max_replicas unless given."""
     fast: Points | None = None
     """Load up to which a stage is wholly faster than needed, and from which it is not at all; the
@@ -324,13 +325,13 @@ plq 4 -> 6, wlq 12 -> 15'
             },
         )
 
-    def _bounds(self) -> tuple[Bounds, Bounds]:
+    def _bounds(self) -> tuple[DegreeBounds, DegreeBounds]:
         """Of a stage that may have all of the pool that the other can do without, the pool alone
         is the bound: the rules share it by what both ask for."""
         plq, wlq = (self.graph[name] for name in self.graph.order())
         return self._bounds_of(plq, beside=wlq), self._bounds_of(wlq, beside=plq)
 
-    def _bounds_of(self, module: Module, *, beside: Module) -> Bounds:
+    def _bounds_of(self, module: Module, *, beside: Module) -> DegreeBounds:
         least, most = module.min_replicas, module.max_replicas
         return least, most if most < self._pool() - beside.min_replicas else maxsize
 
@@ -340,21 +341,16 @@ plq 4 -> 6, wlq 12 -> 15'
         return sum(module.max_replicas for module in self.graph.modules)
 
     def _check_numbers(self) -> None:
-        if not 0 < self.setpoint <= 1:
-            raise SettingError(f"setpoint of policy fuzzy must be in (0, 1], got {self.setpoint:g}")
-        if not 0 <= self.margin < self.setpoint:
+        if not self.margin < self.setpoint:
             raise SettingError(
-                f"margin of policy fuzzy must be 0 up to its setpoint of {self.setpoint:g}, "
-                f"got {self.margin:g}"
-            )
-        if not (isfinite(self.sampling) and self.sampling >= _SHORTEST):
-            raise SettingError(
-                f"sampling of policy fuzzy must be {1e3 * _SHORTEST:g}ms or more and finite, "
-                f"got {self.sampling:g}s"
+                f"margin of policy fuzzy must be below its setpoint of {self.setpoint:g}, "
+                f"got {self.margin:g}",
+                fields=("margin", "setpoint"),
             )
         fewest = sum(module.min_replicas for module in self.graph.modules)
         if self._pool() < fewest:
             raise SettingError(
                 f"pool of policy fuzzy must be {fewest} or more, the min_replicas of both stages, "
-                f"got {self._pool()}"
+                f"got {self._pool()}",
+                path=("pool",),
             )

@@ -8,12 +8,13 @@ into more parts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite, isnan
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
+from penstock.core.schema import Count, NotNegative, Positive, Share, checked
 from penstock.policy.common.pid import Pid, PidMemory
 
 
@@ -27,6 +28,7 @@ class SplittingMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("pane splitting")
 class SplittingControl:
     """Moves the size at which a part of a pane is cut off, so that the load meets a setpoint.
 
@@ -46,25 +48,29 @@ class SplittingControl:
     True
     """
 
-    setpoint: float = 0.9
+    setpoint: Share = 0.9
     """The load of the pane stage to keep."""
-    period: float = 0.25
+    period: Positive = 0.25
     """Seconds from one step to the next."""
-    kp: float = 1.8
-    ki: float = 0.0
-    kd: float = 2.0
-    most: float = 0.3
+    kp: NotNegative = 1.8
+    ki: NotNegative = 0.0
+    kd: NotNegative = 2.0
+    most: Positive = 0.3
     """The most that alpha changes in one period."""
-    low: float = 0.1
+    low: Positive = 0.1
     """The least alpha."""
-    high: float = 20.0
+    high: Positive = 20.0
     """The largest alpha."""
-    panes: int = 5
+    panes: Count = 5
     """Panes that close before the first is split."""
     _pid: Pid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check(self)
+        if not self.low < self.high:
+            why = (
+                f"low of pane splitting must be below its high, got {self.low:g} and {self.high:g}"
+            )
+            raise SettingError(why, fields=("low", "high"))
         # The threshold falls as alpha rises, so that alpha has to rise with the load.
         pid = Pid(
             setpoint=self.setpoint,
@@ -120,20 +126,3 @@ or panes would be split more slowly than executors come, got 5 s and 2.5 s; lowe
 
 _CLIP = 1e6
 """An infinite load, of a stage that can do no work, is as any that is far above the setpoint."""
-
-
-def _check(control: SplittingControl) -> None:
-    if not 0 < control.setpoint <= 1:
-        raise SettingError(
-            f"setpoint of pane splitting must be in (0, 1], got {control.setpoint:g}"
-        )
-    for name in ("period", "most", "low"):
-        if not (isfinite(value := getattr(control, name)) and value > 0):
-            raise SettingError(f"{name} of pane splitting must be above 0, got {value:g}")
-    if not (isfinite(control.high) and control.low < control.high):
-        raise SettingError(
-            f"low of pane splitting must be below high, got {control.low:g} and {control.high:g}; "
-            "swap them"
-        )
-    if control.panes < 1:
-        raise SettingError(f"panes of pane splitting must be 1 or more, got {control.panes}")

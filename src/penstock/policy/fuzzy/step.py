@@ -198,7 +198,7 @@ def _average(outputs: Iterable[tuple[float, float]]) -> float:
 
 POOL: Final = 59
 """Workers that the paper's machine has for both stages."""
-Bounds = tuple[int, int]
+DegreeBounds = tuple[int, int]
 """The fewest workers of a stage, and the most."""
 _STAYS: Final = {1: (0.0, 1.25), 2: (0.563, 1.25), 3: (0.793, 1.17)}
 """Factors from the first up to the second, at which so few workers stay as many: rounding alone
@@ -214,7 +214,7 @@ def next_degrees(
     pool: int = POOL,
     *,
     terms: Terms = PAPERS,
-    bounds: tuple[Bounds, Bounds] | None = None,
+    bounds: tuple[DegreeBounds, DegreeBounds] | None = None,
 ) -> tuple[int, int]:
     """The next degrees of the pane stage and of the window stage.
 
@@ -245,7 +245,7 @@ def next_degrees(
     return _share(*wanted, pool)
 
 
-def _within(degree: int, bounds: Bounds) -> int:
+def _within(degree: int, bounds: DegreeBounds) -> int:
     return min(max(degree, bounds[0]), bounds[1])
 
 

@@ -4,7 +4,6 @@ from typing import Final
 
 import numpy as np
 
-from penstock.core.errors import SettingError
 from penstock.model import FlowModel
 from penstock.policy.game.agents import AGENTS_UP_TO, exchange_for
 from penstock.policy.game.costs import SAME_PACE
@@ -74,19 +73,10 @@ def incentive(
     >>> plan.rounded, plan.rounds
     ({'scan': 1, 'match': 14}, 7)
     """
-    check_rounds(increment, max_rounds)
     by = Aggregation(aggregation, iterations)
     exchange = exchange_for(model, topology, by, agents_up_to=agents_up_to)
     rounds = play(exchange, increment=increment, max_rounds=max_rounds)
     return plan_of("incentive", model, exchange, rounds=rounds, rounding=rounding)
-
-
-def check_rounds(increment: float, max_rounds: int) -> None:
-    """Reject incentives that never grow, or rounds that are none."""
-    if not 0 < increment <= 1:
-        raise SettingError(f"increment of policy incentive must be in (0, 1], got {increment:g}")
-    if max_rounds < 1:
-        raise SettingError(f"max_rounds of policy incentive must be 1 or more, got {max_rounds}")
 
 
 def play(exchange: Exchange, *, increment: float, max_rounds: int) -> int:

@@ -6,13 +6,12 @@ once, and counts the messages that it saved.
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
+from penstock.core.schema import Count, OneOf, checked
 from penstock.policy.game.costs import CostTerms
 
 Floats = NDArray[np.float64]
@@ -22,25 +21,19 @@ AGGREGATIONS: Final = ("tree", "gossip")
 
 
 @dataclass(frozen=True, slots=True)
+@checked("aggregation")
 class Aggregation:
     """How agents add up what each of them knows.
 
     >>> Aggregation("gosip")
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: there is no aggregation 'gosip'; did you mean 'gossip'?
+    penstock.core.errors.SettingError: kind of aggregation must be tree or gossip, got 'gosip'
     """
 
-    kind: str = "tree"
-    iterations: int = 15
+    kind: Annotated[str, OneOf(AGGREGATIONS)] = "tree"
+    iterations: Count = 15
     """Of gossip: the more, the closer; about five times the diameter bring 2 % in the paper."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in AGGREGATIONS:
-            unknown = f"there is no aggregation {self.kind!r}"
-            raise SettingError(f"{unknown}{near(self.kind, AGGREGATIONS)}")
-        if self.iterations < 1:
-            raise SettingError(f"iterations of gossip must be 1 or more, got {self.iterations}")
 
     @property
     def by_gossip(self) -> bool:

@@ -6,12 +6,10 @@ the degrees that the agents agree on are asked for.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
-from penstock.core.settings import near
+from penstock.core.schema import Count, Natural, OneOf, PositiveSeconds, Share, checked
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import listed
@@ -21,9 +19,9 @@ from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Averages, known, service_time
 from penstock.policy.common.sentences import change
 from penstock.policy.game.agents import AGENTS_UP_TO
-from penstock.policy.game.equilibrium import INCREMENT, MAX_ROUNDS, check_rounds, incentive, nash
-from penstock.policy.game.exchange import Aggregation
-from penstock.policy.game.plan import Plan, check_rounding
+from penstock.policy.game.equilibrium import INCREMENT, MAX_ROUNDS, incentive, nash
+from penstock.policy.game.exchange import AGGREGATIONS
+from penstock.policy.game.plan import ROUNDINGS, Plan
 from penstock.policy.game.social import social
 from penstock.policy.game.topology import Topology
 
@@ -165,6 +163,7 @@ Planner = Callable[[FlowModel], Plan]
 
 
 @dataclass
+@checked("policy {self.name}")
 class Game:
     """What all games have in common: the graph, and how it is kept up to date."""
 
@@ -173,37 +172,20 @@ class Game:
     needs_prices: ClassVar[bool] = True
     """Modules without a price and a cost of delay have nothing to weigh."""
     graph: FlowGraph
-    smoothing: float = 0.5
+    smoothing: Share = 0.5
     """Weight of the newest reading in the averages of arrivals and running times."""
-    routing: str = "declared"
+    routing: Annotated[str, OneOf(ROUTINGS)] = "declared"
     """Whether rows are taken to go as the graph declares, or as they were measured to."""
-    catch_up: Seconds | None = None
+    catch_up: PositiveSeconds | None = None
     """Seconds in which rows that wait are to be worked off; None leaves them to themselves."""
-    rounding: str = "nearest"
+    rounding: Annotated[str, OneOf(ROUNDINGS)] = "nearest"
     """Of real-valued degrees: to the nearest whole number, or up."""
-    agents_up_to: int = AGENTS_UP_TO
+    agents_up_to: Natural = AGENTS_UP_TO
     """Modules up to which agents exchange real messages."""
     _estimates: Estimates = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_priced(self.graph, self.name)
-        check_rounding(self.rounding)
-        if self.routing not in ROUTINGS:
-            raise SettingError(
-                f"there is no routing {self.routing!r}{near(self.routing, ROUTINGS)}"
-            )
-        if not 0 < self.smoothing <= 1:
-            raise SettingError(
-                f"smoothing of policy {self.name} must be in (0, 1], got {self.smoothing:g}"
-            )
-        if self.agents_up_to < 0:
-            raise SettingError(
-                f"agents_up_to of policy {self.name} must be 0 or more, got {self.agents_up_to}"
-            )
-        if self.catch_up is not None and not self.catch_up > 0:
-            raise SettingError(
-                f"catch_up of policy {self.name} must be above 0s, got {self.catch_up:g}s"
-            )
         self._estimates = Estimates(self.graph, self.smoothing, self.routing, self.catch_up)
 
     def __call__(self, seen: Observation, /) -> Decision:
@@ -262,19 +244,14 @@ class Incentive(Game):
 
     name: ClassVar[str] = "incentive"
 
-    increment: float = INCREMENT
+    increment: Share = INCREMENT
     """Share of its price by which the bottleneck's incentive grows in a round."""
-    max_rounds: int = MAX_ROUNDS
-    """Rounds of messages after which the search ends."""
-    aggregation: str = "tree"
+    max_rounds: Count = MAX_ROUNDS
+    """Rounds of incentives at the most."""
+    aggregation: Annotated[str, OneOf(AGGREGATIONS)] = "tree"
     """How agents add up their costs: by tree or by gossip."""
-    iterations: int = 15
+    iterations: Count = 15
     """Of gossip."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        Aggregation(self.aggregation, self.iterations)
-        check_rounds(self.increment, self.max_rounds)
 
     def plan(self, model: FlowModel) -> Plan:
         """Play until incentives bring no more."""
@@ -300,14 +277,10 @@ class Social(Game):
 
     name: ClassVar[str] = "social"
 
-    aggregation: str = "tree"
+    aggregation: Annotated[str, OneOf(AGGREGATIONS)] = "tree"
     """How agents add up what they know: by tree or by gossip."""
-    iterations: int = 15
+    iterations: Count = 15
     """Of gossip."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        Aggregation(self.aggregation, self.iterations)
 
     def plan(self, model: FlowModel) -> Plan:
         """Ask all, and tell all."""

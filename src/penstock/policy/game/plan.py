@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Final
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel
 from penstock.policy.game.exchange import Exchange
@@ -57,7 +55,6 @@ def plan_of(
     policy: str, model: FlowModel, exchange: Exchange, *, rounds: int, rounding: str
 ) -> Plan:
     """What the agents of an exchange have agreed on."""
-    check_rounding(rounding)
     replicas = exchange.replicas()
     pace = model.pace(replicas)
     return Plan(
@@ -80,15 +77,3 @@ def rounded(module: ModuleModel, replicas: float, rounding: str = "nearest") -> 
     """
     whole = ceil(replicas - 1e-9) if rounding == "up" else floor(replicas + 0.5)
     return min(max(whole, int(module.min_replicas)), int(module.max_replicas))
-
-
-def check_rounding(rounding: str) -> None:
-    """Reject what is no way to round.
-
-    >>> check_rounding("down")
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: there is no rounding 'down'; there are nearest, up
-    """
-    if rounding not in ROUNDINGS:
-        raise SettingError(f"there is no rounding {rounding!r}{near(rounding, ROUNDINGS)}")

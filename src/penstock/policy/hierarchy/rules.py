@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import isnan
 from typing import Protocol, runtime_checkable
 
-from penstock.core.errors import SettingError
-from penstock.core.schema import Seconds
+from penstock.core.schema import Count, PositiveSeconds, checked
 from penstock.core.signals import Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of
@@ -176,6 +175,7 @@ def _idleness(proposal: Proposal) -> float:
 
 
 @dataclass
+@checked("manager token-bucket")
 class TokenBucket:
     """Grants a change for a token, of which one comes `every` so many seconds.
 
@@ -192,21 +192,15 @@ class TokenBucket:
     'no token is left, next in 45 s'
     """
 
-    every: Seconds = 60.0
+    every: PositiveSeconds = 60.0
     """Seconds in which a token comes."""
-    burst: int = 1
+    burst: Count = 1
     """Tokens that are kept, at most; there are as many at the start."""
     _conflicts: Conflicts = field(default_factory=Conflicts, init=False, repr=False)
     _tokens: float = field(default=0.0, init=False, repr=False, compare=False)
     _at: float | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.every < inf:
-            raise SettingError(
-                f"every of manager token-bucket must be above 0s and finite, got {self.every:g}s"
-            )
-        if self.burst < 1:
-            raise SettingError(f"burst of manager token-bucket must be 1 or more, got {self.burst}")
         self._tokens = float(self.burst)
 
     def prioritise(self, proposals: Sequence[Proposal], seen: Observation, /) -> list[Proposal]:

@@ -9,11 +9,17 @@ twice as long from then on; every time they are released, a little less.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, isfinite
-from typing import Final
+from typing import Annotated, Final
 
-from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import (
+    Bounds,
+    NotNegativeSeconds,
+    PositiveSeconds,
+    Seconds,
+    Share,
+    checked,
+)
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.core.units import format_duration
 from penstock.forecast import build_forecaster
@@ -159,6 +165,7 @@ _LEAST_OFF, _MOST_OFF = 1.0, 4.0
 
 
 @dataclass
+@checked("policy latency")
 class LatencyPolicy:
     """The fewest executors with which rows are through in time, at the load that is predicted.
 
@@ -178,11 +185,11 @@ class LatencyPolicy:
     """
 
     graph: FlowGraph
-    slo: float | None = None
+    slo: Annotated[Seconds, Bounds(above=0, endless=True)] | None = None
     """Seconds that 95 % of the rows may take; from the file where it promises any."""
-    safety: float = 0.8
+    safety: Share = 0.8
     """Share of the promise that is planned for; what is left is for what was not predicted."""
-    max_utilisation: float | None = None
+    max_utilisation: Share | None = None
     """Busy share that no module is planned above. Unless given 0.95, and 0.75 where nothing was
     promised or where a module does not tell the rows that wait: then it may be that only what it
     got through was counted as arrived, and all that shows of the rest is how busy it is."""
@@ -190,11 +197,11 @@ class LatencyPolicy:
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
     margin: bool = False
     """Whether rates are raised by as much as forecasts were off recently, a tenth at the most."""
-    catch_up: Seconds | None = None
+    catch_up: PositiveSeconds | None = None
     """Time in which late rows are to be worked off; twice the start of an executor unless given."""
-    keep: Seconds | None = None
+    keep: NotNegativeSeconds | None = None
     """Time for which executors are kept after they were needed; learned unless given."""
-    smoothing: float = 0.3
+    smoothing: Share = 0.3
     """Weight of the newest measurement of what is learned."""
     _modules: dict[str, Estimate] = field(init=False, repr=False, compare=False)
     _reach: VisitRatios = field(init=False, repr=False, compare=False)
@@ -207,7 +214,6 @@ class LatencyPolicy:
     )
 
     def __post_init__(self) -> None:
-        self._check()
         self._reach = VisitRatios(self.graph)
         self._keeps = {name: ScaleInDelay(self.keep) for name in self.graph.names()}
         self._modules = {
@@ -330,17 +336,3 @@ class LatencyPolicy:
             f"utilisation:{n}": min(stages[n].utilisation(after[n]), 1.0) for n in after if after[n]
         }
         return {**busy, **{f"rate:{name}": stage.rate for name, stage in stages.items()}}
-
-    def _check(self) -> None:
-        for name in ("safety", "max_utilisation", "smoothing"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value <= 1:
-                raise SettingError(f"{name} of policy latency must be in (0, 1], got {value:g}")
-        if self.slo is not None and not self.slo > 0:
-            raise SettingError(f"slo of policy latency must be above 0s, got {self.slo:g}s")
-        for name in ("catch_up", "keep"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < inf:
-                raise SettingError(f"{name} of policy latency must be 0s or more, got {value:g}s")
-        if self.catch_up == 0:
-            raise SettingError("catch_up of policy latency must be above 0s, got 0s")

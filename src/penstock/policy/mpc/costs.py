@@ -39,7 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
-from penstock.core.settings import near
 from penstock.model.power import VOLTAGES, VoltageTable, power
 from penstock.model.queueing import HEADROOM, response_time
 from penstock.policy.mpc.horizon import Costs
@@ -183,24 +182,11 @@ class Prices:
     voltages: VoltageTable = VOLTAGES
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
+        if self.kind.latency and self.threshold is None:
             raise SettingError(
-                f"there is no strategy {self.strategy!r} of policy mpc"
-                f"{near(self.strategy, STRATEGIES)}"
+                f"strategy {self.strategy} of policy mpc needs a threshold, such as 50ms",
+                path=("strategy",),
             )
-        for name in ("alpha", "beta"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < np.inf:
-                raise SettingError(
-                    f"{name} of policy mpc must be above 0 and finite, got {value:g}"
-                )
-        if not 0 <= self.gamma < np.inf:
-            raise SettingError(
-                f"gamma of policy mpc must be 0 or more and finite, got {self.gamma:g}"
-            )
-        if not 0 < self.headroom <= 1:
-            raise SettingError(f"headroom of policy mpc must be in (0, 1], got {self.headroom:g}")
-        self._check_times()
 
     @property
     def kind(self) -> Strategy:
@@ -242,15 +228,3 @@ class Prices:
             return options.replicas
         bare: Costs = power(options.replicas, options.clocks, self.voltages, capacitance=1.0)
         return bare
-
-    def _check_times(self) -> None:
-        if self.kind.latency and self.threshold is None:
-            raise SettingError(
-                f"strategy {self.strategy} of policy mpc needs a threshold, such as threshold: 50ms"
-            )
-        for name in ("threshold", "scale"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < np.inf:
-                raise SettingError(
-                    f"{name} of policy mpc must be above 0s and finite, got {value:g}s"
-                )

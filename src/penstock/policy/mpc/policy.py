@@ -2,13 +2,22 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import ceil, inf, isfinite
+from math import ceil, isfinite
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.schema import Seconds
+from penstock.core.schema import (
+    Bounds,
+    Natural,
+    NotNegative,
+    OneOf,
+    Positive,
+    PositiveSeconds,
+    Share,
+    checked,
+)
 from penstock.core.settings import near
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
@@ -21,7 +30,7 @@ from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import change, forecast
 from penstock.policy.common.verdict import Verdict, conclude, held, judged
 from penstock.policy.mpc.controller import ModuleController, ModulePlan, Optimiser, is_valid_clock
-from penstock.policy.mpc.costs import Prices
+from penstock.policy.mpc.costs import STRATEGIES, Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
 
 # The controllers of all modules, and the clock on which they agree.
@@ -138,20 +147,6 @@ _DEEPEST: Final = 100
 """Levels of that tree, as many as its search has calls within calls."""
 
 
-def check_horizon(horizon: int) -> None:
-    """Reject a horizon that is none, or beyond all that can be predicted.
-
-    >>> check_horizon(100_000)
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: horizon of policy mpc must be 1 to 1,000 steps, got 100,000
-    """
-    if not 1 <= horizon <= LONGEST:
-        raise SettingError(
-            f"horizon of policy mpc must be 1 to {LONGEST:,} steps, got {_count(horizon)}"
-        )
-
-
 def check_effort(module: Module, *, clocks: int, horizon: int, tree: bool) -> None:
     """Reject what would take too long at every step; `tree` is for branch and bound.
 
@@ -184,10 +179,6 @@ def _check_tree(module: Module, size: int, horizon: int) -> None:
         )
 
 
-def _count(number: int) -> str:
-    return f"{number:,}" if abs(number) < 1e9 else f"{number:.2g}"
-
-
 OPTIMISERS: Final[Mapping[str, Optimiser]] = MappingProxyType(
     {"dynamic-programming": solve, "branch-and-bound": branch_and_bound}
 )
@@ -196,6 +187,7 @@ _EVEN: Final = 0.9
 
 
 @dataclass
+@checked("policy mpc")
 class Mpc:
     """Predicts the load of each module and takes the first step of the best course through it.
 
@@ -216,24 +208,24 @@ class Mpc:
     """
 
     graph: FlowGraph
-    strategy: str = "th-node"
+    strategy: Annotated[str, OneOf(tuple(STRATEGIES))] = "th-node"
     """th-node, th-power, lat-node or lat-power: what is weighed (mpc, Tab. 6)."""
-    horizon: int = 2
+    horizon: Annotated[int, Bounds(least=1, most=LONGEST)] = 2
     """Steps to come that are weighed, up to a thousand."""
     switching: bool = True
     """Whether changes cost."""
-    alpha: float | None = None
+    alpha: Positive | None = None
     """Price of quality; the strategy's own unless given."""
-    beta: float = 0.5
+    beta: Positive = 0.5
     """Price of a replica, or of a volt squared times GHz times core."""
-    gamma: float = 0.4
+    gamma: NotNegative = 0.4
     """Price of a change, by the square of its size."""
-    threshold: Seconds | None = None
+    threshold: PositiveSeconds | None = None
     """Mean time from a row's arrival at a module to its result, for latency strategies."""
-    scale: Seconds | None = None
+    scale: PositiveSeconds | None = None
     """Time that alpha is the price of, for throughput strategies; the inter-arrival time predicted
     unless given."""
-    headroom: float = HEADROOM
+    headroom: Share = HEADROOM
     """Busy share at which a replica is taken to be full."""
     forecaster: str | Mapping[str, object] = "holt"
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
@@ -245,16 +237,16 @@ class Mpc:
     """Volts by GHz."""
     module: str | None = None
     """The one module to steer; every module unless given."""
-    catch_up: Seconds | None = None
+    catch_up: PositiveSeconds | None = None
     """Time in which rows that wait are to be worked off; None leaves them to themselves."""
-    warm_up: int = 2
+    warm_up: Natural = 2
     """Steps in which nothing is decided."""
-    arrival_cv: float = 1.0
+    arrival_cv: NotNegative = 1.0
     """Coefficient of variation of the times between rows, where it is not measured."""
     own_queues: bool | None = None
     """Whether each replica has a queue of its own, for latency strategies; the paper reckons with
     one for all. True unless given where rows are routed by key, which makes it so."""
-    optimiser: str = "dynamic-programming"
+    optimiser: Annotated[str, OneOf(tuple(OPTIMISERS))] = "dynamic-programming"
     """Or branch-and-bound, which finds the same."""
     trajectories: dict[str, Trajectory] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -266,11 +258,6 @@ class Mpc:
     )
 
     def __post_init__(self) -> None:
-        self._check_numbers()
-        if self.optimiser not in OPTIMISERS:
-            raise SettingError(
-                f"there is no optimiser {self.optimiser!r}{near(self.optimiser, OPTIMISERS)}"
-            )
         names = self.graph.names()
         if self.module is not None and self.module not in names:
             raise SettingError(f"there is no module {self.module!r}{near(self.module, names)}")
@@ -343,19 +330,6 @@ class Mpc:
             arrival_cv=self.arrival_cv,
             own_queues=module.keys > 0 if self.own_queues is None else self.own_queues,
         )
-
-    def _check_numbers(self) -> None:
-        check_horizon(self.horizon)
-        if not self.warm_up >= 0:
-            raise SettingError(f"warm_up of policy mpc must be 0 or more, got {self.warm_up}")
-        if not 0 <= self.arrival_cv < inf:
-            raise SettingError(
-                f"arrival_cv of policy mpc must be 0 or more and finite, got {self.arrival_cv:g}"
-            )
-        if self.catch_up is not None and not 0 < self.catch_up < inf:
-            raise SettingError(
-                f"catch_up of policy mpc must be above 0s and finite, got {self.catch_up:g}s"
-            )
 
 
 # What a course would be like, as text.

@@ -4,14 +4,12 @@ from dataclasses import dataclass, field
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import Fraction, NotNegative, Positive, PositiveSeconds, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
 from penstock.policy.common.estimates import TIME_TOLERANCE
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
 from penstock.policy.peers.common import (
-    check,
-    check_interval,
     executors_for,
     interval_of,
     missing,
@@ -34,6 +32,7 @@ class _Occupation:
 
 
 @dataclass
+@checked("policy amadeus")
 class Amadeus:
     """As many executors as would let batches take just their interval: `ceil(n * ratio)`.
 
@@ -53,25 +52,20 @@ class Amadeus:
 
     graph: FlowGraph | None = None
     """Tells the triggers of its modules."""
-    smoothing: float = 0.6
+    smoothing: Fraction = 0.6
     """What the past counts beside the newest ratio: 0 nothing, 1 all of it alike."""
-    low: float = 0.75
+    low: NotNegative = 0.75
     """Ratio below which a module shrinks."""
-    high: float = 1.0
+    high: Positive = 1.0
     """Ratio above which it grows."""
-    interval: Seconds | None = None
+    interval: PositiveSeconds | None = None
     """Seconds between batches, in place of every module's trigger."""
     _means: dict[str, _Occupation] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check("smoothing of policy amadeus", self.smoothing, 0.0, 1.0)
-        check("low of policy amadeus", self.low, 0.0)
-        check("high of policy amadeus", self.high, 0.0, above=True)
         if self.low > self.high:
-            raise SettingError(
-                f"low of policy amadeus is above its high, got {self.low:g} and {self.high:g}"
-            )
-        check_interval(self.interval, "amadeus")
+            why = f"low of policy amadeus is above its high, got {self.low:g} and {self.high:g}"
+            raise SettingError(why, fields=("low", "high"))
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own."""

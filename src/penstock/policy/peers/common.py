@@ -7,9 +7,8 @@ of rows down the graph over a window, and how much of its interval a micro-batch
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from math import ceil, inf, nan
+from math import ceil, nan
 
-from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
@@ -36,7 +35,7 @@ def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
 def executors_for(executors: float) -> int:
     """Executors that are enough, at least one.
 
-    >>> [executors_for(n) for n in (2.1, 2.0000000001, 0.0, inf)]
+    >>> [executors_for(n) for n in (2.1, 2.0000000001, 0.0, float("inf"))]
     [3, 2, 1, 1000000000]
     """
     return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
@@ -49,23 +48,6 @@ def number(value: float) -> str:
     ('0.123', '12,346')
     """
     return rows(value, whole_from=1000.0)
-
-
-def check(what: str, value: float, low: float, high: float = inf, *, above: bool = False) -> None:
-    """Reject a parameter out of its range, or no number.
-
-    >>> check("target of policy hpa", 1.3, 0.0, 1.0, above=True)
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: target of policy hpa must be in (0, 1], got 1.3
-    """
-    if (low < value if above else low <= value) and value <= high and value < inf:
-        return
-    if high < inf:
-        wanted = f"in {'(' if above else '['}{low:g}, {high:g}]"
-    else:
-        wanted = f"above {low:g} and finite" if above else f"{low:g} or more and finite"
-    raise SettingError(f"{what} must be {wanted}, got {value:g}")
 
 
 # Beats and rests, counted in the seconds of the run: no rule reads a clock.
@@ -220,12 +202,6 @@ class Ratio:
     value: float
     of: str
     """What was divided by what, as text."""
-
-
-def check_interval(interval: float | None, policy: str) -> None:
-    """Reject an interval that no batch could keep to."""
-    if interval is not None:
-        check(f"interval of policy {policy}", interval, 0.0, above=True)
 
 
 def interval_of(graph: FlowGraph | None, name: str, given: float | None) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import floor
 
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import Fraction, Natural, NotNegative, NotNegativeSeconds, Share, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
@@ -14,7 +14,6 @@ from penstock.policy.peers.common import (
     LastChange,
     Timer,
     all_hold,
-    check,
     executors_for,
     interval_of,
     number,
@@ -26,6 +25,7 @@ _MOST = 0.9
 
 
 @dataclass
+@checked("policy dhalion")
 class Dhalion:
     """Modules whose rows pile up grow by `1 + bp / (1 - bp)`; where none do, idle ones by 0.8.
 
@@ -52,19 +52,19 @@ class Dhalion:
 
     graph: FlowGraph | None = None
     """Tells the triggers of its modules."""
-    scale_down_factor: float = 0.8
+    scale_down_factor: Share = 0.8
     """What an idle module's executors are multiplied by."""
-    max_increase: int = 50
+    max_increase: Natural = 50
     """Most executors more in one step."""
-    pressure: float = 0.1
+    pressure: Fraction = 0.1
     """Share of its rows that a module may miss."""
-    near_zero: float = 0.1
+    near_zero: NotNegative = 0.1
     """Share by which more rows may wait than must, of a module that is idle."""
-    period: Seconds = 15.0
+    period: NotNegativeSeconds = 15.0
     """Seconds between two decisions."""
-    window: Seconds = 60.0
+    window: NotNegativeSeconds = 60.0
     """Seconds over which growth and arrivals are taken."""
-    cooldown: Seconds = 120.0
+    cooldown: NotNegativeSeconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
     _timer: Timer = field(init=False, repr=False)
     _last_change: LastChange = field(default_factory=LastChange, init=False, repr=False)
@@ -72,10 +72,6 @@ class Dhalion:
     _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check("scale_down_factor of policy dhalion", self.scale_down_factor, 0.0, 1.0, above=True)
-        check("pressure of policy dhalion", self.pressure, 0.0, 1.0)
-        for name in ("max_increase", "near_zero", "period", "window", "cooldown"):
-            check(f"{name} of policy dhalion", getattr(self, name), 0.0)
         self._timer = Timer(self.period)
 
     def __call__(self, seen: Observation, /) -> Decision:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import Annotated
 
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import Bounds, NotNegativeSeconds, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Window, executor_time
@@ -14,7 +15,6 @@ from penstock.policy.peers.common import (
     LastChange,
     Timer,
     all_hold,
-    check,
     executors_for,
     number,
     reason_to_wait,
@@ -22,6 +22,7 @@ from penstock.policy.peers.common import (
 
 
 @dataclass
+@checked("policy ds2")
 class Ds2:
     """`ceil(overprovisioning * inflow / true rate)` executors for every module at once.
 
@@ -39,13 +40,13 @@ class Ds2:
 
     graph: FlowGraph | None = None
     """How modules feed each other; a module that is not in it is a source of its own."""
-    overprovisioning: float = 1.0
+    overprovisioning: Annotated[float, Bounds(least=1)] = 1.0
     """What the need is multiplied by, 1 + f: 1.0 or 1.2 in the ESPA study."""
-    period: Seconds = 15.0
+    period: NotNegativeSeconds = 15.0
     """Seconds between two decisions."""
-    window: Seconds = 60.0
+    window: NotNegativeSeconds = 60.0
     """Seconds that are averaged over."""
-    cooldown: Seconds = 120.0
+    cooldown: NotNegativeSeconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
     _flow: Flow = field(init=False, repr=False)
     _timer: Timer = field(init=False, repr=False)
@@ -53,9 +54,6 @@ class Ds2:
     _times: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check("overprovisioning of policy ds2", self.overprovisioning, 1.0)
-        for name in ("period", "window", "cooldown"):
-            check(f"{name} of policy ds2", getattr(self, name), 0.0)
         self._flow, self._timer = Flow(self.graph, self.window), Timer(self.period)
 
     def __call__(self, seen: Observation, /) -> Decision:

@@ -5,7 +5,7 @@ from math import floor
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import NotNegativeSeconds, Positive, PositiveSeconds, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
@@ -14,8 +14,6 @@ from penstock.policy.peers.common import (
     Ratio,
     Timer,
     all_hold,
-    check,
-    check_interval,
     interval_of,
     ratio_of,
     took,
@@ -23,6 +21,7 @@ from penstock.policy.peers.common import (
 
 
 @dataclass
+@checked("policy dstream")
 class DStream:
     """Executors by how much of their interval batches took, looked at once a minute.
 
@@ -46,26 +45,24 @@ class DStream:
 
     graph: FlowGraph | None = None
     """Tells the triggers of its modules."""
-    scaling_up_ratio: float = 0.9
+    scaling_up_ratio: Positive = 0.9
     """Ratio from which executors are added."""
-    scaling_down_ratio: float = 0.3
+    scaling_down_ratio: Positive = 0.3
     """Ratio down from which one is taken."""
-    scaling_interval: Seconds = 60.0
+    scaling_interval: NotNegativeSeconds = 60.0
     """Seconds between two looks."""
-    interval: Seconds | None = None
+    interval: PositiveSeconds | None = None
     """Seconds between batches, in place of every module's trigger."""
     _timer: Timer = field(init=False, repr=False)
     _ratios: dict[str, list[Ratio]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check("scaling_down_ratio of policy dstream", self.scaling_down_ratio, 0.0, above=True)
-        check("scaling_interval of policy dstream", self.scaling_interval, 0.0)
         if not self.scaling_up_ratio > self.scaling_down_ratio:
             raise SettingError(
                 f"scaling_up_ratio of policy dstream must be above its scaling_down_ratio, "
-                f"got {self.scaling_up_ratio:g} and {self.scaling_down_ratio:g}"
+                f"got {self.scaling_up_ratio:g} and {self.scaling_down_ratio:g}",
+                fields=("scaling_up_ratio", "scaling_down_ratio"),
             )
-        check_interval(self.interval, "dstream")
         self._timer = Timer(self.scaling_interval, waits=True)
 
     def __call__(self, seen: Observation, /) -> Decision:

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite
 
+from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Seconds
+from penstock.core.schema import Fraction, Natural, NotNegative, NotNegativeSeconds, Share, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import TIME_TOLERANCE, Window, known
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Flow, all_hold, check, executors_for, number
+from penstock.policy.peers.common import Flow, all_hold, executors_for, number
 
 # Flink's delayed scale-down: not at once, and no lower than the window's highest.
 
@@ -251,6 +252,7 @@ class _Proposal:
 
 
 @dataclass
+@checked("policy flink")
 class Flink:
     """Capacity for what comes at a target utilisation, for the backlog, and for a restart.
 
@@ -277,39 +279,39 @@ class Flink:
 
     graph: FlowGraph | None = None
     """How modules feed each other; a module that is not in it is a source of its own."""
-    utilisation_target: float = 0.7
+    utilisation_target: Share = 0.7
     """Busy share that modules are to have."""
-    utilisation_boundary: float = 0.3
+    utilisation_boundary: NotNegative = 0.3
     """How far from the target the band of utilisation ends, where its ends are not given."""
-    utilisation_max: float | None = None
+    utilisation_max: Fraction | None = None
     """Busy share up to which a module need not grow."""
-    utilisation_min: float | None = None
+    utilisation_min: Fraction | None = None
     """Busy share down to which it need not shrink."""
-    catch_up_duration: Seconds = 1800.0
+    catch_up_duration: NotNegativeSeconds = 1800.0
     """Seconds in which a backlog is to be worked off; 0 leaves it to itself."""
-    restart_time: Seconds = 300.0
+    restart_time: NotNegativeSeconds = 300.0
     """Seconds that a change costs."""
-    metrics_window: Seconds = 900.0
+    metrics_window: NotNegativeSeconds = 900.0
     """Seconds that are averaged over."""
-    stabilization_interval: Seconds = 300.0
+    stabilization_interval: NotNegativeSeconds = 300.0
     """Seconds after a change in which nothing is measured."""
-    scale_down_interval: Seconds = 3600.0
+    scale_down_interval: NotNegativeSeconds = 3600.0
     """Seconds that a scale-down waits, and whose highest recommendation it goes to."""
-    scale_down_max_factor: float = 0.6
+    scale_down_max_factor: Fraction = 0.6
     """Most that a module shrinks at once, as a share."""
-    scale_up_max_factor: float = 1e5
+    scale_up_max_factor: NotNegative = 1e5
     """Most that it grows at once, as a share."""
-    backlog_lag_threshold: Seconds = 300.0
+    backlog_lag_threshold: NotNegativeSeconds = 300.0
     """Seconds of rows waiting at a source while which nothing shrinks."""
     observed_scalability: bool = True
     """Whether degrees are corrected by what earlier changes brought."""
-    scalability_min: float = 0.5
+    scalability_min: Share = 0.5
     """Least that an executor is taken to bring beside the first."""
-    scalability_observations: int = 3
+    scalability_observations: Natural = 3
     """Changes from which scalability is believed."""
     effectiveness_detection: bool = True
     """Whether an ineffective scale-up is not followed by another."""
-    effectiveness_threshold: float = 0.1
+    effectiveness_threshold: NotNegative = 0.1
     """Share of the expected gain below which a scale-up was ineffective."""
     _metrics: Metrics = field(init=False, repr=False)
     _seen: object = field(default=None, init=False, repr=False)
@@ -318,14 +320,13 @@ class Flink:
     _delays: dict[str, DelayedScaleDown] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("utilisation_target", "scalability_min"):
-            check(f"{name} of policy flink", getattr(self, name), 0.0, 1.0, above=True)
-        check("scale_down_max_factor of policy flink", self.scale_down_max_factor, 0.0, 1.0)
-        for name in _NOT_NEGATIVE:
-            check(f"{name} of policy flink", getattr(self, name), 0.0)
         low, high = self._band()
-        check("utilisation_min of policy flink", low, 0.0, self.utilisation_target)
-        check("utilisation_max of policy flink", high, self.utilisation_target, 1.0)
+        if not low <= self.utilisation_target <= high:
+            raise SettingError(
+                "utilisation_target of policy flink must be between its utilisation_min and "
+                f"utilisation_max, got {self.utilisation_target:g}, {low:g} and {high:g}",
+                fields=("utilisation_min", "utilisation_max", "utilisation_target"),
+            )
         self._metrics = Metrics(self.graph, self.metrics_window, self.catch_up_duration)
 
     def __call__(self, seen: Observation, /) -> Decision:
@@ -455,20 +456,6 @@ class Flink:
             max(target - off, 0.0) if low is None else low,
             min(target + off, 1.0) if high is None else high,
         )
-
-
-_NOT_NEGATIVE = (
-    "utilisation_boundary",
-    "catch_up_duration",
-    "restart_time",
-    "metrics_window",
-    "stabilization_interval",
-    "scale_down_interval",
-    "scale_up_max_factor",
-    "backlog_lag_threshold",
-    "scalability_observations",
-    "effectiveness_threshold",
-)
 
 
 def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float]) -> Verdict:

@@ -9,34 +9,40 @@ those of 15 s ago.
 from dataclasses import dataclass, field
 from math import ceil
 
-from penstock.core.errors import SettingError
-from penstock.core.schema import Seconds
+from penstock.core.schema import (
+    Count,
+    Natural,
+    NotNegative,
+    NotNegativeSeconds,
+    Positive,
+    Share,
+    checked,
+)
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of, percent
 from penstock.policy.common.estimates import Window, known
 from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import Timer, check, executors_for, number
+from penstock.policy.peers.common import Timer, executors_for, number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How fast replicas may come and go."""
+@dataclass
+class Behaviour:
+    """How fast replicas may come and go: settings of both autoscalers."""
 
-    scale_down_window: float = 300.0
-    scale_up_percent: float = 100.0
-    scale_up_pods: int = 4
-    scale_up_period: float = 15.0
-
-    def check(self, policy: str) -> None:
-        """Reject limits that are none."""
-        for name in self.__slots__:
-            check(f"{name} of policy {policy}", getattr(self, name), 0.0)
+    scale_down_window: NotNegativeSeconds = 300.0
+    """Seconds whose highest recommendation a module goes down to."""
+    scale_up_percent: NotNegative = 100.0
+    """Growth in a period, in percent."""
+    scale_up_pods: Natural = 4
+    """Growth in a period, in executors."""
+    scale_up_period: NotNegativeSeconds = 15.0
+    """Seconds in which growth is limited."""
 
     def most(self, start: int) -> int:
         """Replicas that a period may end with.
 
-        >>> Limits().most(2), Limits().most(10)
+        >>> Behaviour().most(2), Behaviour().most(10)
         (6, 20)
         """
         by_share = ceil(start * (1 + self.scale_up_percent / 100) - 1e-9)
@@ -47,7 +53,7 @@ class Limits:
 class Stabiliser:
     """The memory of one module: what was recommended, and which changes came of it."""
 
-    limits: Limits
+    limits: Behaviour
     _recommended: Window = field(init=False, repr=False)
     _changes: list[tuple[float, int]] = field(default_factory=list, init=False, repr=False)
     _last: tuple[float, int] | None = field(default=None, init=False, repr=False)
@@ -96,7 +102,8 @@ class Stabiliser:
 
 
 @dataclass
-class Hpa:
+@checked("policy hpa")
+class Hpa(Behaviour):
     """As many executors as bring utilisation to its target: `ceil(n * utilisation / target)`.
 
     Nothing changes while utilisation is within `tolerance` of the target. A module goes down to the
@@ -112,29 +119,17 @@ class Hpa:
     'counter holds at 3, 75 % busy, within 10 % of the target of 70 %'
     """
 
-    target: float = 0.7
+    target: Share = 0.7
     """Busy share that every module is to have."""
-    tolerance: float = 0.1
+    tolerance: NotNegative = 0.1
     """Share of the target by which utilisation may be off."""
-    sync_period: Seconds = 15.0
+    sync_period: NotNegativeSeconds = 15.0
     """Seconds between two looks."""
-    scale_down_window: Seconds = 300.0
-    """Seconds whose highest recommendation a module goes down to."""
-    scale_up_percent: float = 100.0
-    """Growth in a period, in percent."""
-    scale_up_pods: int = 4
-    """Growth in a period, in executors."""
-    scale_up_period: Seconds = 15.0
-    """Seconds in which growth is limited."""
     _timer: Timer = field(init=False, repr=False)
     _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check("target of policy hpa", self.target, 0.0, 1.0, above=True)
-        check("tolerance of policy hpa", self.tolerance, 0.0)
-        check("sync_period of policy hpa", self.sync_period, 0.0)
-        self._limits().check("hpa")
         self._timer = Timer(self.sync_period)
 
     def __call__(self, seen: Observation, /) -> Decision:
@@ -144,7 +139,7 @@ class Hpa:
         looks = self._timer.due(seen.at, seen.step)
 
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
+            stabiliser = self._stabilisers.setdefault(name, Stabiliser(self))
             stabiliser.observe(seen.at, degree)
             return self._judge(name, reading, degree, seen.at, stabiliser)
 
@@ -155,7 +150,7 @@ class Hpa:
         left = format_duration(self._timer.left(seen.at))
 
         def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
-            self._stabilisers.setdefault(name, Stabiliser(self._limits())).observe(seen.at, degree)
+            self._stabilisers.setdefault(name, Stabiliser(self)).observe(seen.at, degree)
             return held(name, degree, f"next evaluation in {left}")
 
         return judged(seen, judge)
@@ -187,20 +182,13 @@ class Hpa:
             return degree, f"{told}, within {percent(self.tolerance)} of the target of {aim}"
         return executors_for(busy * running / self.target), f"{told} for a target of {aim}"
 
-    def _limits(self) -> Limits:
-        return Limits(
-            scale_down_window=self.scale_down_window,
-            scale_up_percent=self.scale_up_percent,
-            scale_up_pods=self.scale_up_pods,
-            scale_up_period=self.scale_up_period,
-        )
-
 
 # KEDA's Kafka scaler: executors by the rows that wait.
 
 
 @dataclass
-class KedaLag:
+@checked("policy keda-lag")
+class KedaLag(Behaviour):
     """One executor for every `lag_threshold` rows that wait, no more than there are partitions.
 
     `ceil(backlog / lag_threshold)`, every `polling_interval`. KEDA leaves the rest to Kubernetes'
@@ -215,34 +203,18 @@ class KedaLag:
     'counter has 25 rows waiting at 10 per executor, for 2 partitions: 1 -> 2'
     """
 
-    lag_threshold: float = 10.0
+    lag_threshold: Positive = 10.0
     """Rows that may wait for each executor."""
-    polling_interval: Seconds = 30.0
+    polling_interval: NotNegativeSeconds = 30.0
     """Seconds between two looks."""
-    partitions: int | None = None
+    partitions: Count | None = None
     """Most executors that can read at once; unless given, only the file's `max_replicas` holds."""
-    tolerance: float = 0.1
+    tolerance: NotNegative = 0.1
     """Share of the threshold by which the rows for each executor may be off."""
-    scale_down_window: Seconds = 300.0
-    """Seconds whose highest recommendation a module goes down to."""
-    scale_up_percent: float = 100.0
-    """Growth in a period, in percent."""
-    scale_up_pods: int = 4
-    """Growth in a period, in executors."""
-    scale_up_period: Seconds = 15.0
-    """Seconds in which growth is limited."""
     _timer: Timer = field(init=False, repr=False)
     _stabilisers: dict[str, Stabiliser] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check("lag_threshold of policy keda-lag", self.lag_threshold, 0.0, above=True)
-        check("polling_interval of policy keda-lag", self.polling_interval, 0.0)
-        check("tolerance of policy keda-lag", self.tolerance, 0.0)
-        if self.partitions is not None and self.partitions < 1:
-            raise SettingError(
-                f"partitions of policy keda-lag must be 1 or more, got {self.partitions}"
-            )
-        self._limits().check("keda-lag")
         self._timer = Timer(self.polling_interval)
 
     def __call__(self, seen: Observation, /) -> Decision:
@@ -251,7 +223,7 @@ class KedaLag:
         left = format_duration(self._timer.left(seen.at))
 
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            stabiliser = self._stabilisers.setdefault(name, Stabiliser(self._limits()))
+            stabiliser = self._stabilisers.setdefault(name, Stabiliser(self))
             stabiliser.observe(seen.at, degree)
             if not looks:
                 return held(name, degree, f"next evaluation in {left}")
@@ -272,11 +244,3 @@ class KedaLag:
             why = f"{told}, within the tolerance of {percent(self.tolerance)}"
             return stabiliser.settle(at, name, degree, degree, why)
         return stabiliser.settle(at, name, degree, executors_for(lag / self.lag_threshold), told)
-
-    def _limits(self) -> Limits:
-        return Limits(
-            scale_down_window=self.scale_down_window,
-            scale_up_percent=self.scale_up_percent,
-            scale_up_pods=self.scale_up_pods,
-            scale_up_period=self.scale_up_period,
-        )

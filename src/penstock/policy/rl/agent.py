@@ -281,30 +281,22 @@ def utilisation_levels(quantum: float) -> int:
 
 
 def check_quantum(quantum: float, *, of: str) -> None:
-    """Reject a quantum that does not divide a share.
+    """Reject a quantum with more levels than can be learned.
 
-    >>> check_quantum(1.5, of="policy rl of infrastructure")
+    >>> check_quantum(0.0001, of="policy rl of infrastructure")
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: quantum of policy rl of infrastructure must be in (0, 1], \
-got 1.5
+    penstock.core.errors.SettingError: quantum of policy rl of infrastructure makes 10001 levels, \
+at most 1001 can be learned; take 0.001 or more, got 0.0001
     """
-    if not 0 < quantum <= 1:
-        raise SettingError(f"quantum of {of} must be in (0, 1], got {quantum:g}")
-    if utilisation_levels(quantum) > _MOST_LEVELS:
+    if utilisation_levels(quantum) > MOST_LEVELS:
         raise SettingError(
-            f"quantum of {of} makes {utilisation_levels(quantum)} levels, which nothing could "
-            f"learn; take {1 / (_MOST_LEVELS - 1):g} or more, got {quantum:g}"
+            f"quantum of {of} makes {utilisation_levels(quantum)} levels, at most {MOST_LEVELS} can be "
+            f"learned; take {1 / (MOST_LEVELS - 1):g} or more, got {quantum:g}"
         )
 
 
-def check_levels(levels: int, *, of: str) -> None:
-    """Reject levels that tell nothing apart, or more than could be learned."""
-    if not 1 <= levels <= _MOST_LEVELS:
-        raise SettingError(f"levels of {of} must be 1 to {_MOST_LEVELS}, got {levels}")
-
-
-_MOST_LEVELS = 1001  # the table of transitions has the square of that
+MOST_LEVELS = 1001  # the table of transitions has the square of that
 
 
 MOST_STATES: Final = 1_000_000
@@ -344,14 +336,6 @@ more and sum to 1, got 0.7 and 0.5
         )
 
 
-def check_pace(discount: float, learning_rate: float, *, of: str) -> None:
-    """Reject a future that never ends, and learning that does not."""
-    if not 0 <= discount < 1:
-        raise SettingError(f"discount of {of} must be in [0, 1), got {discount:g}")
-    if not 0 < learning_rate <= 1:
-        raise SettingError(f"learning_rate of {of} must be in (0, 1], got {learning_rate:g}")
-
-
 def check_size(states: int, *, table: str, remedy: str) -> None:
     """Reject a table that would take minutes to look through once.
 
@@ -366,18 +350,6 @@ are the most; raise quantum or lower max_nodes
             f"the table of {table} would have {states:,} states, and {MOST_STATES:,} are the "
             f"most; {remedy}"
         )
-
-
-def check_sweeps(sweeps: int, *, of: str) -> None:
-    """Reject never to look ahead.
-
-    >>> check_sweeps(0, of="policy rl")
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: sweeps of policy rl must be 1 or more, got 0
-    """
-    if sweeps < 1:
-        raise SettingError(f"sweeps of {of} must be 1 or more, got {sweeps}")
 
 
 def rate_of(rate: float | None) -> str:

@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.errors import SettingError
+from penstock.core.schema import Count, Fraction, Natural
 from penstock.policy.rl.agent import (
     SWEEPS,
     Agent,
@@ -16,7 +16,6 @@ from penstock.policy.rl.agent import (
     Progress,
     State,
     action_between,
-    check_sweeps,
     greedy,
 )
 from penstock.policy.rl.operators import OperatorLearning
@@ -51,13 +50,9 @@ class Rl(OperatorLearning):
     label: ClassVar[str] = "policy rl"
     kind: ClassVar[str] = MODEL_BASED
 
-    sweeps: int = SWEEPS
+    sweeps: Count = SWEEPS
     """How often every state is valued again at each step; the paper does it once, which takes
     hundreds of steps to show."""
-
-    def __post_init__(self) -> None:
-        check_sweeps(self.sweeps, of=self.label)
-        super().__post_init__()
 
     def agent(self, name: str) -> Agent:
         """One that knows nothing of a module yet."""
@@ -182,22 +177,12 @@ class QLearning(OperatorLearning):
     label: ClassVar[str] = "policy q-learning"
     kind: ClassVar[str] = MODEL_FREE
 
-    epsilon: float = 0.1
+    epsilon: Fraction = 0.1
     """Chance of trying any action instead of the best, in the first step."""
-    decay: float = 0.999
+    decay: Fraction = 0.999
     """By which that chance is multiplied at every step."""
-    seed: int = 0
+    seed: Natural = 0
     """The same seed tries the same."""
-
-    def __post_init__(self) -> None:
-        for name in ("epsilon", "decay"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise SettingError(
-                    f"{name} of {self.label} must be in [0, 1], got {getattr(self, name):g}"
-                )
-        if self.seed < 0:
-            raise SettingError(f"seed of {self.label} must be 0 or more, got {self.seed}")
-        super().__post_init__()
 
     def agent(self, name: str) -> Agent:
         """One that knows nothing of a module yet."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
+from penstock.core.schema import BelowOne, Count, NotNegative, Share, checked
 from penstock.core.signals import Decision, Observation, RegionReading
 from penstock.core.words import count_of, percent
 from penstock.policy.common.nodes import decide, held, moved, unavailable
@@ -15,10 +16,8 @@ from penstock.policy.rl.agent import (
     Choice,
     ModelBased,
     State,
-    check_pace,
     check_quantum,
     check_size,
-    check_sweeps,
     check_weights,
     costs,
     known_costs,
@@ -38,6 +37,7 @@ class RegionManager:
 
 
 @dataclass
+@checked("{self.label}")
 class LearnedNodes:
     """Model-based reinforcement learning for each region.
 
@@ -57,17 +57,17 @@ expected cost 0.049 instead of 0.05'
     label: ClassVar[str] = "policy rl of infrastructure"
 
     infrastructure: Infrastructure
-    demand_weight: float = 0.7
+    demand_weight: NotNegative = 0.7
     """Of a step in which a replica found no room (e2df, Expr. 1)."""
-    resource_weight: float | None = None
+    resource_weight: NotNegative | None = None
     """Of having as many nodes as there may be; the rest to one unless given."""
-    discount: float = 0.99
+    discount: BelowOne = 0.99
     """What a cost counts one step later."""
-    learning_rate: float = 0.1
+    learning_rate: Share = 0.1
     """Weight of the newest penalty beside those before."""
-    quantum: float = 0.1
+    quantum: Share = 0.1
     """By which utilisations are told apart."""
-    sweeps: int = SWEEPS
+    sweeps: Count = SWEEPS
     """How often every state is valued again at each step; once in the paper."""
     assume_idle: bool = True
     """Whether a new node is taken for idle until one was seen, so that it seems worth a try; the
@@ -82,9 +82,7 @@ expected cost 0.049 instead of 0.05'
     def __post_init__(self) -> None:
         weights = {"demand_weight": self.demand_weight, "resource_weight": self._resource()}
         check_weights(weights, of=self.label)
-        check_pace(self.discount, self.learning_rate, of=self.label)
         check_quantum(self.quantum, of=self.label)
-        check_sweeps(self.sweeps, of=self.label)
         for region in self.infrastructure.regions:
             states = 2 * utilisation_levels(self.quantum) * (region.max_nodes + 1)
             check_size(states, table=region.name, remedy="raise quantum or lower max_nodes")

@@ -14,13 +14,21 @@ time, which is derived from what was measured:
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
-from penstock.core.schema import Rate, Seconds
+from penstock.core.schema import (
+    BelowOne,
+    Bounds,
+    NotNegative,
+    PositiveRate,
+    PositiveSeconds,
+    Seconds,
+    Share,
+    checked,
+)
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.core.units import format_duration
 from penstock.model import queueing
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import known
@@ -28,12 +36,11 @@ from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import change
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, still_to_come
 from penstock.policy.rl.agent import (
+    MOST_LEVELS,
     Agent,
     Choice,
     Floats,
     State,
-    check_levels,
-    check_pace,
     check_size,
     check_weights,
     costs,
@@ -45,6 +52,7 @@ from penstock.policy.rl.saved import as_entry, check_fits, restore
 
 
 @dataclass
+@checked("{self.label}")
 class OperatorSettings:
     """What a module's response is worth beside its replicas, and how finely rates are told apart.
 
@@ -55,27 +63,27 @@ class OperatorSettings:
     """As messages call it."""
 
     graph: FlowGraph
-    slo: float | None = None
+    slo: Annotated[Seconds, Bounds(above=0, endless=True)] | None = None
     """Seconds of latency that 95 % of the rows were promised; taken from the file."""
-    reconfiguration_weight: float = 1 / 3
+    reconfiguration_weight: NotNegative = 1 / 3
     """Of a change of replicas."""
-    performance_weight: float = 1 / 3
+    performance_weight: NotNegative = 1 / 3
     """Of a response that takes longer than the bound."""
-    resource_weight: float = 1 / 3
+    resource_weight: NotNegative = 1 / 3
     """Of having as many replicas as there may be."""
-    discount: float = 0.99
+    discount: BelowOne = 0.99
     """What a cost counts one step later."""
-    learning_rate: float = 0.1
+    learning_rate: Share = 0.1
     """Weight of the newest penalty beside those before."""
-    levels: int = 10
+    levels: Annotated[int, Bounds(least=1, most=MOST_LEVELS)] = 10
     """Into which arrival rates are divided."""
-    bound: Seconds | Mapping[str, Seconds] | None = None
+    bound: PositiveSeconds | Mapping[str, PositiveSeconds] | None = None
     """Seconds that a row may take in a module, for all or by module. Unless given, every module's
     equal share of the SLO; without one, only a module that falls behind pays."""
-    peak: Rate | None = None
+    peak: PositiveRate | None = None
     """Rows a second at the source that the levels span. Unless given, what each module's
     max_replicas can serve."""
-    catch_up: Seconds | None = 30.0
+    catch_up: PositiveSeconds | None = 30.0
     """Seconds in which rows that wait are to be worked off: they count as arrivals beside those
     that come. None counts only these, as the paper does, where nothing ever waits for long."""
     load: str | None = None
@@ -85,18 +93,10 @@ class OperatorSettings:
     def __post_init__(self) -> None:
         weights = ("reconfiguration_weight", "performance_weight", "resource_weight")
         check_weights({name: getattr(self, name) for name in weights}, of=self.label)
-        check_pace(self.discount, self.learning_rate, of=self.label)
-        check_levels(self.levels, of=self.label)
         for module in self.graph.modules:
             states = self.levels * (module.max_replicas + 1)
             check_size(states, table=module.name, remedy="lower levels or max_replicas")
-        self._check_bounds()
-        self._check_peak()
-        if self.catch_up is not None and not self.catch_up > 0:
-            raise SettingError(
-                f"catch_up of {self.label} must be above 0s, got {self.catch_up:g}s; leave rows "
-                "that wait aside with catch_up: null"
-            )
+        self._check_rates()
         visits = self.graph.visits()  # once: graphs may have thousands of modules
         self._spans = {name: self._span(name, visits[name]) for name in self.graph.names()}
 
@@ -165,20 +165,7 @@ class OperatorSettings:
         module = self.graph[name]
         return module.max_replicas / module.service_time
 
-    def _check_bounds(self) -> None:
-        given = self.bound
-        for bound in given.values() if isinstance(given, Mapping) else (given,):
-            if bound is not None and not 0 < bound < inf:
-                raise SettingError(
-                    f"bound of {self.label} must be above 0s and finite, "
-                    f"got {format_duration(bound)}"
-                )
-
-    def _check_peak(self) -> None:
-        if self.peak is not None and not 0 < self.peak < inf:
-            raise SettingError(
-                f"peak of {self.label} must be above 0/s and finite, got {self.peak:g}/s"
-            )
+    def _check_rates(self) -> None:
         for module in self.graph.modules if self.peak is None else ():
             if not module.service_time:
                 raise SettingError(

@@ -1,10 +1,9 @@
 """Thresholds first, and what was learned once it has settled."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from penstock.core.errors import SettingError
-from penstock.core.settings import near
+from penstock.core.schema import BelowOne, Bounds, Count, OneOf, Share
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
@@ -43,15 +42,15 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
 
     label: ClassVar[str] = "policy warm-start"
 
-    learner: str = "rl"
+    learner: Annotated[str, OneOf(tuple(LEARNERS))] = "rl"
     """What it is handed over to: rl or q-learning."""
-    max_utilisation: float = 0.75
+    max_utilisation: Share = 0.75
     """Busy share above which `threshold` lets a module grow."""
-    scale_in_factor: float = 0.75
+    scale_in_factor: BelowOne = 0.75
     """Share of that under which the rest must stay for it to shrink."""
-    patience: int = 60
+    patience: Count = 60
     """Steps for which what would be done must have stayed the same."""
-    tolerance: float = 0.005
+    tolerance: Annotated[float, Bounds(above=0, below=1)] = 0.005
     """Share of its cost by which a state may still move meanwhile."""
     _threshold: UtilisationRule = field(init=False, repr=False, compare=False)
     _learner: OperatorLearning = field(init=False, repr=False, compare=False)
@@ -63,18 +62,8 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     )
 
     def __post_init__(self) -> None:
-        if self.learner not in LEARNERS:
-            raise SettingError(
-                f"there is no learner {self.learner!r}{near(self.learner, LEARNERS)}"
-            )
-        if self.patience < 1:
-            raise SettingError(f"patience of {self.label} must be 1 or more, got {self.patience}")
-        if not 0 < self.tolerance < 1:
-            raise SettingError(
-                f"tolerance of {self.label} must be in (0, 1), got {self.tolerance:g}"
-            )
         super().__post_init__()
-        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor, self.label)
+        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor)
         shared = [f.name for f in fields(OperatorSettings) if f.init]
         self._learner = LEARNERS[self.learner](**{name: getattr(self, name) for name in shared})
         self._handed = self._handed_before()
