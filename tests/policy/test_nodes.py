@@ -202,7 +202,7 @@ def test_rl_learns_but_holds_while_nodes_are_to_come() -> None:
         ({"demand_weight": 1.2}, "sum to 1, got 1.2 and -0.2"),
         ({"quantum": 0.0}, r"quantum of policy rl of infrastructure must be in \(0, 1\], got 0"),
         ({"quantum": 1.5}, r"must be in \(0, 1\], got 1.5"),
-        ({"quantum": 1e-9}, "levels, which nothing could learn"),
+        ({"quantum": 1e-9}, "levels, at most 1001 can be learned"),
         ({"quantum": float("nan")}, r"must be in \(0, 1\], got nan"),
         ({"discount": 1.0}, r"discount of policy rl of infrastructure must be in \[0, 1\)"),
         ({"learning_rate": 1.1}, r"learning_rate of policy rl of infrastructure must be in"),

@@ -188,8 +188,12 @@ def test_keeps_every_promise_of_a_policy(make: Callable[[], Rules | Spl]) -> Non
 @pytest.mark.parametrize(
     ("kind", "settings", "told"),
     [
-        ("rules", {"min_utilisation": 0.95}, "needs 0 <= min_utilisation < max_utilisation <= 1"),
-        ("rules", {"low": 1.2}, "policy rules needs 0 <= low < high, got 1.2 and 1.1"),
+        (
+            "rules",
+            {"min_utilisation": 0.95},
+            "min_utilisation of policy rules must be below its max_utilisation",
+        ),
+        ("rules", {"low": 1.2}, "low of policy rules must be below its high, got 1.2 and 1.1"),
         ("rules", {"threshold": "0s"}, "threshold of policy rules must be above 0s"),
         ("spl", {"congestion": 1.0}, "congestion of policy spl must be in \\[0, 1\\), got 1"),
         ("spl", {"sensitivity": 0.0}, "sensitivity of policy spl must be in \\(0, 1\\], got 0"),

@@ -77,8 +77,9 @@ def test_settings_of_a_game_are_checked_beside_its_graph(tmp_path: Path) -> None
     wrong = GRAPH.replace("price: 0.005, ", "", 1)
     told = mistakes(tmp_path, wrong + "policy: {name: incentive, increment: 2, aggregate: tree}\n")
     assert [line for line in told if "line 8" in line] == [
+        "graph.yaml, line 8: increment of policy incentive must be in (0, 1], got 2",
         "graph.yaml, line 8: policy incentive has no setting 'aggregate'; "
-        "did you mean 'aggregation'?"
+        "did you mean 'aggregation'?",
     ]
     assert any("price of module scan" in line for line in told)
     told = mistakes(tmp_path, GRAPH + "policy: {name: incentive, increment: 2}\n")

@@ -236,8 +236,11 @@ def test_replicas_that_slow_each_other_down_are_not_taken_for_slow_rows() -> Non
     [
         ({"smoothing": 0.0}, r"smoothing of policy nash must be in \(0, 1\], got 0"),
         ({"smoothing": nan}, r"smoothing of policy nash must be in \(0, 1\], got nan"),
-        ({"routing": "guessed"}, "there is no routing 'guessed'; there are declared, measured"),
-        ({"rounding": "down"}, "there is no rounding 'down'; there are nearest, up"),
+        (
+            {"routing": "guessed"},
+            "routing of policy nash must be declared or measured, got 'guessed'",
+        ),
+        ({"rounding": "down"}, "rounding of policy nash must be nearest or up, got 'down'"),
         ({"catch_up": 0.0}, "catch_up of policy nash must be above 0s, got 0s"),
         ({"agents_up_to": -1}, "agents_up_to of policy nash must be 0 or more, got -1"),
     ],
@@ -253,7 +256,7 @@ def test_settings_of_incentives_and_sums_are_refused_too() -> None:
     with pytest.raises(SettingError, match="max_rounds of policy incentive must be 1 or more"):
         Incentive(SERVICE, max_rounds=0)
     for kind in (Incentive, Social):
-        with pytest.raises(SettingError, match="there is no aggregation 'forest'"):
+        with pytest.raises(SettingError, match="must be tree or gossip, got 'forest'"):
             kind(SERVICE, aggregation="forest")
 
 

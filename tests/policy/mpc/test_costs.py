@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
-from penstock.policy.mpc import STRATEGIES, Options, Outlook, Prices
+from penstock.core.graph import FlowGraph, Module
+from penstock.policy.mpc import STRATEGIES, Mpc, Options, Outlook, Prices
 
 OPTIONS = Options.of(least=1, most=12, clocks=(1.2, 1.6, 2.0))
 
@@ -88,7 +89,7 @@ def test_changes_cost_by_the_square_of_replicas_and_tenths_of_a_gigahertz() -> N
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"strategy": "th-nod"}, "there is no strategy 'th-nod' of policy mpc; did you mean"),
+        ({"strategy": "th-nod"}, "strategy of policy mpc must be th-node, .*, got 'th-nod'"),
         ({"strategy": "lat-node"}, "strategy lat-node of policy mpc needs a threshold"),
         ({"strategy": "lat-node", "threshold": 0.0}, "threshold of policy mpc must be above 0s"),
         ({"strategy": "th-node", "alpha": 0.0}, "alpha of policy mpc must be above 0"),
@@ -99,5 +100,6 @@ def test_changes_cost_by_the_square_of_replicas_and_tenths_of_a_gigahertz() -> N
     ],
 )
 def test_prices_that_nothing_can_have_are_refused(settings: dict[str, object], told: str) -> None:
+    graph = FlowGraph(source="count", modules=(Module(name="count"),))
     with pytest.raises(SettingError, match=told):
-        Prices(**settings)  # type: ignore[arg-type]
+        Mpc(graph, **settings)  # type: ignore[arg-type]

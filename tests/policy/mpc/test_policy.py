@@ -225,12 +225,15 @@ def test_keeps_every_promise_of_a_policy(strategy: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"horizon": 0}, "horizon of policy mpc must be 1 to 1,000 steps, got 0"),
-        ({"horizon": "-2"}, "horizon of policy mpc must be 1 to 1,000 steps, got -2"),
+        ({"horizon": 0}, "horizon of policy mpc must be 1 to 1,000, got 0"),
+        ({"horizon": "-2"}, "horizon of policy mpc must be 1 to 1,000, got -2"),
         ({"horizon": 1.5}, "horizon of policy mpc must be a whole number, got 1.5"),
         ({"warm_up": -1}, "warm_up of policy mpc must be 0 or more, got -1"),
         ({"module": "cuont"}, "there is no module 'cuont'; did you mean 'count'?"),
-        ({"optimiser": "magic"}, "there is no optimiser 'magic'"),
+        (
+            {"optimiser": "magic"},
+            "optimiser of policy mpc must be dynamic-programming or branch-and-bound",
+        ),
         ({"forecaster": "hold"}, "there is no forecaster 'hold'; did you mean 'holt'?"),
         ({"forecaster": {"holt": {"a": 3}}}, "a of forecaster holt must be in"),
         ({"forecaster": {"holt": 3}}, "settings of forecaster holt must be written as"),

@@ -302,13 +302,13 @@ def test_it_holds_where_nobody_tells_what_was_finished_or_runs() -> None:
         (lambda: Flink(utilisation_target=0.0), r"utilisation_target of policy flink must be in"),
         (
             lambda: Flink(utilisation_min=0.9),
-            r"utilisation_min of policy flink must be in \[0, 0.7",
+            r"must be between its utilisation_min and utilisation_max",
         ),
         (
             lambda: Flink(utilisation_max=0.5),
-            r"utilisation_max of policy flink must be in \[0.7, 1",
+            r"must be between its utilisation_min and utilisation_max",
         ),
-        (lambda: Flink(restart_time=-1.0), "restart_time of policy flink must be 0 or more"),
+        (lambda: Flink(restart_time=-1.0), "restart_time of policy flink must be 0s or more"),
         (lambda: Flink(scale_down_max_factor=2.0), "scale_down_max_factor of policy flink must be"),
     ],
 )

@@ -128,11 +128,11 @@ def test_numbers_that_cannot_be_are_refused(tmp_path: Path, name: str, value: ob
     [
         ({"quantum": 0.0}, r"quantum of a closed loop must be in \(0, 1\], got 0"),
         ({"levels": 0}, r"levels of a closed loop must be"),
-        ({"demand_weight": 7.0}, r"must be 0 or more and sum to 1, got 7 and -6"),
+        ({"demand_weight": 7.0}, r"demand_weight of a closed loop must be in \[0, 1\], got 7"),
         ({"discount": 2.0}, r"discount of a closed loop must be in \[0, 1\), got 2"),
         ({"resource_weight": 0.9}, r"sum to 1, got 0.333333, 0.333333 and 0.9"),
         ({"bound": 0.0}, r"bound of a closed loop must be above 0, got 0"),
-        ({"application": "x"}, r"there is no application policy 'x'"),
+        ({"application": "x"}, r"application of a closed loop must be threshold or rl, got 'x'"),
     ],
 )
 def test_a_closed_loop_refuses_what_nothing_can_be_learned_with(

@@ -230,14 +230,14 @@ def test_levels_span_the_peak_as_it_reaches_each_module() -> None:
         ),
         (
             {"resource_weight": -0.5, "performance_weight": 1.0, "reconfiguration_weight": 0.5},
-            "got 0.5, 1 and -0.5",
+            "must be 0 or more, got -0.5",
         ),
         ({"discount": 1.0}, r"discount of policy rl must be in \[0, 1\), got 1"),
         ({"learning_rate": 0.0}, r"learning_rate of policy rl must be in \(0, 1\], got 0"),
-        ({"levels": 0}, "levels of policy rl must be 1 to 1001, got 0"),
-        ({"bound": 0.0}, "bound of policy rl must be above 0s and finite, got 0 s"),
+        ({"levels": 0}, "levels of policy rl must be 1 to 1,001, got 0"),
+        ({"bound": 0.0}, "bound of policy rl must be above 0s, got 0s"),
         ({"bound": {"count": inf}}, "bound of policy rl must be above 0s and finite"),
-        ({"peak": 0.0}, "peak of policy rl must be above 0/s and finite, got 0/s"),
+        ({"peak": 0.0}, "peak of policy rl must be above 0/s, got 0/s"),
     ],
 )
 def test_rl_refuses_what_nothing_can_be_learned_with(given: dict[str, float], told: str) -> None:
@@ -329,7 +329,10 @@ def test_warm_start_begins_as_threshold() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"learner": "sarsa"}, "there is no learner 'sarsa'"),
+        (
+            {"learner": "sarsa"},
+            "learner of policy warm-start must be q-learning or rl, got 'sarsa'",
+        ),
         ({"patience": 0}, "patience of policy warm-start must be 1 or more, got 0"),
         ({"tolerance": 0.0}, r"tolerance of policy warm-start must be in \(0, 1\), got 0"),
         ({"max_utilisation": 1.5}, r"max_utilisation .* must be in \(0, 1\]"),

@@ -291,8 +291,8 @@ at most 1001 can be learned; take 0.001 or more, got 0.0001
     """
     if utilisation_levels(quantum) > MOST_LEVELS:
         raise SettingError(
-            f"quantum of {of} makes {utilisation_levels(quantum)} levels, at most {MOST_LEVELS} can be "
-            f"learned; take {1 / (MOST_LEVELS - 1):g} or more, got {quantum:g}"
+            f"quantum of {of} makes {utilisation_levels(quantum)} levels, at most {MOST_LEVELS} "
+            f"can be learned; take {1 / (MOST_LEVELS - 1):g} or more, got {quantum:g}"
         )
 
 
