@@ -244,8 +244,8 @@ class HoltWinters:
         line = self._line or Line(value)
         if self._terms:
             due, known = line.next_level, self._terms[0]
-            told = self._kind.term(value, due, known, len(self._terms))
-            self._terms[0] = known + self.c * (1 - self.a) * (told - known)
+            text = self._kind.term(value, due, known, len(self._terms))
+            self._terms[0] = known + self.c * (1 - self.a) * (text - known)
             value = self._kind.level(value, known, due)
         self._line = line.drawn_to(value, a=self.a, b=self.b)
 

@@ -133,7 +133,7 @@ class Trusted:
     """
 
     forecaster: Forecaster = field(default_factory=Holt)
-    """Whose forecasts are judged; it must not be updated by anybody else."""
+    """Whose forecasts are judged; it must not be updated elsewhere."""
     _: KW_ONLY
     tolerance: Annotated[float, Bounds(above=0, endless=True)] = 0.25
     """Largest mean error of one step, as a share of the values, at which it is trusted."""

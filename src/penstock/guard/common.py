@@ -34,13 +34,13 @@ def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Deci
     before = decided.configuration.degrees
     found = {name: rule(name, degree) for name, degree in before.items()}
     rulings = {name: ruling for name, ruling in found.items() if ruling is not None}
-    told = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
+    text = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
     requests = tuple(r for made in decided.requests for r in _overruled(made, before, rulings))
     allowed = {
         name: before[name] if ruling is None else ruling.degree for name, ruling in found.items()
     }
     degrees = {name: degree for name, degree in allowed.items() if degree is not None}
-    return with_degrees(replace(decided, why=told, requests=requests), degrees)
+    return with_degrees(replace(decided, why=text, requests=requests), degrees)
 
 
 def _overruled(

@@ -17,7 +17,7 @@ class Cooldown:
     """Makes each module rest after a change before it grows, and longer before it shrinks.
 
     A change is one that was seen to take effect: what another guard refused does not count, and
-    what somebody else did does.
+    what another actor did does.
 
     >>> from penstock.policy import Static
     >>> from penstock.testing import seen

@@ -152,7 +152,7 @@ back to 4, no growth beyond for 10 min'
             return
         before = self._as_good(levels, now)
         if before is not None:
-            why = _told(name, before, now, levels)
+            why = _describe(name, before, now, levels)
             self._blocks[name] = _Block(before, seen.at + self.block, why)
 
     def _as_good(self, levels: RateByDegree, now: int) -> int | None:
@@ -177,6 +177,6 @@ def _gain(levels: RateByDegree, before: int, now: int) -> float:
     return levels.rates[now] / levels.rates[before] - 1
 
 
-def _told(name: str, before: int, now: int, levels: RateByDegree) -> str:
+def _describe(name: str, before: int, now: int, levels: RateByDegree) -> str:
     gain, hoped = percent(_gain(levels, before, now)), percent(now / before - 1)
     return f"growing {name} from {before} to {now} raised its rate by {gain} instead of {hoped}"

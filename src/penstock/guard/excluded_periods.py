@@ -192,9 +192,9 @@ def _still(decided: Decision, ruled: Decision, period: Period) -> Decision:
     still = Configuration(degrees=ruled.configuration.degrees)
     if still == ruled.configuration:
         return ruled
-    told = ruled.why if ruled.why != decided.why else f"{ruled.why}; nothing changes {period.text}"
+    text = ruled.why if ruled.why != decided.why else f"{ruled.why}; nothing changes {period.text}"
     wish = decided.proposed or decided.configuration
-    return replace(ruled, configuration=still, proposed=wish, why=told)
+    return replace(ruled, configuration=still, proposed=wish, why=text)
 
 
 def _period(text: str) -> Period:

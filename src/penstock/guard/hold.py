@@ -165,6 +165,6 @@ def _wish(decided: Decision) -> Iterator[str]:
     """What the policy wanted of the modules for which a guard decided otherwise."""
     wanted = decided.proposed.degrees if decided.proposed else {}
     allowed = decided.configuration.degrees
-    told = [f"{name} {n}" for name, n in wanted.items() if allowed.get(name) != n]
-    if told:
-        yield f"the policy wanted {', '.join(told)}"
+    text = [f"{name} {n}" for name, n in wanted.items() if allowed.get(name) != n]
+    if text:
+        yield f"the policy wanted {', '.join(text)}"

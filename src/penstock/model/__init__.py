@@ -1,14 +1,15 @@
 """What it will take: models of how modules and whole graphs behave.
 
-| file | tells |
+| file | contents |
 |---|---|
 | `scalability` | how a module's service time falls with its replicas (game, Fig. 3) |
 | `flow_graph` | the pace, the bottleneck and the cost of a whole graph (game, Section 4.1) |
 | `keyed` | the pace of an operator whose rows are routed by key (mpc, Expr. 1 to 5) |
-| `kingman` | how long rows wait, corrected by what was measured (mpc, Expr. 6 to 8) |
+| `queueing` | how long rows wait, corrected by what was measured (mpc, Expr. 6 to 8) |
 | `power` | watts of replicas at a frequency, by a table of voltages (mpc, Expr. 9) |
 | `arrays` | formulas for one number and for whole grids of them |
-| `search` | where a function that is only known by calling it is smallest, or has a value |
+| `skyline` | the expected size of a skyline |
+| `compiling`, `kernel_cache` | loops compiled to machine code, and kept on disk |
 """
 
 from penstock.model.flow_graph import FlowModel

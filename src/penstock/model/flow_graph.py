@@ -1,8 +1,8 @@
 """The pace of a whole graph under back-pressure, and what it costs: game, Section 4.1.
 
-A module that cannot keep up fills its buffer and holds up whoever feeds it, so in the long run the
-slowest module sets the pace of all. In proportion to how often rows come by, every module finishes
-rows as often as the bottleneck lets it.
+A module that cannot keep up fills its buffer and blocks its upstream modules, so in the long run
+the slowest module sets the pace of all. In proportion to how often rows come by, every module
+finishes rows as often as the bottleneck lets it.
 
 >>> from penstock.core.graph import FlowGraph, Module, Stream
 >>> graph = FlowGraph(

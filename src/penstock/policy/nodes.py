@@ -52,16 +52,16 @@ class SimpleNodes:
         if idle is None:
             return held(name, nodes, "idle nodes unknown")
         coming = max(nodes - (reading.nodes or 0), 0)
-        told = f"{idle} idle" + (f" and {coming} to come" if coming else "")
+        text = f"{idle} idle" + (f" and {coming} to come" if coming else "")
         if idle + coming < self.idle:
             if nodes >= region.max_nodes:
-                return held(name, nodes, f"{told}, but it cannot have more")
-            return moved(name, nodes, nodes + 1, f"{told}, fewer than {self.idle}")
+                return held(name, nodes, f"{text}, but it cannot have more")
+            return moved(name, nodes, nodes + 1, f"{text}, fewer than {self.idle}")
         if idle > self.idle:
             if nodes <= region.min_nodes:
-                return held(name, nodes, f"{told}, but it must not have fewer")
-            return moved(name, nodes, nodes - 1, f"{told}, more than {self.idle}")
-        return held(name, nodes, told)
+                return held(name, nodes, f"{text}, but it must not have fewer")
+            return moved(name, nodes, nodes - 1, f"{text}, more than {self.idle}")
+        return held(name, nodes, text)
 
 
 # Never acquires and never releases.

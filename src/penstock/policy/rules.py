@@ -83,7 +83,7 @@ class Rules:
         if value > high and coming > 0:
             return still_to_come(name, degree, coming)
         if value > high:
-            return moved(name, degree, degree + 1, f"{now}, above {self._told(high)}")
+            return moved(name, degree, degree + 1, f"{now}, above {self._describe(high)}")
         return held(name, degree, now)
 
     def _shrink(self, name: str, degree: int, value: float, waits: str | None) -> Verdict:
@@ -92,13 +92,13 @@ class Rules:
             return held(name, degree, now)
         if waits:
             return held(name, degree, f"{now}, but {waits}")
-        return moved(name, degree, degree - 1, f"{now}, below {self._told(self._limits()[0])}")
+        return moved(name, degree, degree - 1, f"{now}, below {self._describe(self._limits()[0])}")
 
     def _now(self, value: float) -> str:
-        told = self._told(value)
-        return f"{told} busy" if self.threshold is None else f"takes {told}"
+        text = self._describe(value)
+        return f"{text} busy" if self.threshold is None else f"takes {text}"
 
-    def _told(self, value: float) -> str:
+    def _describe(self, value: float) -> str:
         return percent(value) if self.threshold is None else format_duration(value)
 
     def _limits(self) -> tuple[float, float]:

@@ -85,7 +85,7 @@ class Fair(Scheduled):
 
 @dataclass
 class Fifo(Scheduled):
-    """Whoever comes first has what it can use: Spark's default."""
+    """The first query takes what it can use: Spark's default."""
 
     mode: ClassVar[str] = "FIFO"
     rule: ClassVar[str] = "first come, first served"

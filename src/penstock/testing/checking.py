@@ -33,8 +33,8 @@ def failures(checks: Sequence[Check[T]], subject: T) -> dict[str, str]:
         try:
             check(subject)
         except Exception as error:  # a part that raises does not conform either
-            told = str(error) if isinstance(error, AssertionError) else repr(error)
-            found[_name(check)] = told
+            text = str(error) if isinstance(error, AssertionError) else repr(error)
+            found[_name(check)] = text
     return found
 
 

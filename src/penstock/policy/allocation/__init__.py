@@ -1,21 +1,20 @@
-"""Who gets the resource: a budget divided among the modules of a processing network (alloc).
+"""A budget of resource divided among the modules of a processing network: the **alloc** paper.
 
-| file | holds |
+| file | contents |
 |---|---|
-| `network`, `flow`, `allocation` | what is divided among whom, what that brings, and the answer |
-| `lp`, `dual` | the optimum by one that knows everything, and a bound that proves it |
-| `bus` | how agents speak, and what a message and a pass are |
-| `alone`, `single_output` | what a single sink can have (Algorithm 1, Theorem 1) |
-| `gradient`, `heuristic_b` | what outputs take and what more would; climbing by it (Heuristic B) |
-| `cutting_plane`, `master` | the optimum by agents, and what their final sink concludes |
-| `highs` | the solver of linear programs, large and small |
-| `settle` | a last look at what was agreed on |
-| `shrink`, `trees`, `gain` | the optimum of trees (Algorithm 2) |
-| `merging` | a fork made one, as printed (Theorems 2 to 4): for comparison |
-| `heuristic_a`, `tree_rounds` | every graph as if it were a tree (Heuristic A) |
-| `aggregation`, `series_parallel`, `single_link`, `reduction`, `yields` | super nodes |
-| `adaptation` and its parts | agents that follow rates as they drift (Section 7.3) |
-| `live`, `offer`, `measured`, `rounding` and their parts | the same for queries that run |
+| `network` | the processing network, and what an allocation yields |
+| `allocation` | the result of a planner |
+| `messages` | message passing along the streams, and the pricing query |
+| `lp` | the optimum by linear programming, with a bound that proves it |
+| `single_output` | one sink (Algorithm 1, Theorem 1) |
+| `shrink` | trees (Algorithm 2) |
+| `heuristic_a`, `heuristic_b` | Heuristics A and B |
+| `cutting_plane` | the optimum by agents |
+| `reduction` | merging the leaves of a fork, as printed (Theorems 2 to 4) |
+| `aggregation` | super nodes (Procedures 1 and 2) |
+| `adaptation` | agents that follow changing rates (Section 7.3) |
+| `rounding` | whole cores |
+| `live` | the allocation as a policy of running pipelines |
 """
 
 from collections.abc import Callable

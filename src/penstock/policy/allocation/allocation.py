@@ -42,7 +42,7 @@ class Allocation:
         }
 
 
-# What was agreed on, looked at once more before anyone acts on it.
+# The result, checked once more before it is used.
 
 
 ROUNDING: Final = 1e-9

@@ -137,7 +137,7 @@ def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000
 
 
 class _Search:
-    """What the final sink knows: the best outputs so far, and a bound on what any are worth."""
+    """What the final sink knows: the best outputs yet, and a bound on the value of any."""
 
     def __init__(self, network: Network, most: Mapping[str, float]) -> None:
         weights = {outflow.name: outflow.weight for outflow in network.outflows}

@@ -29,7 +29,7 @@ trees that fan out from unlimited sources the answer is the optimum.
 >>> dict(made.resource), made.value, made.passes
 ({'a': 1.0, 'b': 1.0, 'c': 1.0}, 2.0, 9)
 
-A round of Heuristic A: what is worth it told up, flow offered down, what nobody uses trimmed.
+A round of Heuristic A: values are reported up, flow is offered down, unused flow is trimmed.
 
 The agents keep what they learn: what each uses, and which of its parents have to work for it. The
 final sink hears what a round brings and takes, and names the price of resource in the next.
@@ -113,10 +113,10 @@ class Rounds:
             links = self.network.inputs(module)
             if not links and worth <= price * cost:
                 fed[module] = ()
-            told = self.payers.get(module, links) if received else ()
+            text = self.payers.get(module, links) if received else ()
             return {
-                link: Bundle(cost=cost, worth=worth, share=(link in told) / len(told))
-                for link in (links if told else ())
+                link: Bundle(cost=cost, worth=worth, share=(link in text) / len(text))
+                for link in (links if text else ())
             }
 
         free = Bundle(cost=0.0, worth=0.0, share=1.0)
@@ -158,7 +158,7 @@ class Rounds:
             used, asked = self.resource[module], self.asked[module]
             if paying := [link for link, tally in received.items() if tally.pays]:
                 self.payers[module] = paying
-            # Sums go one way only, lest what has several ways to the end is counted on each.
+            # Sums go one way only, so that nothing with several ways to the end is counted twice.
             total, times = (
                 used + sum(t.total for t in received.values()),
                 self._times(module, received),

@@ -30,7 +30,7 @@ CALM: Final = 2
 
 
 def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> Allocation:
-    """A good allocation; how far from the best it is, nobody knows.
+    """A good allocation, without a bound on its distance from the optimum.
 
     >>> from penstock.policy.allocation.network import Network, Outflow
     >>> network = Network(
@@ -62,7 +62,7 @@ def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> 
 
 
 class _Climb:
-    """What the final sink knows: the best outputs so far, the slope there, and how far to step."""
+    """What the final sink knows: the best outputs yet, the slope there, and the step length."""
 
     def __init__(self, network: Network) -> None:
         self.budget = network.budget

@@ -305,12 +305,12 @@ _NEXT_TO_NOTHING: Final = 1e-4
 class PipelineShare:
     """What one pipeline gets.
 
-    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2).told
+    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2).text
     'gets the 4 cores it needs'
-    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).told
+    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).text
     'gets 4 of the 9 cores it needs'
     >>> short = ("look", 2, 4)
-    >>> PipelineShare(pipeline="a", weight=5.0, cores=6, needs=6, load=5.1, short=short).told
+    >>> PipelineShare(pipeline="a", weight=5.0, cores=6, needs=6, load=5.1, short=short).text
     'gets 6 cores, and look has 2 of the 4 it needs'
     """
 
@@ -326,7 +326,7 @@ class PipelineShare:
     """A module that has fewer than it needs, what it has and what it needs."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """In words."""
         if self.cores < self.needs:
             return f"gets {self.cores} of the {count_of(self.needs, 'core')} it needs"
@@ -401,10 +401,10 @@ def kept(*, more: float, gain: float) -> str:
 
 def _clause(share: PipelineShare, made: tuple[PipelineShare, ...], *, first: bool) -> str:
     if len(made) == 1:
-        return f"the pipeline {share.told}"
+        return f"the pipeline {share.text}"
     if len({other.weight for other in made}) == 1:
-        return f"{share.pipeline} {share.told}"
-    return f"{share.pipeline}, worth {share.weight:g}{' a row' * first}, {share.told}"
+        return f"{share.pipeline} {share.text}"
+    return f"{share.pipeline}, worth {share.weight:g}{' a row' * first}, {share.text}"
 
 
 def _share(of: float) -> str:
@@ -460,7 +460,7 @@ needs; about 23 % more weighted output than an even division'
     """Share by which the weighted output must grow for executors to be moved."""
     spare: bool = True
     """Whether cores that bring nothing go to the busiest modules, where a rise of load finds them;
-    else nobody gets them."""
+    else they stay unused."""
     _measured: Measured = field(init=False, repr=False)
     _needless: int = field(default=0, init=False, repr=False)
     """Steps in a row in which fewer cores would have done."""
@@ -480,7 +480,7 @@ needs; about 23 % more weighted output than an even division'
         offer = self._measured.offer()
         try:
             return self._decide(offer, in_use)
-        except SettingError as error:  # of numbers that no method can reckon with
+        except SettingError as error:  # numbers beyond what the methods can compute with
             return _held(in_use, f"all held, {error}")
 
     @property

@@ -9,7 +9,7 @@ answer is either right or refused.
 
 `bound` limits what any allocation is worth, by how each module splits its price among its streams.
 A unit of resource costs 1, and a module's price is passed on to those that it feeds, in any split:
-it makes for all of them at once, so whoever they are, they pay for no more than it takes. A sink
+it makes for all of them at once, so together they pay for no more than it takes. A sink
 then costs so much a unit, and what the budget can buy at these prices is worth no less than what it
 can bring in truth (weak duality). The prices of the linear program make it equal.
 

@@ -73,18 +73,18 @@ class MessageBus:
 
     def up(
         self,
-        told: Mapping[str, Content],
+        text: Mapping[str, Content],
         send: Callable[[str, Mapping[Stream, Content]], Mapping[Link, Content]],
     ) -> None:
         """Each module hears those that it feeds, then speaks to those that feed it.
 
-        The final sink begins: `told` is what it says, by sink.
+        The final sink begins: `text` is what it says, by sink.
         """
         boxes: dict[str, dict[Stream, Content]] = {name: {} for name in self.network.modules}
         for outflow in self.network.outflows:
-            if outflow.name in told:
-                boxes[outflow.origin][outflow] = told[outflow.name]
-        self.messages += len(told)
+            if outflow.name in text:
+                boxes[outflow.origin][outflow] = text[outflow.name]
+        self.messages += len(text)
         for module in reversed(self.network.order()):
             sent = send(module, boxes.pop(module))
             for link, content in sent.items():
@@ -235,8 +235,8 @@ class PricingQuery:
 
     def tell(self, targets: Mapping[str, float]) -> dict[str, float]:
         """Have every module take what so much flow at each sink needs: one pass up."""
-        told = {sink: Demand(flow, sink) for sink, flow in targets.items() if flow > 0}
-        self.bus.up(told, self._ask)
+        text = {sink: Demand(flow, sink) for sink, flow in targets.items() if flow > 0}
+        self.bus.up(text, self._ask)
         return {module: agent.resource for module, agent in self.agents.items()}
 
     def _ask(self, module: str, wanted: Mapping[Stream, Demand]) -> dict[Link, Demand]:

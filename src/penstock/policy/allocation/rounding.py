@@ -88,7 +88,7 @@ _LEVELS: Final = 6
 _EXCHANGES: Final = 500
 """Tried before the division is taken as it is."""
 _BEYOND: Final = 1e9
-"""Cores that nobody has."""
+"""More cores than any cluster has."""
 
 Cores = NDArray[np.int64]
 Flows = NDArray[np.float64]

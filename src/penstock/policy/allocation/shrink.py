@@ -1,6 +1,6 @@
 """The best division on trees, by agents that tell what is behind them (alloc, Algorithm 2).
 
-What the modules tell flows to one of each tree, its hub, and resource flows back. The published
+Modules report to one module of each tree, its root, and resource flows back. The published
 algorithm shrinks a fork to the leaves that are best *for the fork* and forgets the others. That can
 miss the optimum, against Theorem 5: where the way to the fork is dear, a lesser leaf below it is
 worth having, since the way is paid for. So here the agents do the same under a price of resource
@@ -42,10 +42,10 @@ each further unit of the neighbour's resource, up to where a source behind it is
 >>> best(total([rising, falling], own=0.5, limit=4.0))
 2.0
 
-A network that is a tree, or several, seen from one module of each: its hub.
+A network that is a tree, or several, seen from one module of each: its root.
 
 Direction does not matter for being a tree: two chains that a module joins are one. Each other
-module has one neighbour towards the hub, and talks to the hub through it.
+module has one neighbour towards the root, and communicates through it.
 
 >>> from penstock.policy.allocation.network import Link, Network
 >>> join = Network(
@@ -141,23 +141,23 @@ class TreeNode:
 
     module: str
     parent: str | None
-    """The neighbour towards the hub; None of the hub itself."""
+    """The neighbour towards the root; None for the root itself."""
     link: Link | None
     """Between the two."""
 
 
 def tree_nodes(network: Network) -> list[TreeNode]:
-    """Every module, each after its neighbour towards the hub; an error of what is no tree."""
+    """Every module, each after its neighbour towards the root; an error of what is no tree."""
     seen: dict[str, TreeNode] = {}
-    for hub in network.order():
-        if hub not in seen:
-            _grow(network, hub, seen)
+    for root in network.order():
+        if root not in seen:
+            _grow(network, root, seen)
     return list(seen.values())
 
 
-def _grow(network: Network, hub: str, seen: dict[str, TreeNode]) -> None:
-    seen[hub] = TreeNode(module=hub, parent=None, link=None)
-    reached = [hub]
+def _grow(network: Network, root: str, seen: dict[str, TreeNode]) -> None:
+    seen[root] = TreeNode(module=root, parent=None, link=None)
+    reached = [root]
     for module in reached:
         for link in chain(network.outputs(module), network.inputs(module)):
             if link is seen[module].link:
@@ -217,7 +217,7 @@ def solve(network: Network) -> Allocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Agent:
-    """What a module knows of itself and of the neighbour towards the hub."""
+    """What a module knows of itself and of the neighbour towards the root."""
 
     worth: float
     """What a unit of its resource brings at its own sinks."""
@@ -229,7 +229,7 @@ class _Agent:
     feeds: bool
     """Whether it feeds that neighbour, and is not fed by it."""
     most: float
-    """That it takes of its own accord, were its gain unlimited."""
+    """What it takes if its gain is unlimited."""
 
     def tell_slope(self, slope: float) -> float:
         """What its neighbour gains a unit, where no source limits anything behind."""
@@ -253,7 +253,7 @@ class _Plan:
 
 @dataclass(slots=True, kw_only=True)
 class _Agents:
-    """The agents of all modules, each after its neighbour towards the hub."""
+    """The agents of all modules, each after its neighbour towards the root."""
 
     names: list[str]
     agents: list[_Agent]
@@ -267,13 +267,13 @@ class _Agents:
         return cls(names=list(index), agents=[_agent(network, node, index) for node in found])
 
     def at(self, price: float) -> _Plan:
-        """Ask all at a price: one way to the hubs, and one back."""
+        """Ask all at a price: one pass to the roots, and one back."""
         resource = self._take(self._ask(price))
         brought = (agent.worth * x for agent, x in zip(self.agents, resource, strict=True))
         return _Plan(resource=resource, total=sum(resource), value=sum(brought))
 
     def _ask(self, price: float) -> list[float]:
-        """What each would take of its own accord, from the far ends to the hubs."""
+        """What each would take by itself, from the leaves to the roots."""
         wanted = [0.0] * len(self.agents)
         slopes = [agent.worth - price for agent in self.agents]
         curves: defaultdict[int, list[Curve]] = defaultdict(list)
@@ -300,7 +300,7 @@ class _Agents:
         return taken
 
     def _swept(self) -> None:
-        # One message of each module to or from its neighbour; a hub's is with who holds the budget.
+        # One message of each module to or from its neighbour; a root's with the budget's owner.
         self.messages += len(self.agents)
         self.passes += 1
 

@@ -88,8 +88,8 @@ class _Agent:
 
     def answer(self, received: Mapping[Link, _Told]) -> dict[Stream, _Told]:
         known = {sink: Alone(unit, self._most(unit)) for sink, unit in self.units.items()}
-        for told in received.values():
-            for sink, more in told.items():
+        for text in received.values():
+            for sink, more in text.items():
                 unit, most = known[sink]
                 known[sink] = Alone(unit + more.unit, min(most, more.most))
         sent: dict[Stream, _Told] = {}
@@ -116,7 +116,7 @@ def alone(bus: MessageBus) -> dict[str, Alone]:
         return agents[module].answer(received)
 
     bus.up({outflow.name: {outflow.name: 1.0} for outflow in network.outflows}, ask)
-    return {sink: told[sink] for sink, told in bus.down(answer).items()}
+    return {sink: text[sink] for sink, text in bus.down(answer).items()}
 
 
 def solve(network: Network) -> Allocation:

@@ -32,8 +32,8 @@ def held(region: str, nodes: int, why: str) -> Verdict:
     >>> held("dc1", 1, "1 idle").why
     'dc1 keeps its 1 node, 1 idle'
     """
-    told = f"{region} keeps its {count_of(nodes, 'node')}, {why}"
-    return Verdict(name=region, before=nodes, after=nodes, why=told)
+    text = f"{region} keeps its {count_of(nodes, 'node')}, {why}"
+    return Verdict(name=region, before=nodes, after=nodes, why=text)
 
 
 def moved(region: str, before: int, after: int, why: str) -> Verdict:
@@ -42,8 +42,8 @@ def moved(region: str, before: int, after: int, why: str) -> Verdict:
     >>> moved("dc1", 2, 3, "0 idle, fewer than 2").why
     'dc1 2 -> 3 nodes: 0 idle, fewer than 2'
     """
-    told = f"{region} {before} -> {count_of(after, 'node')}: {why}"
-    return Verdict(name=region, before=before, after=after, why=told)
+    text = f"{region} {before} -> {count_of(after, 'node')}: {why}"
+    return Verdict(name=region, before=before, after=after, why=text)
 
 
 def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -> Verdict | None:

@@ -56,10 +56,10 @@ class Stage:
         """
         return self.load * self.running / self.degree
 
-    def told(self, terms: Terms) -> str:
+    def text(self, terms: Terms) -> str:
         """How fast the stage is, as text.
 
-        >>> Stage(name="plq", load=1.31, degree=4, running=4).told(Terms())
+        >>> Stage(name="plq", load=1.31, degree=4, running=4).text(Terms())
         'plq 31 % too slow (load 1.31)'
         """
         if self.doubt:
@@ -155,7 +155,7 @@ class Plan:
 
     >>> stage = Stage(name="plq", load=1.5, degree=4, running=4)
     >>> growth = Plan(stage=stage, after=6)
-    >>> growth.told, growth.expects
+    >>> growth.text, growth.expects
     ('plq 4 -> 6', 1.0)
     """
 
@@ -173,7 +173,7 @@ class Plan:
         return self.after != self.stage.degree
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The plan in words."""
         if self.changes:
             return f"{self.stage.name} {change(self.stage.degree, self.after)}"
@@ -193,7 +193,7 @@ def plans(stages: Iterable[Stage], wanted: Iterable[int], pool: int) -> tuple[Pl
 
     >>> unknown = Stage(name="plq", load=0.9, degree=10, running=10, doubt="load of plq unknown")
     >>> slow = Stage(name="wlq", load=1.4, degree=45, running=45)
-    >>> [plan.told for plan in plans([unknown, slow], [5, 54], pool=59)]
+    >>> [plan.text for plan in plans([unknown, slow], [5, 54], pool=59)]
     ['plq holds at 10', 'wlq 45 -> 49']
     """
     both = zip(stages, wanted, strict=True)
@@ -315,11 +315,11 @@ plq 4 -> 6, wlq 12 -> 15'
             bounds=self._bounds(),
         )
         made = plans((plq, wlq), wanted, pool)
-        judged = f"{plq.told(self._terms)}; {wlq.told(self._terms)}"
+        judged = f"{plq.text(self._terms)}; {wlq.text(self._terms)}"
         full = f"; the pool of {pool} is used up" * (sum(p.after for p in made) >= pool)
         return Decision(
             configuration=Configuration(degrees={**known, **{p.stage.name: p.after for p in made}}),
-            why=f"{judged}: {', '.join(p.told for p in made)}{full}",
+            why=f"{judged}: {', '.join(p.text for p in made)}{full}",
             expects={
                 f"load:{p.stage.name}": p.expects for p in made if p.changes and isfinite(p.expects)
             },

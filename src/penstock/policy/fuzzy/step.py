@@ -102,12 +102,12 @@ def _falling(value: float, shoulder: float, foot: float) -> float:
 
 def _check_points(term: str, points: Points) -> None:
     count = 3 if term == "acceptable" else 2
-    told = ", ".join(f"{point:g}" for point in points)
+    text = ", ".join(f"{point:g}" for point in points)
     if len(points) != count:
-        raise SettingError(f"{term} needs {count} points, got {told or 'none'}")
+        raise SettingError(f"{term} needs {count} points, got {text or 'none'}")
     rising = all(low < high for low, high in pairwise(points))
     if not (rising and all(isfinite(point) and point >= 0 for point in points)):
-        raise SettingError(f"the points of {term} must be rising numbers of 0 or more, got {told}")
+        raise SettingError(f"the points of {term} must be rising numbers of 0 or more, got {text}")
 
 
 def _check_order(term: str, wholly: float, acceptable: Points) -> None:

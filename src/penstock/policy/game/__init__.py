@@ -1,15 +1,17 @@
 """Games that modules play over their degrees: the **game** paper.
 
-| file | holds |
+| file | contents |
 |---|---|
-| `mailbox`, `agent`, `network` | agents that know themselves and their neighbours, and messages |
-| `find_pne` | the Pareto-optimal Nash equilibrium by message passing (Function 1) |
-| `aggregate` | sums over all agents, by tree or by gossip |
-| `topology`, `distances` | diameter and spanning tree of minimum height |
-| `nash`, `incentive`, `social` | the strategies (Alg. 1, Alg. 2, and the optimum in closed form) |
-| `exchange`, `conversation`, `bulk` | what agents do together: by messages, or computed at once |
-| `plan` | what they agree on |
-| `live`, `estimate`, `sentence` | the same as policies of a running pipeline |
+| `costs` | the preferred degree of one module, and the terms of the common cost |
+| `aggregate` | mailboxes, messages, and sums over all agents by tree or by gossip |
+| `exchange` | what agents do together, as a protocol |
+| `agents` | the exchange by messages; Find-PNE (Function 1) |
+| `bulk` | the exchange computed at once, for thousands of modules |
+| `topology` | diameter and spanning tree of minimum height |
+| `equilibrium` | Nash equilibrium (Alg. 1) and incentives (Alg. 2) |
+| `social` | the social optimum |
+| `plan` | the degrees that agents agree on |
+| `live` | the games as policies of a running pipeline |
 """
 
 from collections.abc import Callable

@@ -37,9 +37,9 @@ Each agent is an object with a mailbox, and messages go between neighbours only.
 ...     ),
 ...     streams=(Stream(origin="scan", target="match"),),
 ... )
->>> talk = MessageExchange(FlowModel.of(graph))
->>> talk.find_pne()
->>> talk.replicas(), talk.bottleneck(), talk.messages
+>>> exchange = MessageExchange(FlowModel.of(graph))
+>>> exchange.find_pne()
+>>> exchange.replicas(), exchange.bottleneck(), exchange.messages
 ({'scan': 0.5, 'match': 10.0}, ('match',), 2)
 """
 
@@ -105,7 +105,7 @@ class Agent:
 
     @property
     def is_bottleneck(self) -> bool:
-        """Whether nobody that it has heard of is slower."""
+        """Whether it knows of no slower module."""
         return self.own_interval >= self.pace * (1.0 - SAME_PACE)
 
     @property

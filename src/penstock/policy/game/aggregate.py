@@ -62,7 +62,7 @@ class Network:
     messages: int = 0
     """Sent."""
     iterations: int = 0
-    """Passed so far: how long it takes, where a message takes one iteration."""
+    """Iterations passed; a message takes one."""
 
     def deliver(self, sent: Iterable[Message]) -> None:
         """Carry out one iteration."""

@@ -188,7 +188,7 @@ def push_sum(own: Floats, topology: Topology, iterations: int) -> Floats:
 
 
 class BulkExchange:
-    """An exchange in which nobody speaks. Paces here are those of the source."""
+    """An exchange without messages, only counted. Paces here are those of the source."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class BulkExchange:
         self._before = self._own, self._pace
 
     def find_pne(self) -> None:
-        """The slowest pace that anyone wishes for is that of all."""
+        """The slowest preferred pace is the pace of all."""
         self._pace = float(self._own.max())
         self._flood()
 

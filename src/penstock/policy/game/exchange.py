@@ -1,4 +1,4 @@
-"""What agents do together, whoever carries their messages.
+"""What agents do together, by messages or computed in bulk.
 
 `nash`, `incentive` and `social` are written in these terms. `MessageExchange` has real agents that
 exchange real messages; `BulkExchange` computes what that amounts to for thousands of agents at
@@ -54,7 +54,7 @@ class Exchange(Protocol):
 
     @property
     def iterations(self) -> int:
-        """Synchronous steps so far, in each of which a message goes one hop."""
+        """Synchronous steps, in each of which a message goes one hop."""
         ...
 
     def find_pne(self) -> None:

@@ -17,9 +17,12 @@ one of these rules:
 from typing import Final
 
 from penstock.core.plugins import Registry, having
-from penstock.policy.hierarchy.managers import ApplicationManager, InfrastructureManager
+from penstock.policy.hierarchy.managers import (
+    ApplicationManager,
+    InfrastructureManager,
+    TwoLevels,
+)
 from penstock.policy.hierarchy.rules import Accept, Answer, Conflicts, Proposal, Rule, TokenBucket
-from penstock.policy.hierarchy.two_levels import TwoLevels
 
 MANAGERS: Final[Registry[type[Rule]]] = Registry(
     "manager",

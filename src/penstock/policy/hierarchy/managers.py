@@ -1,4 +1,4 @@
-"""The application manager: grants or refuses what each module's manager proposes."""
+"""Managers that grant or refuse what the managers below them propose, and both levels together."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Final
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.roles import Policy
-from penstock.core.signals import Decision, ModuleReading, Observation, Request
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
 from penstock.core.words import count_of
 from penstock.policy.common.degrees import in_force, with_degrees
 from penstock.policy.common.nodes import nodes_in_force
@@ -53,8 +53,8 @@ def clauses_about(why: str, name: str) -> str:
 
 
 def _grants(answers: Iterable[Answer]) -> list[str]:
-    told = [f"{a.proposal.manager} {a.granted:+d}" for a in answers if a.granted]
-    return [f"granted: {', '.join(told)}"] if told else []
+    text = [f"{a.proposal.manager} {a.granted:+d}" for a in answers if a.granted]
+    return [f"granted: {', '.join(text)}"] if text else []
 
 
 def _refusals(answers: Iterable[Answer]) -> list[str]:
@@ -94,13 +94,13 @@ next in 1 min; 0 of 1 token left'
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy proposes, as far as it is granted."""
         decided, now = self.policy(seen), in_force(seen)
-        answers, told = ask(self.rule, self._proposals(decided, now, seen), seen)
+        answers, text = ask(self.rule, self._proposals(decided, now, seen), seen)
         degrees = dict(decided.configuration.degrees)
         for answer in answers:
             degrees[answer.proposal.manager] = answer.proposal.before + answer.granted
         return replace(
             with_degrees(decided, degrees),
-            why="; ".join(filter(None, [decided.why, told])),
+            why="; ".join(filter(None, [decided.why, text])),
             requests=(*decided.requests, *requests(answers)),
         )
 
@@ -162,10 +162,10 @@ class InfrastructureManager:
         """What the policy proposes, within bounds and as far as it is granted."""
         decided, limits = self._clamped(self.policy(seen))
         proposals = self._proposals(decided, nodes_in_force(seen), seen)
-        answers, told = ask(self.rule, proposals, seen)
+        answers, text = ask(self.rule, proposals, seen)
         return replace(
             _with_nodes(decided, answers),
-            why="; ".join(filter(None, [decided.why, *limits, told])),
+            why="; ".join(filter(None, [decided.why, *limits, text])),
             requests=(*decided.requests, *requests(answers)),
         )
 
@@ -225,3 +225,78 @@ def _limited(region: Region, wanted: int) -> str:
     allowed = region.max_nodes if most else region.min_nodes
     limit = f"{region.name} limited to {count_of(allowed, 'node')}"
     return f"{limit}, the {'most' if most else 'fewest'} allowed"
+
+
+# Both levels together: replicas by one policy, nodes by another.
+
+
+@dataclass
+class TwoLevels:
+    """Decides for modules as one policy does, and for regions as another.
+
+    Regions come first, so that who decides for modules knows the room that new nodes bring.
+
+    >>> from penstock.core.regions import Infrastructure, Region
+    >>> from penstock.core.signals import ModuleReading, RegionReading
+    >>> from penstock.policy import Threshold
+    >>> from penstock.policy.nodes import SimpleNodes
+    >>> policy = TwoLevels(Threshold(), SimpleNodes(Infrastructure(regions=(Region(name="dc1"),))))
+    >>> now = Observation(
+    ...     at=1, step=1,
+    ...     modules={"count": ModuleReading(utilisation=0.9, running=2)},
+    ...     regions={"dc1": RegionReading(nodes=3, idle=2)},
+    ... )
+    >>> policy(now).why
+    'count 90 % busy, above 75 %: 2 -> 3; nodes: dc1 keeps its 3 nodes, 2 idle'
+    """
+
+    application: Policy
+    infrastructure: Policy
+    slots: Mapping[str, int] = field(default_factory=dict)
+    """By region, replicas that a node can host."""
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What both decide, the application with the room that the regions will have."""
+        other = self.infrastructure(seen)
+        one = self.application(with_room(seen, other.requests, self.slots))
+        return replace(
+            one,
+            configuration=_merged(one.configuration, other.configuration),
+            why=f"{one.why}; nodes: {other.why}",
+            proposed=_proposed(one, other),
+            expects={**one.expects, **other.expects},
+            requests=(*one.requests, *other.requests),
+        )
+
+
+def with_room(
+    seen: Observation, requests: Iterable[Request], slots: Mapping[str, int]
+) -> Observation:
+    """The observation with the slots of nodes that were granted, and without those given up.
+
+    >>> from penstock.core.signals import RegionReading
+    >>> full = Observation(at=1, step=1, modules={}, regions={"dc1": RegionReading(free=0)})
+    >>> more = Request(
+    ...     level="infrastructure", manager="dc1", change=1, why="", granted=True, answer=""
+    ... )
+    >>> with_room(full, [more], {"dc1": 2}).regions["dc1"].free
+    2
+    """
+    change = {r.manager: r.change * slots.get(r.manager, 0) for r in requests if r.granted}
+    regions = {
+        name: reading
+        if reading.free is None or name not in change
+        else replace(reading, free=max(reading.free + change[name], 0))
+        for name, reading in seen.regions.items()
+    }
+    return replace(seen, regions=regions)
+
+
+def _merged(replicas: Configuration, nodes: Configuration) -> Configuration:
+    return replace(replicas, nodes=nodes.nodes)
+
+
+def _proposed(one: Decision, other: Decision) -> Configuration | None:
+    if one.proposed is None and other.proposed is None:
+        return None
+    return _merged(one.proposed or one.configuration, other.proposed or other.configuration)

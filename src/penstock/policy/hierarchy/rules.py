@@ -179,7 +179,7 @@ def _idleness(proposal: Proposal) -> float:
 class TokenBucket:
     """Grants a change for a token, of which one comes `every` so many seconds.
 
-    Tokens that nobody needs are kept, `burst` of them at most. Where modules want the same room it
+    Unused tokens are kept, `burst` of them at most. Where modules want the same room it
     decides as `conflicts` does, and what that refuses takes no token; nor does a request that is
     granted for a region without room to know of it, since nothing changes by it.
 

@@ -1,13 +1,9 @@
-"""The fewest executors with which the latency SLO holds for the load that is predicted.
+"""The fewest executors with which the latency SLO holds for the predicted load.
 
-| file | holds |
+| file | contents |
 |---|---|
-| `stage` | how long rows take through one module with so many executors |
-| `estimate` | what is learned of a module while it runs |
-| `choose` | the fewest executors of all modules within a promise |
-| `reach` | how many rows modules see for one of their source |
-| `keep` | how long executors are kept after they were needed |
-| `policy` | the policy itself |
+| `estimate` | what is learned of a module, and the time rows spend in it with n executors |
+| `policy` | the fewest executors of all modules, the scale-in delay, and the policy |
 """
 
 from penstock.policy.latency.policy import LatencyPolicy

@@ -161,7 +161,7 @@ def _most_helpful(
 
 
 _LEAST_OFF, _MOST_OFF = 1.0, 4.0
-"""Between which a measured latency corrects the reckoned ones: it makes nobody bolder."""
+"""Bounds of the factor by which a measured latency corrects the predicted ones."""
 
 
 @dataclass
@@ -169,12 +169,12 @@ _LEAST_OFF, _MOST_OFF = 1.0, 4.0
 class LatencyPolicy:
     """The fewest executors with which rows are through in time, at the load that is predicted.
 
-    Rates are predicted until executors requested now would run. Of every number of
-    executors it is told how long rows would take through each module, and the fewest are taken with
-    which 95 % of them keep the promise on their whole way. Rows that wait count where they would be
-    late. Executors are released once nobody has needed them for a while. How long that is, what a
-    row takes, what a batch takes beyond its rows, how long executors take to come and how far off
-    the reckoning was are learned.
+    Rates are predicted until executors requested now would run. Of every number of executors it is
+    told how long rows would take through each module, and the fewest are taken with which 95 % of
+    them keep the promise on their whole way. Rows that wait count where they would be late.
+    Executors are released once they have not been needed for a while. How long that is, what a row
+    takes, what a batch takes beyond its rows, how long executors take to come and how far off the
+    prediction was are learned.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -264,7 +264,7 @@ class LatencyPolicy:
         return estimate.stage(limit=self._limit, catch_up=wait)
 
     def _compare(self, seen: Observation, stages: Mapping[str, Stage]) -> None:
-        """Learn how far off the reckoning is, from a step in which nothing was under way."""
+        """Learn how far off the prediction is, from a step in which nothing changed."""
         running = {name: seen.modules[name].running or 0 for name in stages}
         settled = all(n and n == seen.modules[name].requested for name, n in running.items())
         calm = all(stage.needs <= 1 for stage in stages.values())
@@ -276,7 +276,7 @@ class LatencyPolicy:
 
     @property
     def _correction_factor(self) -> float:
-        """What was measured by what was reckoned, recently."""
+        """Measured by predicted latency, recently."""
         return min(max(self._correction.factor, _LEAST_OFF), _MOST_OFF)
 
     @property
@@ -308,8 +308,8 @@ class LatencyPolicy:
         after: Mapping[str, int],
         stages: Mapping[str, Stage],
     ) -> str:
-        told = [self._clause(name, known.get(name), after.get(name)) for name in seen.modules]
-        clauses = sorted(told, key=lambda clause: " -> " not in clause)
+        text = [self._clause(name, known.get(name), after.get(name)) for name in seen.modules]
+        clauses = sorted(text, key=lambda clause: " -> " not in clause)
         return sentence([*clauses, *self._promise(stages, after)], otherwise="no module was seen")
 
     def _clause(self, name: str, before: int | None, after: int | None) -> str:

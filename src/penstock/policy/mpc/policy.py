@@ -244,7 +244,7 @@ class Mpc:
     arrival_cv: NotNegative = 1.0
     """Coefficient of variation of the times between rows, where it is not measured."""
     own_queues: bool | None = None
-    """Whether each replica has a queue of its own, for latency strategies; the paper reckons with
+    """Whether each replica has a queue of its own, for latency strategies; the paper assumes
     one for all. True unless given where rows are routed by key, which makes it so."""
     optimiser: Annotated[str, OneOf(tuple(OPTIMISERS))] = "dynamic-programming"
     """Or branch-and-bound, which finds the same."""

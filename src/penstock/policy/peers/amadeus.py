@@ -77,19 +77,19 @@ class Amadeus:
         if found is None:
             return held(name, degree, missing(interval))
         mean = self._means.setdefault(name, _Occupation()).update(found.value, self.smoothing)
-        told = f"{took(mean, found.of)} on average"
+        text = f"{took(mean, found.of)} on average"
         if reading.running is None:
             return held(name, degree, "running executors unknown")
         if reading.running != degree:
-            return held(name, degree, f"{told}, but {reading.running} of {degree} executors run")
-        return self._compare(name, degree, mean, told)
+            return held(name, degree, f"{text}, but {reading.running} of {degree} executors run")
+        return self._compare(name, degree, mean, text)
 
-    def _compare(self, name: str, degree: int, mean: float, told: str) -> Verdict:
+    def _compare(self, name: str, degree: int, mean: float, text: str) -> Verdict:
         if self.low - TIME_TOLERANCE <= mean <= self.high + TIME_TOLERANCE:
             low, high = percent(self.low), percent(self.high)
-            return held(name, degree, f"{told}, between {low} and {high}")
+            return held(name, degree, f"{text}, between {low} and {high}")
         wanted = executors_for(degree * mean)
         side = f"above {percent(self.high)}" if mean > self.high else f"below {percent(self.low)}"
         if wanted == degree:
-            return held(name, degree, f"{told}, {side}, for which {wanted} executors are enough")
-        return moved(name, degree, wanted, f"{told}, {side}")
+            return held(name, degree, f"{text}, {side}, for which {wanted} executors are enough")
+        return moved(name, degree, wanted, f"{text}, {side}")

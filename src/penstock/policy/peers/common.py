@@ -174,8 +174,8 @@ class Flow:
     def inflow(self) -> dict[str, float]:
         """Rows a second that each module will have to take in; NaN where a source is unknown."""
         sources = self.graph.sources if self.graph is not None else ()
-        strangers = [name for name in self._now if name not in self._names()]
-        return self.spread({name: self._rate(name) for name in (*sources, *strangers)})
+        outside = [name for name in self._now if name not in self._names()]
+        return self.spread({name: self._rate(name) for name in (*sources, *outside)})
 
     def spread(self, own: Mapping[str, float]) -> dict[str, float]:
         """Rates that begin at modules, followed to all that they reach."""

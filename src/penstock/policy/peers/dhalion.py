@@ -29,7 +29,7 @@ _MOST = 0.9
 class Dhalion:
     """Modules whose rows pile up grow by `1 + bp / (1 - bp)`; where none do, idle ones by 0.8.
 
-    Between queries on Spark rows wait in durable streams, so that nobody is ever held up, and
+    Between queries on Spark rows wait in durable streams, so no module is ever blocked, and
     back-pressure shows as rows that pile up before the module which causes it. `bp` is the share of
     the rows that arrived and were not taken in: growth of the backlog a second, from the first to
     the last reading of `window`, by the mean rate of arrivals in it, 0 where the backlog falls and
@@ -37,7 +37,7 @@ class Dhalion:
     sources too, `1 + pending / consumed`. A module is under pressure above a `pressure` of 10 %,
     from where on Flink calls a task back-pressured.
 
-    While any module is, nobody shrinks. Otherwise a module goes to `floor(0.8 n)` if hardly a row
+    While any module is, none shrinks. Otherwise a module goes to `floor(0.8 n)` if hardly a row
     waits: no more than come in a step, or in a trigger interval and a batch if that is longer, and
     `near_zero` more of them, for so many wait between micro-batches in any case.
 
@@ -117,8 +117,8 @@ class Dhalion:
     def _grow(self, name: str, degree: int, share: float) -> Verdict:
         factor = 1 + share / (1 - share)
         wanted = min(executors_for(degree * factor), degree + self.max_increase)
-        told = f"leaves {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
-        why = f"{told}, needs {number(factor)} times as many executors"
+        text = f"leaves {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
+        why = f"{text}, needs {number(factor)} times as many executors"
         if wanted == degree:
             return held(name, degree, f"{why}, no more are allowed")
         return moved(name, degree, wanted, why)
@@ -131,11 +131,11 @@ class Dhalion:
                 name, degree, f"{' and '.join(pressed)} under back-pressure, so no module shrinks"
             )
         waiting, usual = reading.backlog or 0.0, self._usual(name, reading, step)
-        told = f"has {number(waiting)} rows waiting"
+        text = f"has {number(waiting)} rows waiting"
         if waiting > usual * (1 + self.near_zero) + 1e-9:
-            return held(name, degree, f"{told}, more than the {number(usual)} of a batch")
+            return held(name, degree, f"{text}, more than the {number(usual)} of a batch")
         wanted = max(floor(degree * self.scale_down_factor + 1e-9), 1)
-        why = f"{told}, no more than the {number(usual)} of a batch"
+        why = f"{text}, no more than the {number(usual)} of a batch"
         if wanted == degree:
             return held(name, degree, f"{why}, already at the minimum")
         return moved(

@@ -89,18 +89,18 @@ class DStream:
         ratio = sum(one.value for one in found) / len(found)
         return self._compare(name, degree, reading.running, ratio, took(ratio, found[-1].of))
 
-    def _compare(self, name: str, degree: int, running: int, ratio: float, told: str) -> Verdict:
+    def _compare(self, name: str, degree: int, running: int, ratio: float, text: str) -> Verdict:
         if ratio >= self.scaling_up_ratio - 1e-12:
             more = max(floor(ratio + 0.5), 1)
-            why = f"{told}, {percent(self.scaling_up_ratio)} or more adds {more}"
+            why = f"{text}, {percent(self.scaling_up_ratio)} or more adds {more}"
             if running + more <= degree:
                 return held(name, degree, f"{why} to the {running} that run")
             return moved(name, degree, running + more, why)
         if ratio > self.scaling_down_ratio + 1e-12:
             low, high = percent(self.scaling_down_ratio), percent(self.scaling_up_ratio)
-            return held(name, degree, f"{told}, between {low} and {high}")
+            return held(name, degree, f"{text}, between {low} and {high}")
         if degree == 1:
-            return held(name, degree, f"{told}, already at the minimum")
+            return held(name, degree, f"{text}, already at the minimum")
         return moved(
-            name, degree, degree - 1, f"{told}, {percent(self.scaling_down_ratio)} or less"
+            name, degree, degree - 1, f"{text}, {percent(self.scaling_down_ratio)} or less"
         )

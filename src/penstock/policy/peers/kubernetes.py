@@ -173,14 +173,14 @@ class Hpa(Behaviour):
         return stabiliser.settle(at, name, degree, wanted, why)
 
     def _recommend(self, busy: float, running: int, degree: int) -> tuple[int, str]:
-        ratio, told, aim = busy / self.target, f"{percent(busy)} busy", percent(self.target)
+        ratio, text, aim = busy / self.target, f"{percent(busy)} busy", percent(self.target)
         if ratio > 1 and running < degree:
             ratio *= running / degree
-            told += f" on the {running} that run of {degree}"
+            text += f" on the {running} that run of {degree}"
         close = abs(ratio - 1) <= self.tolerance + 1e-12
         if close or (ratio < 1) != (busy < self.target):
-            return degree, f"{told}, within {percent(self.tolerance)} of the target of {aim}"
-        return executors_for(busy * running / self.target), f"{told} for a target of {aim}"
+            return degree, f"{text}, within {percent(self.tolerance)} of the target of {aim}"
+        return executors_for(busy * running / self.target), f"{text} for a target of {aim}"
 
 
 # KEDA's Kafka scaler: executors by the rows that wait.
@@ -236,11 +236,11 @@ class KedaLag(Behaviour):
     ) -> Verdict:
         if lag is None:
             return held(name, degree, "backlog unknown")
-        told = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} per executor"
+        text = f"has {number(lag)} rows waiting at {number(self.lag_threshold)} per executor"
         if self.partitions is not None and lag > self.partitions * self.lag_threshold:
             lag = self.partitions * self.lag_threshold
-            told += f", for {count_of(self.partitions, 'partition')}"
+            text += f", for {count_of(self.partitions, 'partition')}"
         if abs(lag / (self.lag_threshold * degree) - 1) <= self.tolerance + 1e-12:
-            why = f"{told}, within the tolerance of {percent(self.tolerance)}"
+            why = f"{text}, within the tolerance of {percent(self.tolerance)}"
             return stabiliser.settle(at, name, degree, degree, why)
-        return stabiliser.settle(at, name, degree, executors_for(lag / self.lag_threshold), told)
+        return stabiliser.settle(at, name, degree, executors_for(lag / self.lag_threshold), text)

@@ -1,7 +1,7 @@
 """What one manager learns, of one module or region.
 
 An agent gets the state to which a step led and chooses an action. It learns from what happened,
-whoever acted. A table is made of few levels of measured quantities:
+whatever acted. A table is made of few levels of measured quantities:
 
 >>> level_of(410.0, span=650.0, levels=10), utilisation_level(0.57, quantum=0.1)
 (6, 6)

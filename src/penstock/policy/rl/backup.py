@@ -48,8 +48,8 @@ def new_table(
     """A table that knows the costs of actions and nothing else.
 
     `prior` is how often levels and flags count as having stayed as they were. With `assume_idle` a
-    new node counts as having been idle, or whoever never had one would not think that it can be
-    released.
+    new node counts as having been idle, or a manager that never had one would not learn that it can
+    be released.
 
     >>> known = np.array([[np.inf, 0.0], [0.5, 1.0], [1.0, np.inf]])
     >>> new_table(known, levels=3).q.shape
@@ -96,7 +96,7 @@ def learn(
 
 @entry
 def warn(table: Any, level: int, flag: int, number: int, penalty: float, rate: float) -> None:
-    """Take in a penalty that a state would bring, although nobody has been there."""
+    """Take in a penalty that a state would bring, although it was never visited."""
     before = table.penalty[level, flag, number]
     after = (1 - rate) * before + rate * penalty
     table.penalty[level, flag, number] = after

@@ -122,7 +122,7 @@ class ModelFree:
         best = self.q[:, now.level, now.flag, now.number].min()
         target = self.known[action, last.number] + penalty + self.discount * best
         before = self.q[action, last.level, last.flag, last.number]
-        if np.isfinite(before):  # somebody else may do what is not allowed here
+        if np.isfinite(before):  # another actor may do what is not allowed here
             after = before + self.learning_rate * (target - before)
             self.q[action, last.level, last.flag, last.number] = after
         self.progress.note(self.q, self.visits)

@@ -119,7 +119,7 @@ expected cost 0.049 instead of 0.05'
         penalty = self.demand_weight * ((reading.unmet or 0) > 0)
         manager.agent.learn(manager.last, found, penalty)
         manager.last = found
-        return _told(region, reading, nodes, manager.agent.choose(found))
+        return _describe(region, reading, nodes, manager.agent.choose(found))
 
     def _state(self, region: Region, reading: RegionReading, nodes: int) -> State | str:
         """Where a region is, or what is not known of it."""
@@ -184,7 +184,7 @@ expected cost 0.049 instead of 0.05'
         restore(self._manager(region).agent, entry, what=what)
 
 
-def _told(region: Region, reading: RegionReading, nodes: int, choice: Choice) -> Verdict:
+def _describe(region: Region, reading: RegionReading, nodes: int, choice: Choice) -> Verdict:
     coming = nodes - (nodes if reading.nodes is None else reading.nodes)
     after = nodes + choice.action
     if coming > 0 and choice.action >= 0:

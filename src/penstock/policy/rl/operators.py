@@ -298,10 +298,12 @@ class Managers:
         may_cancel = manager.may_cancel(found.level, coming)
         if coming > 0 and not (may_cancel and choice.action < 0):
             return still_to_come(name, degree, coming)
-        return _told(name, reading, degree, found, choice)
+        return _describe(name, reading, degree, found, choice)
 
 
-def _told(name: str, reading: ModuleReading, degree: int, state: State, choice: Choice) -> Verdict:
+def _describe(
+    name: str, reading: ModuleReading, degree: int, state: State, choice: Choice
+) -> Verdict:
     now = f"{rate_of(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
     if choice.action == 0 or degree + choice.action < 1:
         return held(name, degree, f"{now}, {costs(choice)}")
@@ -331,7 +333,7 @@ def _expected(reading: ModuleReading, degree: int, after: int) -> dict[str, Any]
 
 @dataclass
 class OperatorLearning(OperatorSettings):
-    """Learns from every step, whoever acted in it, and proposes for each module."""
+    """Learns from every step, whatever acted in it, and proposes for each module."""
 
     kind: ClassVar[str]
     """Of its tables."""

@@ -98,7 +98,7 @@ def check_fits(
         found = entry["settings"].get(name)
         if not _same(found, needed):
             raise SettingError(
-                f"{what} was learned with {name} {_told(found)}, and it is {_told(needed)} now; "
+                f"{what} was learned with {name} {_shown(found)}, and it is {_shown(needed)} now; "
                 "set it back or leave load out"
             )
 
@@ -146,7 +146,7 @@ def _same(found: Any, needed: Any) -> bool:
     return bool(found == needed)
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else "none"
 
 

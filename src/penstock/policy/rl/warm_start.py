@@ -34,8 +34,8 @@ class WarmStart(OperatorSettings):
     ...        "utilisation": 0.68, "running": 4}
     >>> policy(seen(count=now)).why
     'count holds at 4, 68 % busy'
-    >>> told = [policy(seen(count=now)).why for _ in range(200)]
-    >>> next(why for why in told if "switches to rl" in why)
+    >>> text = [policy(seen(count=now)).why for _ in range(200)]
+    >>> next(why for why in text if "switches to rl" in why)
     'count switches to rl, which converged in 24 steps; \
 count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     """
@@ -69,7 +69,7 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         self._handed = self._handed_before()
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Let the learner learn, and decide for each module by whoever it belongs to."""
+        """Let the learner learn, and decide for each module by its rule or by the learner."""
         learned = self._learner.verdicts(seen)
         for name in self._learner.agents().keys() - self._handed:
             self._foresee(name, seen.modules.get(name, ModuleReading()))
@@ -98,8 +98,8 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         if self._has_settled(name):
             self._handed.add(name)
             steps = self._learner.agents()[name].progress.steps
-            told = f"{name} switches to {self.learner}, which converged in {steps} steps"
-            return replace(learned, why=f"{told}; {learned.why}")
+            text = f"{name} switches to {self.learner}, which converged in {steps} steps"
+            return replace(learned, why=f"{text}; {learned.why}")
         return self._threshold(name, seen.modules[name], in_force(seen).get(name))
 
     def _foresee(self, name: str, reading: ModuleReading) -> None:
