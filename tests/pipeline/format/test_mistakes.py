@@ -268,3 +268,12 @@ def test_every_one_of_twenty_mistakes_is_named_with_its_line_and_remedy(write: W
     for line in EXPECTED.splitlines():
         assert any(told.startswith(line) for told in found), line
     assert len(found) == len(EXPECTED.splitlines()) + 1  # and `selectivity`
+
+
+def test_a_rule_of_a_part_is_shown_at_the_setting_that_breaks_it(write: Write) -> None:
+    path = write(WORDCOUNT.replace("policy: {name: threshold}", "policy: threshold") + "\n")
+    text = path.read_text().replace(
+        "policy: threshold", "policy:\n  name: rules\n  max_utilisation: 0.9\n  low: 7"
+    )
+    [told] = mistakes(write(text))
+    assert f"line {line_of(text, 'low: 7')}" in told

@@ -9,7 +9,7 @@ from penstock.core.roles import Workload
 from penstock.core.settings import option_names
 from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import NoWorkload
-from penstock.pipeline.format.sections import assemble, beside, chosen, kind, sentence
+from penstock.pipeline.format.sections import assemble, beside, chosen, kind
 from penstock.workload import WORKLOADS, parse, with_seed
 
 
@@ -72,6 +72,6 @@ def _workload_text(draft: Draft, given: object, seed: int, folder: FilePath) -> 
     try:
         workload = parse(given)
     except UserError as error:
-        draft.note(path, sentence(error))
+        draft.note(path, str(error))
         return None
     return workload if "seed=" in rest else cast(Workload, with_seed(workload, seed))

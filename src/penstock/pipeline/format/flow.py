@@ -11,7 +11,7 @@ from penstock.core.located import Draft, Path
 from penstock.core.schema import Bounds, Count, PositiveSeconds, Rate, Seconds, checked
 from penstock.core.settings import near
 from penstock.pipeline.format.kafka import KafkaSource, read_kafka_source
-from penstock.pipeline.format.sections import assemble, kind, mapping, sentence, sequence
+from penstock.pipeline.format.sections import assemble, kind, mapping, sequence
 
 NAME: Final = re.compile(r"[^\W\d_][\w-]*")
 """Names of modules also name folders, streams and settings of the command line."""
@@ -146,7 +146,7 @@ def _connect(
     try:
         return FlowGraph(source=source.module, modules=tuple(modules), streams=tuple(streams))
     except GraphError as error:
-        draft.note(_blamed(error, streams), sentence(error))
+        draft.note(_blamed(error, streams), str(error))
         return None
 
 

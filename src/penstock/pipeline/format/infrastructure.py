@@ -24,11 +24,11 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.located import Draft, Path
 from penstock.core.regions import Infrastructure, Region
+from penstock.core.schema import Seconds, read
 from penstock.core.settings import near
-from penstock.core.units import parse_duration
 from penstock.pipeline.format.flow import NAME
 from penstock.pipeline.format.policies import read_named, read_settings, with_saved
-from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sentence
+from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
 from penstock.pipeline.settings import InfrastructureSettings, Part, Slo
 from penstock.policy import NODE_POLICIES
 from penstock.policy.hierarchy import MANAGERS
@@ -96,10 +96,10 @@ def _connect(draft: Draft, regions: tuple[Region, ...]) -> Infrastructure | None
     delays: dict[str, float] = {}
     for pair, text in given.items():
         try:
-            delays[pair] = _seconds(pair, text)
+            delays[pair] = read(Seconds, text, what=f"delay {pair}")
             Infrastructure(regions=regions, delays={pair: delays[pair]})
         except SettingError as error:
-            draft.note((*_DELAYS, pair), sentence(error))
+            draft.note((*_DELAYS, pair), str(error))
     if len(draft.mistakes) > before:
         return None
     try:
@@ -107,13 +107,6 @@ def _connect(draft: Draft, regions: tuple[Region, ...]) -> Infrastructure | None
     except SettingError as error:  # two that contradict each other
         draft.note((*_DELAYS, max(delays, key=str(error).find)), str(error))
         return None
-
-
-def _seconds(pair: str, text: object) -> float:
-    try:
-        return parse_duration(text)
-    except SettingError as error:
-        raise SettingError(f"delay {pair}: {error}") from None
 
 
 def _modules(draft: Draft) -> Iterator[tuple[str, str | None]]:

@@ -10,8 +10,8 @@ job.yaml, line 2: service_time of module split needs a unit, got 3; write 3s, 3m
 job.yaml, line 3: module split has no setting 'max_replica'; did you mean 'max_replicas'?
 """
 
-import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
@@ -35,9 +35,19 @@ def assemble(
         return construct(part, values, of=of)
     except UserError as error:
         own = error.within(given) if isinstance(error, SettingError) else ()
-        at = own or _blamed(given, str(error))
-        draft.note((*path, *at), sentence(error))
+        draft.note((*path, *(own or _at_fault(part, values, given))), str(error))
         return None
+
+
+def _at_fault(part: type[Any], values: Mapping[str, Any], given: Mapping[str, Any]) -> Path:
+    """The first setting without which the part can be made, where its error does not name one."""
+    for key in given:
+        plain = str(key).replace("-", "_")
+        rest = {name: value for name, value in values.items() if name.rstrip("_") != plain}
+        with suppress(Exception, SystemExit):  # a part of a plug-in may raise anything
+            part(**rest)
+            return (key,)
+    return ()
 
 
 def mapping(draft: Draft, path: Path, *, of: str, like: str) -> dict[str, Any]:
@@ -100,19 +110,3 @@ def kind(value: object) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     return f"the text {value!r}" if isinstance(value, str) else f"{value}"
-
-
-def sentence(error: UserError) -> str:
-    """The message of an error, with what it is about as its subject."""
-    return re.sub(r": a (duration|rate|size) (needs|is) ", r" \2 ", str(error))
-
-
-def _blamed(given: Iterable[str], message: str) -> Path:
-    """The setting that a message speaks of first, where it names one."""
-    found = {key: re.search(rf"\b{re.escape(_inner(key))}\b", message) for key in given}
-    named = {key: match.start() for key, match in found.items() if match}
-    return (min(named, key=named.__getitem__),) if named else ()
-
-
-def _inner(key: str) -> str:
-    return key.replace("-", "_")
