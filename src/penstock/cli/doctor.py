@@ -184,7 +184,7 @@ def check_memory(available: int | None) -> Finding:
     ('fail', 'warn', 'ok')
     """
     if available is None:
-        return Finding(name="memory", status="warn", detail="cannot be told on this system")
+        return Finding(name="memory", status="warn", detail="unknown on this system")
     detail = f"{available / GIB:.1f} GB free"
     if available >= 5 * GIB:
         return Finding(name="memory", status="ok", detail=detail)
@@ -208,7 +208,7 @@ def check_disk(runs: Path) -> Finding:
     try:
         free = shutil.disk_usage(nearest(runs)).free
     except OSError as error:
-        return Finding(name="disk", status="warn", detail=f"cannot be told ({error.strerror})")
+        return Finding(name="disk", status="warn", detail=f"unknown ({error.strerror})")
     detail = f"{free / GIB:.1f} GB free"
     if free >= GIB:
         return Finding(name="disk", status="ok", detail=detail)

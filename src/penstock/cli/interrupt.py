@@ -11,7 +11,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """The user wants the run to end. Not an Exception: nobody on the way is to swallow it."""
+    """The user stops the run. Not an Exception, so that no handler on the way swallows it."""
 
 
 class Interrupts:

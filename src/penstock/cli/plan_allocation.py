@@ -91,9 +91,9 @@ def lines(network: "Network", plan: "Allocation", optimum: float) -> Iterator[st
     yield f"{'module':{width}}  {'resource':>9}  {'of the budget':>13}"
     useful = set(leading_to_sinks(network))
     for module, resource in plan.resource.items():
-        told = f"{module:{width}}  {figure(resource):>9}  {_of_budget(resource, network):>13}"
+        line = f"{module:{width}}  {figure(resource):>9}  {_of_budget(resource, network):>13}"
         idle = "  idle" if module in useful else "  idle, it leads to no sink"
-        yield told if resource > 0 else told + idle
+        yield line if resource > 0 else line + idle
     yield ""
     yield f"{'sink':{width}}  {'flow/s':>9}  {'worth/s':>13}"
     yield from _sink_lines(network, plan, width)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.apps.recognition.pixels import Image, Mask
 
-# Which noise a picture has, and how much of it, told from its pixels alone.
+# The kind and amount of noise in a picture, from its pixels alone.
 
 
 GAUSSIAN: Final = "gaussian"

@@ -18,7 +18,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 """Some of the pixels."""
 
 SMALLEST: Final = 32
-"""Pixels along the side below which shapes can no longer be told apart."""
+"""Pixels along the side below which shapes cannot be distinguished."""
 
 
 def from_bytes(data: bytes | None) -> Image:

@@ -186,7 +186,7 @@ class Step:
         return self.screened.refused
 
     def remembered(self, before: Memory) -> Memory:
-        """What the next batch is to go on from, for whoever keeps it in memory."""
+        """The memory for the next batch, for callers that keep it."""
         fresh = self.rows.quotes.keep(self.screened.accepted)
         return Memory(
             counts=before.counts + fresh.lengths,

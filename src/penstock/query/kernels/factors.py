@@ -178,7 +178,7 @@ def _ranks(points: Floats) -> NDArray[np.unsignedinteger]:
 
 
 def _strong_first(ranks: NDArray[np.unsignedinteger]) -> NDArray[np.intp]:
-    """By the sum of ranks: whoever is compared with the strong first is soon done.
+    """By the sum of ranks: comparisons with strong points first end early.
 
     Of equal sums, equal points are brought together by a hash.
     """

@@ -56,7 +56,7 @@ BITS: Final = 64
 LANES: Final = 4
 """Dimensions that are ANDed at a time."""
 _STEPS: Final = 2.0**24 - 1.0
-"""Heights are told apart this finely: three bytes to sort by."""
+"""Resolution of heights: three bytes to sort by."""
 _FAR: Final = 1e300
 """Stands for infinity where a difference is taken."""
 _UPWARDS: Final = -np.triu(np.ones((LEVELS, LEVELS), np.int64))
