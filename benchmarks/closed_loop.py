@@ -1,7 +1,7 @@
 """How long 100,000 minutes with two levels that learn take: compiled, beside the ordinary loop.
 
 Both do the same in every slot: the word count of the e2df paper in three regions, four operator
-managers and three region managers that learn. The ordinary loop, `control` with a `RegionTwin` and
+managers and three region managers that learn. The ordinary loop, `control` with a `SlotTwin` and
 policies, also tells why. It turns 2,000 slots, and its time is scaled.
 `python -m benchmarks.closed_loop`.
 """
@@ -22,7 +22,7 @@ from penstock.policy.hierarchy import (
 )
 from penstock.policy.rl import Rl
 from penstock.policy.rl.nodes import LearnedNodes
-from penstock.twin import RegionTwin
+from penstock.twin import SlotTwin
 from penstock.workload import Step
 
 REPEATS, PLAIN_SLOTS, PLAIN_REPEATS = 5, 2_000, 3
@@ -66,7 +66,7 @@ def ordinary(slots: int, seed: int) -> None:
     """Slot by slot, with a policy that tells why."""
     flow, where = graph(), places()
     levels = tuple((rate, SLOT * at) for at, rate in enumerate(rates(slots, seed).tolist()))
-    twin = RegionTwin(flow, where, Step(levels), step=SLOT, duration=SLOT * slots, seed=seed)
+    twin = SlotTwin(flow, where, Step(levels), step=SLOT, duration=SLOT * slots, seed=seed)
     operators = Rl(
         flow, bound=LEVELS.bound, levels=LEVELS.levels, peak=LEVELS.peak, sweeps=1, catch_up=None
     )

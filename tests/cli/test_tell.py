@@ -74,24 +74,6 @@ def test_steps_that_measured_no_latency_are_told_beside_those_that_kept_it(
     assert told(replace(RUN, slo=check), "latency").endswith(kept)
 
 
-@pytest.mark.parametrize(
-    ("plant", "keys", "trigger", "left_out"),
-    [
-        ("twin", 9, 2.0, True),
-        ("twin", 9, 0.0, False),
-        ("twin", 0, 2.0, False),
-        ("spark", 9, 2.0, False),
-    ],
-)
-def test_latencies_of_keyed_rows_on_the_twin_say_what_they_lack(
-    plant: str, keys: int, trigger: float, left_out: bool
-) -> None:
-    module = Module(name="count", keys=keys, trigger=trigger)
-    graph = FlowGraph(source="count", modules=(module,))
-    shown = told(RUN, "latency", replace(SETTINGS, plant=plant, graph=graph))
-    assert shown.endswith("p99 3 s; micro-batches left out" if left_out else "p99 3 s")
-
-
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_a_share_is_all_or_nothing_only_if_it_is(met: int, violated: int) -> None:
     share = met / (met + violated)

@@ -22,7 +22,7 @@ from penstock.core.errors import SettingError
 from penstock.core.interference import Interference
 from penstock.pipeline import busy
 from penstock.pipeline.file import check, load
-from penstock.pipeline.interference import Hog, beside, elsewhere, left_out
+from penstock.pipeline.interference import Hog, beside, elsewhere
 from tests.support.processes import PATIENCE, wait_until
 
 moments = st.floats(min_value=0, max_value=1e4)
@@ -122,11 +122,9 @@ class TestFile:
 
 def test_whoever_cannot_feel_it_says_so() -> None:
     some, none = Interference(processes=2), Interference(processes=0)
-    assert left_out(some) is not None
     assert elsewhere(some, "yarn") is not None
     assert elsewhere(some, None) is None
     for nothing in (none, None):
-        assert left_out(nothing) is None
         assert elsewhere(nothing, "yarn") is None
 
 

@@ -15,6 +15,7 @@ from penstock.pipeline.compose import build_policy
 from penstock.pipeline.file import check, load
 from penstock.pipeline.shape import APPLICATIONS
 from penstock.pipeline.sharing import side_by_side, weights, worth
+from penstock.pipeline.twins import open_twin
 from penstock.policy.static import Fair, Fifo
 from penstock.record import summarise
 from tests.conftest import Write
@@ -224,13 +225,12 @@ def test_pipelines_that_are_alike_have_rows_of_their_own(write: Write) -> None:
     assert one.workload != other.workload
 
 
-def test_simulate_tells_that_interference_is_left_out(
-    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = str(tmp_path_factory.mktemp("run") / "shared")
-    words = ["--set", "interference.processes=2", "--duration", "10s", "--quiet", "--out", out]
-    assert main(["simulate", "shared", *words]) == 0
-    assert "interference is left out" in capsys.readouterr().err
+def test_interference_reaches_every_pipeline_on_the_twin() -> None:
+    def busy(*overrides: str) -> float:
+        seen = next(open_twin(load("shared", ["duration=10s", *overrides])).readings())
+        return sum(module.utilisation or 0.0 for module in seen.modules.values())
+
+    assert busy("interference={processes: 2, slowdown: 1.5}") > 1.2 * busy()
 
 
 def test_plan_does_not_take_several_pipelines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,5 +118,5 @@ def test_a_backlog_that_would_fill_the_memory_ends_in_a_sentence() -> None:
     state = build(single(), np.random.SeedSequence(1), "gamma")
     full = state._replace(rows=state.rows[:0])
     full.clock["reserve"] = MOST_ROWS
-    with pytest.raises(PlantError, match="the twin holds at most 67108864; lower the rate"):
+    with pytest.raises(PlantError, match="the twin holds at most 67,108,864; lower the rate"):
         more_rows(full)

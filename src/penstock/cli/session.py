@@ -107,7 +107,7 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
         f"{settings.pipeline} on {where}: {duration(summary.duration)}, {summary.steps} steps{dry}"
     )
     yield _row("rows", _rows(summary))
-    yield _row("latency", _latency(summary.latency, summary.slo) + _left_out(settings))
+    yield _row("latency", _latency(summary.latency, summary.slo))
     yield _row("executors", _executors(summary))
     yield _row("changes", _changes(summary))
     yield from _regions(summary)
@@ -190,14 +190,6 @@ def _latency(latency: Latency | None, slo: "SloCheck | None") -> str:
         levels = (("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99))
         measured = ", ".join(f"{name} {duration(value)}" for name, value in levels)
     return measured if slo is None else f"{measured}; {_kept(slo)}"
-
-
-def _left_out(settings: "RunSettings") -> str:
-    """What the latencies of a twin lack, which would be read as a promise kept otherwise."""
-    from penstock.twin.keys.checks import shortfall
-
-    lacks = settings.plant == "twin" and shortfall(settings.graph)
-    return "; micro-batches left out" if lacks else ""
 
 
 def _kept(slo: "SloCheck") -> str:

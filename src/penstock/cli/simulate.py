@@ -37,11 +37,11 @@ def execute(args: Namespace) -> int:
     require("twin", "simulating", "numba", "rich")
     from penstock.cli.session import conduct
     from penstock.pipeline.file import load
-    from penstock.pipeline.twins import check_workload, left_out, open_twin
+    from penstock.pipeline.twins import check_workload, left_out, open_twin, out_of_reach
 
     file = load(pipeline(args), overrides(args))
     check_workload(file)
-    for sentence in left_out(file):
+    for sentence in (*out_of_reach(file), *left_out(file)):
         say(sentence)
 
     def opener(_: "RunFolder") -> "AbstractContextManager[Plant]":

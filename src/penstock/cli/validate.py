@@ -73,15 +73,13 @@ def examine(file: str, overrides: list[str]) -> dict[str, Any]:
 def notes(checked: "Checked") -> list[str]:
     """What is no mistake, but stands in the way of some commands or is left out by them."""
     from penstock.pipeline import twins
-    from penstock.twin.keys.checks import refusal, shortfall
 
     file = checked.file
     if file is None:
         return []
     if file.parts:
         return _notes_of_several(checked, file)
-    regions = file.infrastructure is not None
-    untwinned = twins.refusal(file) if regions else refusal(file.graph)
+    untwinned = twins.refusal(file)
     lack = file.lack_of_room() if file.runnable else None
     found = [] if lack else list(twins.out_of_reach(file))
     if lack is not None:
@@ -90,8 +88,7 @@ def notes(checked: "Checked") -> list[str]:
     if untwinned is not None:
         fine = "fine for run; " if file.runnable and lack is None else ""
         return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
-    caveat = twins.left_out_of_regions(file) if regions else shortfall(file.graph)
-    return found if caveat is None else [*found, caveat]
+    return [*found, *twins.left_out(file)]
 
 
 def _notes_of_several(checked: "Checked", file: "PipelineFile") -> list[str]:

@@ -87,17 +87,6 @@ def beside(
             yield plant
 
 
-def left_out(interference: Interference | None) -> str | None:
-    """What to say before a twin runs that knows no interference; None where there is none.
-
-    >>> left_out(Interference(processes=2))
-    'interference is left out: only Spark and the twin of panes know it'
-    """
-    if interference is None or not interference.processes:
-        return None
-    return "interference is left out: only Spark and the twin of panes know it"
-
-
 def elsewhere(interference: Interference | None, master: str | None) -> str | None:
     """What to say of a cluster whose executors may be on other machines than the processes.
 

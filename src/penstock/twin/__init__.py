@@ -1,19 +1,22 @@
 """The simulated plant: a pipeline in virtual time, with a plant's interface.
 
-`twin` is the plant, `engine` its compiled event loop over the records of `state`, with `rows` as
-linked lists in them. `kernels` has random numbers and latencies for all compiled loops, `sources`
-the moments at which rows come and how times scatter, `observing` makes an observation of a control
-step. `joint` drives several twins in step as pipelines that share a cluster.
+`plant` is the shell of every twin: virtual time, an elastic `pool` for each module, nodes, clock
+and observation. `twin` simulates a flow graph on it: `engine` is the compiled event loop over the
+records of `state`, with `rows` as linked lists in them and micro-batches from `batches`. `kernels`
+has random numbers and latencies for all compiled loops, `sources` the moments at which rows come
+and how times scatter, `observing` what a control step measured. `joint` drives several twins in
+step as pipelines that share a cluster.
 
-`keys/` simulates an operator whose rows are routed by key, `panes/` the two stages of a preference
-query, `regions/` a pipeline on nodes that come and go.
+`keys/` is what a station with keys does, `regions/` has nodes and the model of the e2df paper, and
+`panes/` simulates the two stages of a preference query in the same shell.
 """
 
+from penstock.twin.keys.tables import KeySettings
 from penstock.twin.keys.twin import KeyedTwin
 from penstock.twin.observing import Totals
 from penstock.twin.panes.state import Costs
 from penstock.twin.panes.twin import PaneTwin
-from penstock.twin.regions.twin import RegionTwin
+from penstock.twin.regions.slots import SlotTwin
 from penstock.twin.twin import Twin
 
-__all__ = ["Costs", "KeyedTwin", "PaneTwin", "RegionTwin", "Totals", "Twin"]
+__all__ = ["Costs", "KeySettings", "KeyedTwin", "PaneTwin", "SlotTwin", "Totals", "Twin"]

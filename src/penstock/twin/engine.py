@@ -1,12 +1,9 @@
 """The event loop: arrivals, services, back-pressure and micro-batches until a control step ends.
 
 Blocking is after service: a row whose result finds the next buffer full stays where it is, with the
-server that holds it, until there is room.
-
-Of a station with micro-batches, all rows that wait at a trigger are one batch. The servers work
-through it in parallel; when the last row is done, and both overheads have passed, the results
-leave. Triggers fall on multiples of the interval; after a batch that overran, the next starts at
-once if rows wait.
+server that holds it, until there is room. A row between regions is on its way for as long as these
+are apart, and already has its place in the buffer that it goes to. Stations with keys have replicas
+with a queue each (`keys.engine`); micro-batches are those of `batches`.
 """
 
 from math import inf
@@ -16,67 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.model.compiling import compiled, entry, inlined
-from penstock.twin.kernels import lognormal, record, service_time, uniform
-from penstock.twin.rows import append, give_back, pop, put_first, take
-from penstock.twin.state import IDLE, NOBODY, OPEN
-
-# Which of a station's busy servers will be done first: a skew heap of the rows that they serve.
-#
-# The heap is threaded through the rows, so any number of servers fits.
-
-
-@inlined
-def push(rows: Any, station: Any, index: int) -> None:
-    """A server has begun with the row, and will be done with it at `row.done`."""
-    rows[index].next = rows[index].right = NOBODY
-    station.first_done = _merge(rows, station.first_done, index)
-    station.busy += 1
-
-
-@inlined
-def pop_done(rows: Any, station: Any) -> int:
-    """Take out the row that is done first."""
-    index: int = station.first_done
-    station.first_done = _merge(rows, rows[index].next, rows[index].right)
-    station.busy -= 1
-    return index
-
-
-@inlined
-def next_done(rows: Any, station: Any) -> float:
-    """When the next server will be done."""
-    if station.first_done == NOBODY:
-        return inf
-    moment: float = rows[station.first_done].done
-    return moment
-
-
-@inlined
-def _merge(rows: Any, a: int, b: int) -> int:
-    """One heap of two: walk down the right sides, and swap children on the way."""
-    if a == NOBODY or b == NOBODY:
-        return a if b == NOBODY else b
-    if _before(rows, b, a):
-        a, b = b, a
-    root = a
-    while rows[a].right != NOBODY:
-        below = rows[a].right
-        if _before(rows, b, below):
-            below, b = b, below
-        rows[a].right, rows[a].next = rows[a].next, below
-        a = below
-    rows[a].right, rows[a].next = rows[a].next, b
-    return root
-
-
-@inlined
-def _before(rows: Any, a: int, b: int) -> bool:
-    """Whether row a is done before row b; of two at the same moment, the one begun first is."""
-    first, second = rows[a], rows[b]
-    if first.done == second.done:
-        return bool(first.order < second.order)
-    return bool(first.done < second.done)
-
+from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
+from penstock.twin.kernels import record, service_time, uniform
+from penstock.twin.keys.engine import (
+    count_service,
+    flow,
+    free_replica,
+    happen_to_keys,
+    next_key_event,
+    receive,
+    switch_table,
+    write_down,
+)
+from penstock.twin.records import IDLE, NOBODY
+from penstock.twin.rows import (
+    append,
+    give_back,
+    next_done,
+    pop,
+    pop_done,
+    push,
+    put_first,
+    take,
+)
 
 # A station: rows enter, wait, are served, and leave when their results are placed.
 
@@ -93,79 +52,104 @@ def elapse(station: Any, now: float) -> None:
 
 
 @inlined
-def plan(rows: Any, station: Any) -> None:
+def _plan(state: Any, station: Any) -> None:
     """Note when something next happens at the station."""
-    station.due = min(next_done(rows, station), station.moment)
+    station.due = min(next_done(state.rows, station), station.batch.moment)
+    if station.keyed.keys > 0:
+        station.due = min(station.due, next_key_event(state, station))
+    if station.far:
+        station.due = min(station.due, _next_delivery(state, station))
 
 
 @inlined
-def enter(clock: Any, station: Any, rows: Any, created: float, now: float) -> None:
+def _enter(state: Any, station: Any, created: float, now: float) -> None:
     """A row comes in and waits, or is served at once."""
     elapse(station, now)
     station.totals.arrived += 1
-    index = take(clock, rows)
-    row = rows[index]
+    index = take(state.clock[0], state.rows)
+    row = state.rows[index]
     row.created, row.entered, row.home = created, now, station.index
-    append(rows, station.waiting, index)
-    engage(clock, station, rows, now)
+    if station.keyed.keys > 0:
+        receive(state, station, index, now)
+    else:
+        append(state.rows, station.waiting, index)
+        _engage(state, station, now)
 
 
 @inlined
-def engage(clock: Any, station: Any, rows: Any, now: float) -> None:
+def _engage(state: Any, station: Any, now: float) -> None:
     """Servers without a row take the next ones, in order."""
-    lane = station.taken if station.trigger > 0.0 else station.waiting
+    if station.keyed.keys > 0:
+        flow(state, station, now)
+        return
+    lane = station.taken if station.batch.trigger > 0.0 else station.waiting
     while lane.count > 0 and station.busy + station.holding < station.servers:
-        _start(clock, station, rows, pop(rows, lane), now)
+        _start(state, station, pop(state.rows, lane), now)
 
 
 @inlined
-def _start(clock: Any, station: Any, rows: Any, index: int, now: float) -> None:
-    row, totals = rows[index], station.totals
+def _start(state: Any, station: Any, index: int, now: float) -> None:
+    clock, row, totals = state.clock[0], state.rows[index], station.totals
     row.order = clock.services
     clock.services += 1
     row.service = service_time(station)
-    row.done = now + row.service
+    row.done = now + row.service * station.pace
     totals.started += 1
     totals.waited += now - row.entered
-    push(rows, station, index)
-    station.due = min(station.due, row.done)
+    push(state.rows, station, index)
 
 
 @inlined
-def end_service(station: Any, rows: Any, now: float) -> int:
+def _end_service(state: Any, station: Any, now: float) -> int:
     """The row that is done; its server has no row then."""
     elapse(station, now)
-    index = pop_done(rows, station)
+    index = pop_done(state.rows, station)
     totals = station.totals
-    excess = rows[index].service - totals.nominal
+    excess = state.rows[index].service - totals.nominal
     totals.served += 1
     totals.excess += excess
     totals.excess_squared += excess * excess
+    if station.keyed.keys > 0:
+        count_service(state, index)
     return index
 
 
 @inlined
-def free_server(clock: Any, station: Any, rows: Any, now: float) -> None:
-    """A server that has no row any more leaves if it was told to, or takes the next."""
+def _free_server(state: Any, station: Any, visit: int, now: float) -> None:
+    """A server that has no row any more leaves if it has to, or takes the next."""
+    if station.keyed.keys > 0:
+        free_replica(state, station, visit, now)
+        return
     if station.leaving > 0:
         station.leaving -= 1
         station.servers -= 1
-    engage(clock, station, rows, now)
+    _engage(state, station, now)
 
 
 @inlined
-def leave(clock: Any, station: Any, rows: Any, ages: Any, index: int, now: float) -> None:
+def _visit_of(state: Any, station: Any, index: int) -> int:
+    """What a replica has to be freed of, where there are keys."""
+    return int(state.tags[index].visit) if station.keyed.keys > 0 else NOBODY
+
+
+@inlined
+def _leave(state: Any, station: Any, index: int, now: float) -> None:
     """A row whose results are all placed leaves."""
     elapse(station, now)
-    row, totals = rows[index], station.totals
+    row, totals = state.rows[index], station.totals
     totals.finished += 1
     totals.stayed += now - row.entered
-    record(ages, station.index, now - row.created)
-    give_back(clock, rows, index)
+    record(state.ages, station.index, now - row.created)
+    if state.journal.size > 0 and station.keyed.keys > 0:
+        write_down(state, index, now)
+    give_back(state.clock[0], state.rows, index)
+
+
+# Results: how many a row has, which way they go, and whether there is room.
 
 
 @inlined
-def draw_results(station: Any, row: Any) -> None:
+def _draw_results(station: Any, row: Any) -> None:
     """Draw how many output rows a row has."""
     row.left = station.whole
     if station.fraction > 0.0 and uniform(station.way_chance) < station.fraction:
@@ -174,142 +158,157 @@ def draw_results(station: Any, row: Any) -> None:
 
 
 @inlined
-def place_results(
-    clock: Any, stations: Any, ways: Any, rows: Any, index: int, first_at: int, now: float
-) -> bool:
+def _place_results(state: Any, index: int, first_at: int, now: float) -> bool:
     """Place a row's results; False if one found no room and the row is blocked.
 
     A row that was the first in line at station `first_at` stays first there if it has more.
     """
-    row = rows[index]
+    row = state.rows[index]
     while row.left > 0:
         if row.way == NOBODY:
-            row.way = _choose_way(stations[row.home], ways)
-        target = stations[row.way]
-        if not has_room(target):
-            _block(clock, target, rows, index, row.way == first_at)
+            row.way = _choose_way(state, state.stations[row.home])
+        way = state.ways[row.way]
+        target = state.stations[way.target]
+        if not _has_room(target):
+            _block(state, target, index, way.target == first_at)
             return False
-        enter(clock, target, rows, row.created, now)
+        if way.delay > 0.0:
+            _dispatch(state, way, target, row, now)
+        else:
+            _enter(state, target, row.created, now)
         row.left -= 1
         row.way = NOBODY
     return True
 
 
 @inlined
-def has_room(station: Any) -> bool:
+def _has_room(station: Any) -> bool:
     """Whether a row could enter the buffer."""
-    return bool(station.waiting.count < station.buffer)
+    return bool(station.waiting.count + station.coming < station.buffer)
 
 
 @inlined
-def _block(clock: Any, station: Any, rows: Any, index: int, first: bool) -> None:
-    clock.blocked += 1
+def _block(state: Any, station: Any, index: int, first: bool) -> None:
+    state.clock[0].blocked += 1
     if first:
-        put_first(rows, station.blocked, index)
+        put_first(state.rows, station.blocked, index)
     else:
-        append(rows, station.blocked, index)
+        append(state.rows, station.blocked, index)
 
 
 @inlined
-def _choose_way(station: Any, ways: Any) -> int:
-    way, last = station.first_way, station.last_way - 1
+def _choose_way(state: Any, station: Any) -> int:
+    way: int = station.first_way
+    last = station.last_way - 1
     if way < last:
         chance = uniform(station.way_chance)
-        while way < last and chance >= ways[way].share:
+        while way < last and chance >= state.ways[way].share:
             way += 1
-    target: int = ways[way].target
-    return target
+    return way
 
 
 @inlined
-def trigger(clock: Any, station: Any, rows: Any, now: float) -> None:
-    """Open a batch if rows wait."""
-    if station.waiting.count > 0:
-        _open(clock, station, rows, now)
-    else:
-        _await_trigger(station, now)
+def _dispatch(state: Any, way: Any, target: Any, row: Any, now: float) -> None:
+    """Send a result to another region."""
+    index = take(state.clock[0], state.rows)
+    sent, home = state.rows[index], state.stations[row.home]
+    sent.created, sent.entered = row.created, now + way.delay
+    append(state.rows, way.transit, index)
+    target.coming += 1
+    home.due = min(home.due, sent.entered)
 
 
 @inlined
-def collect(clock: Any, station: Any, rows: Any, index: int, now: float) -> None:
-    """A row is done: keep it with the batch, and after the last one make ready to release."""
-    append(rows, station.results, index)
-    station.unfinished -= 1
-    free_server(clock, station, rows, now)
-    if station.unfinished == 0:
-        _finish_tasks(station, now)
-
-
-@inlined
-def _finish_tasks(station: Any, now: float) -> None:
-    """What tasks take beyond their rows keeps every server busy, the rest of the batch none.
-
-    New servers lengthen both alike: while they load, they take processors from the others.
-    """
-    beyond = station.task_overhead + station.overhead
-    lasts = beyond
-    if station.overhead_sigma > 0.0:
-        lasts *= lognormal(station.service_chance, station.overhead_sigma)
-    if station.fresh > 0:
-        lasts += station.warm_up
-    if beyond > 0.0:
-        busy = lasts * station.task_overhead / beyond
-        station.totals.busy_seconds += station.servers * busy
-    station.moment = now + lasts
-
-
-@inlined
-def next_result(station: Any, rows: Any) -> int:
-    """The row whose results are released next; nothing else is due until they are placed."""
-    station.moment = inf
-    return pop(rows, station.results)
-
-
-@inlined
-def go_on(clock: Any, station: Any, rows: Any, now: float) -> None:
-    """A row has been released: release the next at once, or end the batch."""
-    if station.results.count > 0:
-        station.moment = now
-    else:
-        _close(clock, station, rows, now)
+def _next_delivery(state: Any, station: Any) -> float:
+    """When the next row that left the station enters another region."""
+    soonest = inf
+    for w in range(station.first_way, station.last_way):
+        transit = state.ways[w].transit
+        if transit.count > 0:
+            soonest = min(soonest, state.rows[transit.first].entered)
+    return soonest
 
 
 @compiled
-def _open(clock: Any, station: Any, rows: Any, now: float) -> None:
-    elapse(station, now)
-    _find_next_trigger(station, now)
-    station.fresh, station.crew = int(station.servers > station.crew), station.servers
-    station.phase, station.opened, station.moment = OPEN, now, inf
-    # Only at the source can more rows wait than the buffer holds: the rest wait outside.
-    station.unfinished = min(station.waiting.count, station.buffer, station.servers * station.share)
-    for _ in range(station.unfinished):
-        append(rows, station.taken, pop(rows, station.waiting))
-    engage(clock, station, rows, now)
+def _deliver(state: Any, station: Any, now: float) -> None:
+    """Let a row enter that has arrived from this station."""
+    for w in range(station.first_way, station.last_way):
+        way = state.ways[w]
+        if way.transit.count > 0 and state.rows[way.transit.first].entered <= now:
+            index = pop(state.rows, way.transit)
+            created: float = state.rows[index].created
+            give_back(state.clock[0], state.rows, index)
+            state.stations[way.target].coming -= 1
+            _enter(state, state.stations[way.target], created, now)
+            return
+
+
+# Micro-batches of a station.
 
 
 @inlined
-def _close(clock: Any, station: Any, rows: Any, now: float) -> None:
-    station.closed_busy = station.totals.busy_seconds
-    station.closed_servers = station.totals.server_seconds
-    station.totals.batches += 1
-    station.totals.batch_seconds += now - station.opened
-    if now >= station.tick * station.trigger:
-        trigger(clock, station, rows, now)
+def _trigger(state: Any, station: Any, now: float) -> None:
+    """Open a batch if rows wait."""
+    if station.waiting.count > 0:
+        _open(state, station, now)
     else:
-        _await_trigger(station, now)
+        await_trigger(station.batch, now)
+
+
+@compiled
+def _open(state: Any, station: Any, now: float) -> None:
+    elapse(station, now)
+    batch = station.batch
+    begin(batch, station.servers, now)
+    # Only at the source can more rows wait than the buffer holds: the rest wait outside.
+    most = min(station.buffer, station.servers * batch.share)
+    batch.unfinished = min(station.waiting.count, most)
+    for _ in range(batch.unfinished):
+        append(state.rows, station.taken, pop(state.rows, station.waiting))
+    _engage(state, station, now)
 
 
 @inlined
-def _await_trigger(station: Any, now: float) -> None:
-    _find_next_trigger(station, now)
-    station.phase, station.moment = IDLE, station.tick * station.trigger
+def _collect(state: Any, station: Any, index: int, now: float) -> None:
+    """A row is done: keep it with the batch, and after the last one make ready to release."""
+    visit = _visit_of(state, station, index)
+    append(state.rows, station.results, index)
+    station.batch.unfinished -= 1
+    _free_server(state, station, visit, now)
+    if station.batch.unfinished == 0:
+        busy = finish_tasks(station.batch, station.service_chance, now)
+        station.totals.busy_seconds += station.servers * busy
 
 
 @inlined
-def _find_next_trigger(station: Any, now: float) -> None:
-    station.tick = max(station.tick, int(now / station.trigger))
-    while station.tick * station.trigger <= now:
-        station.tick += 1
+def _next_result(state: Any, station: Any) -> int:
+    """The row whose results are released next; nothing else is due until they are placed."""
+    station.batch.moment = inf
+    return pop(state.rows, station.results)
+
+
+@inlined
+def _release_next(state: Any, station: Any, now: float) -> None:
+    """A row has been released: release the next at once, or end the batch."""
+    if station.results.count > 0:
+        station.batch.moment = now
+    else:
+        _close(state, station, now)
+
+
+@inlined
+def _close(state: Any, station: Any, now: float) -> None:
+    totals = station.totals
+    station.closed_busy, station.closed_servers = totals.busy_seconds, totals.server_seconds
+    totals.batches += 1
+    totals.batch_seconds += now - station.batch.opened
+    if is_late(station.batch, now):
+        _trigger(state, station, now)
+    else:
+        await_trigger(station.batch, now)
+
+
+# The loop.
 
 
 REACHED: Final = 0
@@ -318,58 +317,61 @@ MORE_ARRIVALS: Final = 1
 """Every arrival in hand has come; the next may come before the end."""
 MORE_ROWS: Final = 2
 """The next event could need more rows than there is room for."""
+MORE_JOURNAL: Final = 3
+"""The journal is full."""
 
 
 @entry
-def advance(
-    clocks: Any,
-    stations: Any,
-    ways: Any,
-    rows: Any,
-    ages: Any,
-    arrivals: NDArray[np.float64],
-    end: float,
-) -> int:
+def advance(state: Any, arrivals: NDArray[np.float64], end: float) -> int:
     """Let everything happen that happens by `end`; says why it stopped.
 
     Each turn is one bounded piece of work, so that room for rows is checked once a turn. Of events
     at the same moment, arrivals come first, then those at stations that feed others, so that a
     trigger takes every row that has come by then.
     """
-    clock = clocks[0]
-    _resume(clock, stations, rows)
+    clock, stations = state.clock[0], state.stations
+    _resume(state)
     while clock.spare >= clock.reserve:
-        if clock.blocked > 0 and _unblock_one(clock, stations, ways, rows, ages):
+        if clock.blocked > 0 and _unblock_one(state):
             continue
         if clock.cursor == arrivals.size:
             return MORE_ARRIVALS
+        if clock.written == state.journal.size > 0:
+            return MORE_JOURNAL
         station, arrival = stations[_next_station(stations)], arrivals[clock.cursor]
         if min(arrival, station.due) > end:
-            _pass_time(clock, stations, end)
+            _pass_time(state, end)
             return REACHED
         clock.now = min(arrival, station.due)
         if arrival <= station.due:
             clock.cursor += 1
-            enter(clock, stations[clock.source], rows, arrival, arrival)
+            source = stations[clock.source]
+            _enter(state, source, arrival, arrival)
         else:
-            _happen(clock, stations, ways, rows, ages, station)
+            _happen(state, station)
     return MORE_ROWS
 
 
+@entry
+def reroute(state: Any, m: int, owners: NDArray[np.int64], active: int) -> None:
+    """Put another routing table of a station in force."""
+    switch_table(state, state.stations[m], owners, active, state.clock[0].now)
+
+
 @inlined
-def _resume(clock: Any, stations: Any, rows: Any) -> None:
+def _resume(state: Any) -> None:
     """Servers may have come or gone while Python had the state."""
-    for m in range(stations.size):
-        engage(clock, stations[m], rows, clock.now)
-        plan(rows, stations[m])
+    for m in range(state.stations.size):
+        _engage(state, state.stations[m], state.clock[0].now)
+        _plan(state, state.stations[m])
 
 
 @inlined
-def _pass_time(clock: Any, stations: Any, end: float) -> None:
-    clock.now = end
-    for m in range(stations.size):
-        elapse(stations[m], end)
-        stations[m].totals.seconds = end
+def _pass_time(state: Any, end: float) -> None:
+    state.clock[0].now = end
+    for m in range(state.stations.size):
+        elapse(state.stations[m], end)
+        state.stations[m].totals.seconds = end
 
 
 @inlined
@@ -382,56 +384,61 @@ def _next_station(stations: Any) -> int:
 
 
 @inlined
-def _happen(clock: Any, stations: Any, ways: Any, rows: Any, ages: Any, station: Any) -> None:
-    now = clock.now
-    if next_done(rows, station) > now and station.phase == IDLE:
-        trigger(clock, station, rows, now)
-    elif next_done(rows, station) > now:
-        index = next_result(station, rows)
-        _send(clock, stations, ways, rows, ages, station, index)
+def _happen(state: Any, station: Any) -> None:
+    now, index = state.clock[0].now, NOBODY
+    if station.keyed.keys > 0 and next_key_event(state, station) <= now:
+        elapse(station, now)
+        happen_to_keys(state, station, now)
+    elif station.far and _next_delivery(state, station) <= now:
+        _deliver(state, station, now)
+    elif next_done(state.rows, station) > now and station.batch.phase == IDLE:
+        _trigger(state, station, now)
+    elif next_done(state.rows, station) > now:
+        index = _next_result(state, station)
     else:
-        index = end_service(station, rows, now)
-        if station.trigger > 0.0:
-            collect(clock, station, rows, index, now)
+        index = _end_service(state, station, now)
+        if station.batch.trigger > 0.0:
+            _collect(state, station, index, now)
+            index = NOBODY
         else:
             station.holding += 1
-            _send(clock, stations, ways, rows, ages, station, index)
-    plan(rows, station)
+    if index != NOBODY:
+        _send(state, station, index)
+    _plan(state, station)
 
 
 @inlined
-def _send(
-    clock: Any, stations: Any, ways: Any, rows: Any, ages: Any, station: Any, index: int
-) -> None:
-    draw_results(station, rows[index])
-    if place_results(clock, stations, ways, rows, index, NOBODY, clock.now):
-        _finish(clock, station, rows, ages, index)
+def _send(state: Any, station: Any, index: int) -> None:
+    _draw_results(station, state.rows[index])
+    if _place_results(state, index, NOBODY, state.clock[0].now):
+        _finish(state, station, index)
 
 
 @inlined
-def _finish(clock: Any, station: Any, rows: Any, ages: Any, index: int) -> None:
+def _finish(state: Any, station: Any, index: int) -> None:
     """All results of a row are placed, so its server, or its micro-batch, goes on."""
-    leave(clock, station, rows, ages, index, clock.now)
-    if station.trigger > 0.0:
-        go_on(clock, station, rows, clock.now)
+    now, visit = state.clock[0].now, _visit_of(state, station, index)
+    _leave(state, station, index, now)
+    if station.batch.trigger > 0.0:
+        _release_next(state, station, now)
     else:
         station.holding -= 1
-        free_server(clock, station, rows, clock.now)
+        _free_server(state, station, visit, now)
 
 
 @compiled
-def _unblock_one(clock: Any, stations: Any, ways: Any, rows: Any, ages: Any) -> bool:
+def _unblock_one(state: Any) -> bool:
     """Let in the row that was blocked first, if a buffer that blocks some has room.
 
     Downstream first: room there frees servers upstream, which then make room where they are.
     """
-    for m in range(stations.size - 1, -1, -1):
-        if stations[m].blocked.count > 0 and has_room(stations[m]):
-            clock.blocked -= 1
-            index = pop(rows, stations[m].blocked)
-            if place_results(clock, stations, ways, rows, index, m, clock.now):
-                home = stations[rows[index].home]
-                _finish(clock, home, rows, ages, index)
-                plan(rows, home)
+    for m in range(state.stations.size - 1, -1, -1):
+        if state.stations[m].blocked.count > 0 and _has_room(state.stations[m]):
+            state.clock[0].blocked -= 1
+            index = pop(state.rows, state.stations[m].blocked)
+            if _place_results(state, index, m, state.clock[0].now):
+                home = state.stations[state.rows[index].home]
+                _finish(state, home, index)
+                _plan(state, home)
             return True
     return False

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.signals import Latency, ModuleReading
+from penstock.core.signals import KeyLoads, Latency, ModuleReading
 
 LOWEST_OCTAVE: Final = -20
 """Latencies below 2**-20 s, a microsecond, share the first bucket."""
@@ -149,6 +149,27 @@ def measured(now: Totals, before: Totals) -> ModuleReading:
         service_time=step.service_time,
         service_cv=step.service_cv,
         batch_duration=step.batch_duration,
+    )
+
+
+def gap_cv(keyed: Any) -> float | None:
+    """Coefficient of variation of the gaps between rows that came to a station with keys.
+
+    It needs two gaps, and rows that did not all come at once.
+    """
+    if keyed["gaps"] < 2 or not keyed["gap_mean"] > 0:
+        return None
+    return sqrt(keyed["gap_spread"] / (keyed["gaps"] - 1)) / float(keyed["gap_mean"])
+
+
+def key_loads(keys: Any, names: NDArray[Any], seconds: float, pace: float) -> KeyLoads:
+    """Rows a second of each key, and what they took at the pace in force."""
+    came, done = np.flatnonzero(keys["arrived"]), np.flatnonzero(keys["served"])
+    rates = keys["arrived"][came] / seconds
+    times = keys["work"][done] / keys["served"][done] * pace
+    return KeyLoads(
+        rates=dict(zip(names[came].tolist(), rates.tolist(), strict=True)),
+        service_times=dict(zip(names[done].tolist(), times.tolist(), strict=True)),
     )
 
 

@@ -1,28 +1,31 @@
-"""Rows in linked lists: those that are free, and the lanes that others stand in.
+"""Rows in linked lists and heaps: those that are free, those that wait, those that are served.
 
-How many rows a list has is counted, so where its last row points to means nothing.
+How many rows a list has is counted, so where its last row points to means nothing. The heap of the
+rows that a station serves is threaded through the rows, so any number of servers fits.
 """
 
+from math import inf
 from typing import Any
 
 from penstock.model.compiling import inlined
+from penstock.twin.records import NOBODY
 
 
 @inlined
-def take(clock: Any, rows: Any) -> int:
+def take(pool: Any, rows: Any) -> int:
     """A row that was free; the event loop sees to it that there is one."""
-    index: int = clock.free
-    clock.free = rows[index].next
-    clock.spare -= 1
+    index: int = pool.free
+    pool.free = rows[index].next
+    pool.spare -= 1
     return index
 
 
 @inlined
-def give_back(clock: Any, rows: Any, index: int) -> None:
+def give_back(pool: Any, rows: Any, index: int) -> None:
     """Make a row free again."""
-    rows[index].next = clock.free
-    clock.free = index
-    clock.spare += 1
+    rows[index].next = pool.free
+    pool.free = index
+    pool.spare += 1
 
 
 @inlined
@@ -53,3 +56,60 @@ def pop(rows: Any, lane: Any) -> int:
     lane.first = rows[index].next
     lane.count -= 1
     return index
+
+
+# Which of a station's busy servers will be done first: a skew heap of the rows that they serve.
+
+
+@inlined
+def push(rows: Any, station: Any, index: int) -> None:
+    """A server has begun with the row, and will be done with it at `row.done`."""
+    rows[index].next = rows[index].right = NOBODY
+    station.first_done = _merge(rows, station.first_done, index)
+    station.busy += 1
+    station.due = min(station.due, rows[index].done)
+
+
+@inlined
+def pop_done(rows: Any, station: Any) -> int:
+    """Take out the row that is done first."""
+    index: int = station.first_done
+    station.first_done = _merge(rows, rows[index].next, rows[index].right)
+    station.busy -= 1
+    return index
+
+
+@inlined
+def next_done(rows: Any, station: Any) -> float:
+    """When the next server will be done."""
+    if station.first_done == NOBODY:
+        return inf
+    moment: float = rows[station.first_done].done
+    return moment
+
+
+@inlined
+def _merge(rows: Any, a: int, b: int) -> int:
+    """One heap of two: walk down the right sides, and swap children on the way."""
+    if a == NOBODY or b == NOBODY:
+        return a if b == NOBODY else b
+    if _before(rows, b, a):
+        a, b = b, a
+    root = a
+    while rows[a].right != NOBODY:
+        below = rows[a].right
+        if _before(rows, b, below):
+            below, b = b, below
+        rows[a].right, rows[a].next = rows[a].next, below
+        a = below
+    rows[a].right, rows[a].next = rows[a].next, b
+    return root
+
+
+@inlined
+def _before(rows: Any, a: int, b: int) -> bool:
+    """Whether row a is done before row b; of two at the same moment, the lower order is."""
+    first, second = rows[a], rows[b]
+    if first.done == second.done:
+        return bool(first.order < second.order)
+    return bool(first.done < second.done)

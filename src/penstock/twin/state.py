@@ -5,30 +5,37 @@ list, and the rows that a station serves are a heap, both threaded through the r
 Stations are numbered so that each comes after those that feed it.
 """
 
-from math import inf, log1p, sqrt
+from collections.abc import Mapping
+from math import inf
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.errors import PlantError, SettingError
+from penstock.core.errors import SettingError
 from penstock.core.extras import require
 from penstock.core.graph import FlowGraph, Module
+from penstock.core.regions import Infrastructure
 from penstock.core.settings import near
 from penstock.model.scalability import scalability, slowdown
+from penstock.twin.keys.state import ENTRY, KEY, KEYED, REPLICA, TAG, VISIT
+from penstock.twin.keys.state import equip as equip_keys
+from penstock.twin.keys.state import settle as settle_keys
+from penstock.twin.keys.tables import RoutingTables
 from penstock.twin.observing import BUCKETS, TOTALS
+from penstock.twin.records import (
+    BATCH,
+    CHANCE,
+    LANE,
+    NOBODY,
+    POOL,
+    Array,
+    check_room,
+    equip_batch,
+    grown,
+    longer,
+)
 from penstock.twin.sources import LAWS, MOST_NORMAL_CV, clipped_mean, law_of
-
-NOBODY: Final = -1
-"""No row, or no station."""
-
-IDLE: Final = 0
-"""No micro-batch is open; the station's next moment is the trigger."""
-OPEN: Final = 1
-"""A micro-batch is being served or released."""
-
-Array = np.ndarray[Any, Any]
-
 
 CLOCK: Final = np.dtype(
     [
@@ -39,34 +46,27 @@ CLOCK: Final = np.dtype(
         ("spare", "i8"),  # rows that are free
         ("reserve", "i8"),  # rows that one event may need
         ("blocked", "i8"),  # rows that are blocked anywhere
-        ("services", "i8"),  # begun so far
+        ("services", "i8"),  # begun since the start
+        ("visits", POOL),
+        ("written", "i8"),  # rows in the journal
     ]
 )
-
-CHANCE: Final = np.dtype([("state", "u8")])  # where a stream of random numbers stands
-
-LANE: Final = np.dtype([("first", "i8"), ("last", "i8"), ("count", "i8")])
 
 STATION: Final = np.dtype(
     [
         ("index", "i8"),
         ("mean", "f8"),  # seconds that the next row takes, at the degree in force
+        ("pace", "f8"),  # seconds for each of those, by the clock and by interference
         ("cv", "f8"),
         ("law", "i8"),  # how service times scatter
         ("unit", "f8"),  # what a draw of that law is divided by, to have the mean 1
         ("buffer", "f8"),
-        ("share", "f8"),  # rows that one server takes on in a micro-batch, at most
-        ("trigger", "f8"),
-        ("overhead", "f8"),
-        ("task_overhead", "f8"),
-        ("overhead_sigma", "f8"),  # of the logarithm of both
-        ("warm_up", "f8"),
-        ("crew", "i8"),  # servers that have taken part in a micro-batch
-        ("fresh", "i8"),  # whether the open micro-batch is the first of some server
         ("whole", "i8"),  # output rows for each row: so many,
         ("fraction", "f8"),  # and one more with this probability
         ("first_way", "i8"),
         ("last_way", "i8"),  # exclusive
+        ("far", "i8"),  # whether a way takes time
+        ("coming", "i8"),  # rows on their way here
         ("service_chance", CHANCE),
         ("way_chance", CHANCE),
         ("due", "f8"),  # when something next happens here
@@ -80,37 +80,41 @@ STATION: Final = np.dtype(
         ("blocked", LANE),  # rows of other stations that found the buffer full, in that order
         ("taken", LANE),  # rows of the open micro-batch that no server has taken yet
         ("results", LANE),  # rows of the open micro-batch that are done, to be released with it
-        ("phase", "i8"),
-        ("moment", "f8"),  # when the micro-batch next does something
-        ("tick", "i8"),  # number of the next trigger
-        ("opened", "f8"),
+        ("batch", BATCH),
         ("closed_busy", "f8"),  # busy and all server-seconds when the last micro-batch ended
         ("closed_servers", "f8"),
-        ("unfinished", "i8"),  # rows of the open micro-batch that are not done
+        ("keyed", KEYED),
         ("totals", TOTALS),
     ]
 )
 
-WAY: Final = np.dtype([("target", "i8"), ("share", "f8")])  # share: of this way and those before it
+WAY: Final = np.dtype(
+    [
+        ("target", "i8"),
+        ("share", "f8"),  # of this way and those before it
+        ("delay", "f8"),
+        ("transit", LANE),  # rows that will enter the target
+    ]
+)
 
 ROW: Final = np.dtype(
     [
         ("created", "f8"),
-        ("entered", "f8"),
+        ("entered", "f8"),  # of a row in transit, when it will enter
         ("service", "f8"),
         ("done", "f8"),
-        ("order", "i8"),  # services begun before this one
+        ("order", "i8"),  # services begun before this one; with keys, the replica
         ("next", "i8"),  # in its lane; while it is served, the left child in the heap
         ("right", "i8"),
         ("left", "i8"),  # output rows not yet placed
-        ("way", "i8"),  # station that the next of them goes to
+        ("way", "i8"),  # that the next of them takes
         ("home", "i8"),  # station that the row is at
     ]
 )
 
 
 class State(NamedTuple):
-    """The arrays, in the order in which compiled code takes them."""
+    """The arrays; compiled code takes them as one."""
 
     clock: Array
     """One record."""
@@ -120,55 +124,14 @@ class State(NamedTuple):
     rows: Array
     ages: NDArray[np.float64]
     """By station and bucket, how many rows left in this step, and the seconds of their latency."""
-
-
-# Servers asked for and sent away, as a cluster would do it.
-
-
-class Fleet:
-    """How many servers each station has asked for, and when those that are starting are ready."""
-
-    def __init__(self, modules: list[Module]) -> None:
-        self._modules = modules
-        """In the order of the stations."""
-        self._starting: list[list[float]] = [[] for _ in modules]
-
-    def running(self, stations: Array) -> list[int]:
-        """Servers that can take rows now, by station; those that leave after their row cannot."""
-        counts: list[int] = (stations["servers"] - stations["leaving"]).tolist()
-        return counts
-
-    def requested(self, stations: Array) -> list[int]:
-        """Servers that each station will have when all have started or left."""
-        running = self.running(stations)
-        return [n + len(starting) for n, starting in zip(running, self._starting, strict=True)]
-
-    def resize(self, stations: Array, m: int, degree: int, now: float) -> None:
-        """Ask for a number of servers; those that have not started yet are cancelled first."""
-        starting, change = self._starting[m], degree - self.requested(stations)[m]
-        if change > 0:
-            starting.extend([now + self._modules[m].start_up] * change)
-        else:
-            cancelled = min(-change, len(starting))
-            del starting[len(starting) - cancelled :]
-            _send_away(stations[m], -change - cancelled)
-            self._set_pace(stations, m)
-
-    def next_ready(self) -> float:
-        """When the next server will be ready."""
-        return min((starting[0] for starting in self._starting if starting), default=inf)
-
-    def start_ready(self, stations: Array, now: float) -> None:
-        """Put the servers to work that are ready by now."""
-        for m, starting in enumerate(self._starting):
-            while starting and starting[0] <= now:
-                starting.pop(0)
-                stations["servers"][m] += 1
-                self._set_pace(stations, m)
-
-    def _set_pace(self, stations: Array, m: int) -> None:
-        """Rows that are begun from now on take as long as they do at this degree."""
-        stations["mean"][m] = row_time(self._modules[m], self.running(stations)[m])
+    tags: Array
+    """By row, what belongs to its key; empty where no station has keys."""
+    replicas: Array
+    """Of stations with keys, one station after the other, like the next."""
+    keys: Array
+    visits: Array
+    journal: Array
+    """Rows that were done in this step, up to `clock.written`; empty where none is kept."""
 
 
 def row_time(module: Module, replicas: int) -> float:
@@ -185,74 +148,103 @@ def row_time(module: Module, replicas: int) -> float:
     return slowdown(scalability(module), replicas) * module.service_time
 
 
-def _send_away(station: Any, count: int) -> None:
-    """Idle servers leave at once, busy and blocked ones when they are rid of their row."""
-    idle = min(count, station["servers"] - station["busy"] - station["holding"])
-    station["servers"] -= idle
-    station["leaving"] += count - idle
+def resize(station: Any, module: Module, running: int) -> None:
+    """Let so many servers take rows: idle ones leave at once, others when they are rid of theirs.
+
+    Rows that are begun from now on take as long as they do at this degree.
+    """
+    change = running - int(station["servers"] - station["leaving"])
+    if change == 0:
+        return
+    if change > 0:
+        station["servers"] += change
+    else:
+        idle = min(-change, station["servers"] - station["busy"] - station["holding"])
+        station["servers"] -= idle
+        station["leaving"] += -change - idle
+    station["mean"] = row_time(module, running)
 
 
-# The state at time zero, made from a flow graph, and room for more rows when it runs short.
+# The state at time zero, made from a flow graph, and room for more when it runs short.
 
 
 MOST_ROWS: Final = 1 << 26
 """Rows that the pipeline may hold at once: five gigabytes of them."""
 
+Tables = Mapping[str, RoutingTables]
 
-def build(graph: FlowGraph, seed: np.random.SeedSequence, law: str) -> State:
+
+def build(
+    graph: FlowGraph,
+    seed: np.random.SeedSequence,
+    law: str,
+    *,
+    places: Infrastructure | None = None,
+    tables: Tables | None = None,
+    journal: bool = False,
+) -> State:
     """No row anywhere, and the initial replicas at work; the law is that of service times."""
-    names, size = graph.order(), len(graph.modules)
+    names, size, tables = graph.order(), len(graph.modules), tables or {}
+    keys = sum(len(table.names) for table in tables.values())
     state = State(
         clock=np.zeros(1, CLOCK),
         stations=np.zeros(size, STATION),
         ways=np.zeros(len(graph.streams), WAY),
         rows=np.zeros(0, ROW),
         ages=np.zeros((size, BUCKETS, 2)),
+        tags=np.zeros(0, TAG),
+        replicas=np.zeros(sum(graph[name].max_replicas for name in tables), REPLICA),
+        keys=np.zeros(keys, KEY),
+        visits=np.zeros(keys, VISIT),
+        journal=np.zeros(1024 * journal, ENTRY),
     )
-    for station, name, child in zip(state.stations, names, seed.spawn(size), strict=True):
-        _equip(station, graph[name], child)
+    # A lone module with keys has always drawn from the seed itself: recorded runs repeat.
+    children = [seed] if size == len(tables) == 1 else seed.spawn(size)
+    for station, name, child in zip(state.stations, names, children, strict=True):
+        _equip(station, graph[name], child, keyed=name in tables)
         _scatter(station, graph[name].service_cv, law)
     state.stations["index"] = np.arange(size)
-    _connect(state, graph, names)
+    _connect(state, graph, names, places)
+    _add_keys(state, graph, names, tables)
     state.clock["source"] = names.index(graph.source)
-    state.clock["free"] = NOBODY
+    state.clock["free"] = state.clock["visits"]["free"] = NOBODY
     state.clock["reserve"] = state.stations["whole"].max() + 2
     return more_rows(state)
 
 
-def more_rows(state: State) -> State:
-    """The same state with room for twice as many rows."""
+def more_rows(state: State, wanted: int = 0) -> State:
+    """The same state with room for as many more rows, and for twice as many as it had."""
     clock, old = state.clock[0], len(state.rows)
-    size = max(2 * old, 1024, 2 * clock["reserve"])
-    if size > MOST_ROWS:
-        raise PlantError(
-            f"more than {old} rows are in the pipeline after {clock['now']:g} s, and the twin "
-            f"holds at most {MOST_ROWS}; lower the rate, or let the modules have more replicas"
-        )
-    rows = np.zeros(size, ROW)
-    rows[:old] = state.rows
-    rows["next"][old:] = np.arange(old + 1, size + 1)
-    rows["next"][-1] = clock["free"]
-    clock["free"] = old
-    clock["spare"] += size - old
-    return state._replace(rows=rows)
+    size = max(2 * old, old + wanted, 1024, 2 * clock["reserve"])
+    remedy = "let the modules have more replicas"
+    check_room(size, MOST_ROWS, "rows are in the pipeline", clock["now"], remedy)
+    tags = longer(state.tags, size) if len(state.keys) else state.tags
+    return state._replace(rows=grown(state.rows, size, clock), tags=tags)
 
 
-def _equip(station: Any, module: Module, seed: np.random.SeedSequence) -> None:
+def more_visits(state: State, wanted: int) -> State:
+    """The same state with room for as many visits, and twice as many as it had."""
+    old = len(state.visits)
+    size = max(2 * old, old + wanted)
+    return state._replace(visits=grown(state.visits, size, state.clock[0]["visits"]))
+
+
+def more_journal(state: State) -> State:
+    """The same state with a journal twice as long."""
+    return state._replace(journal=longer(state.journal, 2 * len(state.journal)))
+
+
+def _equip(station: Any, module: Module, seed: np.random.SeedSequence, *, keyed: bool) -> None:
     station["mean"] = row_time(module, module.initial_replicas)
     station["totals"]["nominal"] = station["mean"]
+    station["pace"] = 1.0
     station["buffer"] = module.buffer
-    station["share"] = module.rows_a_batch
-    station["trigger"] = module.trigger
-    station["overhead"] = module.overhead
-    station["task_overhead"] = module.task_overhead
-    station["warm_up"], station["crew"] = module.warm_up, module.initial_replicas
-    station["overhead_sigma"] = sqrt(log1p(module.overhead_cv**2))
-    station["service_chance"], station["way_chance"] = seed.generate_state(2, np.uint64)
+    equip_batch(station["batch"], module)
+    draws = seed.generate_state(2 + keyed, np.uint64)
+    station["service_chance"], station["way_chance"] = draws[0], draws[-1]
+    station["keyed"]["key_chance"] = draws[1]
     station["servers"] = module.initial_replicas
     station["first_done"] = NOBODY
-    station["tick"] = 1
-    station["moment"] = module.trigger if module.trigger > 0 else inf
 
 
 def _scatter(station: Any, cv: float, law: str) -> None:
@@ -260,7 +252,9 @@ def _scatter(station: Any, cv: float, law: str) -> None:
     station["unit"] = clipped_mean(cv) if law == "normal" or cv == 0 else 1.0 / cv**2
 
 
-def _connect(state: State, graph: FlowGraph, names: tuple[str, ...]) -> None:
+def _connect(
+    state: State, graph: FlowGraph, names: tuple[str, ...], places: Infrastructure | None
+) -> None:
     """Write down where each station's output rows go.
 
     Streams of one module may differ in selectivity. What counts is how many rows a stream carries
@@ -275,8 +269,33 @@ def _connect(state: State, graph: FlowGraph, names: tuple[str, ...]) -> None:
         station["whole"], station["fraction"] = int(total), total - int(total)
         station["first_way"], station["last_way"] = position, position + len(streams)
         for stream, share in zip(streams, np.cumsum(flows) / flows.sum(), strict=True):
-            state.ways[position] = (numbers[stream.target], share)
+            way = state.ways[position]
+            way["target"], way["share"] = numbers[stream.target], share
+            way["delay"] = _delay(graph, places, name, stream.target)
+            station["far"] |= way["delay"] > 0
             position += 1
+
+
+def _delay(graph: FlowGraph, places: Infrastructure | None, origin: str, target: str) -> float:
+    if places is None:
+        return 0.0
+    return places.delay(str(graph[origin].region), str(graph[target].region))
+
+
+def _add_keys(state: State, graph: FlowGraph, names: tuple[str, ...], tables: Tables) -> None:
+    first_key = first_replica = 0
+    for name, table in tables.items():
+        station, count = state.stations[names.index(name)], len(table.names)
+        mine = slice(first_key, first_key + count)
+        equip_keys(station, state.keys[mine], table.means, table.weights, first_key)
+        settle_keys(state.visits[mine], table.owners(table.in_force) + first_replica, first_key)
+        station["totals"]["nominal"] = graph[name].service_time
+        keyed = station["keyed"]
+        keyed["protocol"], keyed["first_replica"] = table.protocol, first_replica
+        keyed["migration_time"] = table.settings.migration_time
+        keyed["hand_out_time"] = table.settings.hand_out_time
+        keyed["active"] = keyed["span"] = graph[name].initial_replicas
+        first_key, first_replica = first_key + count, first_replica + graph[name].max_replicas
 
 
 # What the twin cannot simulate, refused before it starts.

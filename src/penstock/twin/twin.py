@@ -1,21 +1,31 @@
 """The twin: a pipeline simulated in virtual time, resized like a real one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil
+from typing import Any
 
 import numpy as np
 
 from penstock.core.graph import FlowGraph
 from penstock.core.roles import Workload
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, check_degrees
+from penstock.core.routing import Routing
+from penstock.core.signals import (
+    Configuration,
+    Decision,
+    Latency,
+    ModuleReading,
+    check_degrees,
+)
 from penstock.twin import state
-from penstock.twin.observing import Totals, by_station, latency, measured
+from penstock.twin.keys.tables import KeySettings, RoutingTables
+from penstock.twin.observing import Totals, by_station, gap_cv, key_loads, latency, measured
+from penstock.twin.plant import SimulatedPlant
+from penstock.twin.records import OPEN, Array
 from penstock.twin.sources import Arrivals
-from penstock.twin.state import OPEN, Fleet, check_settings, check_size
+from penstock.twin.state import check_settings, check_size
 
 
-class Twin:
+class Twin(SimulatedPlant):
     """A flow graph under a workload, simulated row by row.
 
     Each module is a station with as many servers as its degree. The same seed and the same
@@ -25,6 +35,10 @@ class Twin:
     `arrivals` says how the gaps between rows scatter about the workload's mean: `poisson`,
     `normal` or not at all (`even`); `service`, how service times do about theirs with each
     module's coefficient of variation: `gamma` or `normal`.
+
+    A module with keys routes each row to the one replica that has its key; `keys` has what is known
+    of them, by module. With `places`, rows take their time between regions. The rest is as in
+    `SimulatedPlant`.
 
     >>> from penstock.core.graph import FlowGraph, Module
     >>> from penstock.workload import Constant
@@ -49,121 +63,160 @@ class Twin:
         seed: int = 0,
         arrivals: str = "poisson",
         service: str = "gamma",
+        keys: Mapping[str, KeySettings] | None = None,
+        journal: bool = False,
+        **plant: Any,
     ) -> None:
         check_settings(graph, step, duration, seed, service)
-        self.graph = graph
-        self._step, self._duration = float(step), float(duration)
-        self._turn = 0
+        super().__init__(graph, step=step, duration=duration, seed=seed, **plant)
         for_rows, for_stations = np.random.SeedSequence(seed).spawn(2)
         self._arrivals = Arrivals(workload, arrivals, duration, np.random.default_rng(for_rows))
         check_size(graph, self._arrivals.expected, duration)
         self._chunk = np.empty(0)
-        self._state = state.build(graph, for_stations, service)
-        places = {name: m for m, name in enumerate(graph.order())}
-        self._numbers = {name: places[name] for name in graph.names()}
-        self._sinks = np.array([places[name] for name in graph.sinks()])
-        self._fleet = Fleet([graph[name] for name in graph.order()])
-        self._wanted = {module.name: module.initial_replicas for module in graph.modules}
-        self._before, self._seen_at = self.totals(), 0.0
-        self._told = dict.fromkeys(self._numbers, (0.0, 0.0))
-        """By module, busy and all server-seconds up to which its utilisation was told."""
+        keys = {m.name: KeySettings() for m in graph.modules if m.keys} | dict(keys or {})
+        self._tables = {
+            name: RoutingTables(graph[name], settings, self.pools[name])
+            for name, settings in keys.items()
+        }
+        self._state = state.build(
+            graph,
+            for_stations,
+            service,
+            places=self.places,
+            tables=self._tables,
+            journal=journal,
+        )
+        order = {name: m for m, name in enumerate(graph.order())}
+        self._numbers = {name: order[name] for name in graph.names()}
+        self._sinks = np.array([order[name] for name in graph.sinks()])
+        self._set_pace(self._pace(0.0))
+        self._before, self._step_pace = self.totals(), 1.0
+        self._reported = dict.fromkeys(self._numbers, (0.0, 0.0))
+        """By module, busy and all server-seconds up to which its utilisation was reported."""
 
     @property
     def at(self) -> float:
         """Virtual seconds since the start."""
         return float(self._state.clock["now"][0])
 
-    def readings(self) -> Iterator[Observation]:
-        """Simulate a control step at a time; a second call goes on where the first stopped.
-
-        What happens at the very end of a step belongs to it.
-        """
-        turns = ceil(self._duration / self._step * (1 - 1e-12))
-        while self._turn < turns:
-            self._turn += 1
-            self._run_until(min(self._turn * self._step, self._duration))
-            yield self._observe()
-
-    def apply(self, decision: Decision) -> Configuration | None:
-        """Ask for the degrees that the decision wants, within each module's bounds, now."""
-        degrees = decision.configuration.degrees
-        check_degrees(degrees, self._numbers)
-        self._wanted.update(degrees)
-        changed = [self._resize(name, degree) for name, degree in degrees.items()]
-        return self._requested() if any(changed) else None
+    @property
+    def moved(self) -> int:
+        """States of keys that have moved since the start."""
+        return int(self._state.stations["keyed"]["moved"].sum())
 
     def totals(self) -> Mapping[str, Totals]:
-        """What has happened at each station since the start; subtract two to see between."""
+        """What has happened at each station since the start; subtract two to see between.
+
+        Service times are at the reference frequency, and without interference.
+        """
         return by_station(self._state.stations["totals"], self._numbers)
 
-    def _resize(self, name: str, wanted: int) -> bool:
-        module, m = self.graph[name], self._numbers[name]
-        degree = min(max(wanted, module.min_replicas), module.max_replicas)
-        if degree == self._fleet.requested(self._state.stations)[m]:
-            return False
-        self._fleet.resize(self._state.stations, m, degree, self.at)
-        return True
+    def journal(self) -> Array:
+        """Rows of modules with keys that were done in the last step, where a journal is kept."""
+        return self._state.journal[: self._state.clock["written"][0]].copy()
+
+    def apply(self, decision: Decision) -> Configuration | None:
+        """Ask for what the decision wants; until new replicas have started, a table stays."""
+        tables = decision.configuration.routing if self._tables else {}
+        check_degrees({name: table.replicas for name, table in tables.items()}, self._tables)
+        return super().apply(decision)
+
+    def _ask(self, name: str, degree: int, table: Routing | None) -> None:
+        if name in self._tables:
+            self._tables[name].ask(table, degree, self.at)
+        else:
+            super()._ask(name, degree, table)
 
     def _requested(self) -> Configuration:
-        requested = self._fleet.requested(self._state.stations)
-        return Configuration(degrees={name: requested[m] for name, m in self._numbers.items()})
+        routing = {name: tables.requested for name, tables in self._tables.items()}
+        return replace(super()._requested(), routing=routing)
 
-    def _run_until(self, end: float) -> None:
-        while (ready := self._fleet.next_ready()) <= end:
-            self._simulate_until(ready)
-            self._fleet.start_ready(self._state.stations, ready)
-        self._simulate_until(end)
+    def _resize(self, name: str, running: int, now: float) -> None:
+        if name not in self._tables:
+            station = self._state.stations[self._numbers[name]]
+            state.resize(station, self.graph[name], running)
+            return
+        while self._tables[name].switch(now):
+            self._reroute(name, self._tables[name])
+
+    def _reroute(self, name: str, tables: RoutingTables) -> None:
+        from penstock.twin import engine
+
+        clock, m, keys = self._state.clock[0], self._numbers[name], len(tables.names)
+        if clock["spare"] < 2 * keys:  # for all keys to move at once
+            self._state = state.more_rows(self._state, 2 * keys)
+        if clock["visits"]["spare"] < keys:
+            self._state = state.more_visits(self._state, keys)
+        first = self._state.stations[m]["keyed"]["first_replica"]
+        owners = tables.owners(tables.in_force) + first
+        engine.reroute(self._state, m, owners, tables.in_force.replicas)
+
+    def _set_pace(self, pace: float) -> None:
+        self._state.stations["pace"] = pace
 
     def _simulate_until(self, end: float) -> None:
         # Numba takes longer to import than the rest of Penstock, and only a run needs it.
         from penstock.twin import engine
 
-        while (stopped := engine.advance(*self._state, self._chunk, end)) != engine.REACHED:
+        while (stopped := engine.advance(self._state, self._chunk, end)) != engine.REACHED:
             if stopped == engine.MORE_ROWS:
                 self._state = state.more_rows(self._state)
+            elif stopped == engine.MORE_JOURNAL:
+                self._state = state.more_journal(self._state)
             else:
                 self._chunk = self._arrivals.next_chunk()
                 self._state.clock["cursor"] = 0
 
-    def _observe(self) -> Observation:
-        totals, ages = self.totals(), self._state.ages
-        seen = Observation(
-            at=self.at,
-            step=self.at - self._seen_at,
-            modules=self._read_modules(totals),
-            latency=latency(ages, self._sinks),
-        )
-        ages.fill(0.0)
-        self._before, self._seen_at = totals, self.at
-        return seen
+    def _begin_step(self) -> None:
+        self._step_pace = float(self._state.stations["pace"][0])
+        self._state.ages.fill(0.0)
+        self._state.clock["written"] = 0
+        for name in ("gaps", "gap_mean", "gap_spread"):
+            self._state.stations["keyed"][name] = 0
+        for name in ("arrived", "served", "work"):
+            self._state.keys[name] = 0
 
-    def _read_modules(self, totals: Mapping[str, Totals]) -> dict[str, ModuleReading]:
-        running = self._fleet.running(self._state.stations)
-        requested = self._fleet.requested(self._state.stations)
-        return {
-            name: replace(
-                measured(totals[name], self._before[name]),
-                utilisation=self._utilisation(name, totals[name]),
-                latency=latency(self._state.ages, np.array([m])),
-                wanted=self._wanted[name],
-                requested=requested[m],
-                running=running[m],
-            )
-            for name, m in self._numbers.items()
-        }
+    def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
+        totals = self.totals()
+        readings = {name: self._read(name, m, totals[name]) for name, m in self._numbers.items()}
+        self._before = totals
+        return readings, latency(self._state.ages, self._sinks)
+
+    def _read(self, name: str, m: int, now: Totals) -> ModuleReading:
+        station, reading = self._state.stations[m], measured(now, self._before[name])
+        pace, took = self._step_pace, reading.service_time
+        reading = replace(
+            reading,
+            utilisation=self._utilisation(name, now),
+            service_time=None if took is None else took * pace,
+            latency=latency(self._state.ages, np.array([m])),
+        )
+        step = now - self._before[name]
+        if self.places is not None or name in self._tables:
+            reading = replace(reading, waiting_time=step.waiting_time)
+        if name not in self._tables:
+            return reading
+        tables, keyed = self._tables[name], station["keyed"]
+        mine = self._state.keys[keyed["first_key"] : keyed["first_key"] + keyed["keys"]]
+        return replace(
+            reading,
+            arrival_cv=gap_cv(keyed),
+            keys=key_loads(mine, tables.names, step.seconds, pace),
+            routing=tables.in_force,
+        )
 
     def _utilisation(self, name: str, now: Totals) -> float | None:
-        """Busy share of the servers since it was last told; unknown in mid-batch, as on Spark.
+        """Busy share of the servers since it was last reported; unknown in mid-batch, as on Spark.
 
         Over part of a batch it would say little: all are busy with rows, then none is for a while.
-        So it is told up to the end of the last one, or up to now where there is none.
+        So it is reported up to the end of the last one, or up to now where there is none.
         """
         station = self._state.stations[self._numbers[name]]
         busy, servers = now.busy_seconds, now.server_seconds
         if now.batches > self._before[name].batches:
             busy, servers = float(station["closed_busy"]), float(station["closed_servers"])
-        elif station["phase"] == OPEN:
+        elif station["batch"]["phase"] == OPEN:
             return None
-        before, self._told[name] = self._told[name], (busy, servers)
+        before, self._reported[name] = self._reported[name], (busy, servers)
         passed = servers - before[1]
         return min((busy - before[0]) / passed, 1.0) if passed > 0 else None

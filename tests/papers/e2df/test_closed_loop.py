@@ -25,7 +25,7 @@ from penstock.policy.hierarchy import (
 from penstock.policy.nodes import SimpleNodes, StaticNodes
 from penstock.policy.rl.learners import Rl
 from penstock.policy.rl.nodes import LearnedNodes
-from penstock.twin import RegionTwin
+from penstock.twin import SlotTwin
 
 Floats = NDArray[np.float64]
 
@@ -79,9 +79,7 @@ def turned(application: str, infrastructure: str, load: Floats, seed: int) -> li
     )
     nodes = InfrastructureManager(REGIONS[infrastructure](where), Accept(), infrastructure=where)
     slots = {region.name: region.slots for region in where.regions}
-    plant = RegionTwin(
-        graph(), where, BySlot(load), step=SLOT, duration=SLOT * load.size, seed=seed
-    )
+    plant = SlotTwin(graph(), where, BySlot(load), step=SLOT, duration=SLOT * load.size, seed=seed)
     return list(control(plant, TwoLevels(replicas, nodes, slots)))
 
 

@@ -56,27 +56,14 @@ def test_the_clock_is_the_fastest_that_the_policy_knows_the_voltage_of(tmp_path:
     assert load(tmp_path / "run").ticks[0].seen.frequency == 3.0
 
 
-def test_a_module_with_keys_among_others_is_refused_in_one_sentence(
+def test_a_module_with_keys_runs_among_others_and_in_micro_batches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simulate(tmp_path, TWO) == 2
-    complaint = capsys.readouterr().err.strip().splitlines()[-1]
-    assert complaint == (
-        "penstock: module quotes has keys, and the twin simulates a module with keys only by "
-        "itself, not among 2; make one module of them, or give it a graph of its own"
-    )
-
-
-def test_it_is_said_once_that_micro_batches_are_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert simulate(tmp_path, ONE) == 0
+    assert simulate(tmp_path, TWO.replace("keys:", "trigger: 1s, overhead: 600ms, keys:")) == 0
     assert capsys.readouterr().err == ""
-    assert simulate(tmp_path, ONE.replace("keys:", "trigger: 2s, overhead: 600ms, keys:")) == 0
-    assert capsys.readouterr().err == (
-        "penstock: the twin serves keyed rows one by one: latencies leave out micro-batches "
-        "(trigger 2 s, overhead 600 ms)\n"
-    )
+    *_, last = (tick.seen for tick in load(tmp_path / "run").ticks)
+    assert last.modules["quotes"].batch_duration is not None
+    assert last.modules["split"].batch_duration is None
 
 
 def test_more_keys_than_the_twin_holds_are_refused(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.core.routing import Routing
 from penstock.twin import KeyedTwin
-from penstock.twin.state import Array
+from penstock.twin.records import Array
 from tests.support.twins import LETTERS, decide, keyed, only, table
 
 PROTOCOLS = ("mp", "r-blk", "s-blk")

@@ -323,13 +323,13 @@ def test_it_refuses_what_it_cannot_simulate(settings: dict[str, Any], complaint:
         keyed(**settings)
 
 
-def test_it_refuses_a_keyed_module_among_others() -> None:
+def test_it_refuses_settings_of_keys_that_could_belong_to_two_modules() -> None:
     graph = FlowGraph(
         source="a",
-        modules=(Module(name="a"), Module(name="b", keys=5)),
+        modules=(Module(name="a", keys=5), Module(name="b", keys=5)),
         streams=(Stream(origin="a", target="b"),),
     )
-    with pytest.raises(SettingError, match=r"module b has keys, .* only by itself, not among 2"):
+    with pytest.raises(SettingError, match=r"belong to one module, and there are 2: a, b; give"):
         KeyedTwin(graph, Constant(1.0), step=1.0, duration=1.0)
 
 

@@ -20,7 +20,7 @@ from penstock.twin import Costs, PaneTwin
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import PaneTotals
 from penstock.twin.panes.state import PaneState
-from penstock.twin.state import NOBODY
+from penstock.twin.records import NOBODY
 from penstock.workload import Constant, parse
 from tests.support.pane_reference import Given, Reference, decide, stamps_of, twin_of, two_stages
 from tests.support.twins import chain

@@ -1,38 +1,51 @@
-"""Regions on the twin: nodes, slots and the time that rows take."""
+"""Pipelines in regions on the twin: backlog carries over, nodes limit servers, rows travel."""
 
 from collections.abc import Mapping
-from math import inf
+from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module, Stream
+from penstock.core.interference import Interference
 from penstock.core.regions import Infrastructure, Region
-from penstock.core.signals import Configuration, Decision, Observation, RegionReading
+from penstock.core.roles import Workload
+from penstock.core.signals import Configuration, Decision, Observation
 from penstock.model import queueing
-from penstock.papers.e2df.experiment import graph, places
 from penstock.testing.plants import check_plant
-from penstock.twin import RegionTwin, Twin
-from penstock.workload import Constant
+from penstock.twin import Twin
+from penstock.workload import Step
+from tests.support.twins import SEEDS, Constant, assert_agrees
 
-STEP = 60.0
+DELAY = 0.05
+PLACES = Infrastructure(
+    regions=(Region(name="near", max_nodes=4), Region(name="far", max_nodes=4)),
+    delays={"near-far": DELAY},
+)
 
 
-def make_twin(rate: float = 300.0, steps: int = 50, seed: int = 1, nodes: int = 1) -> RegionTwin:
-    return RegionTwin(
-        graph(), places(nodes), Constant(rate), step=STEP, duration=steps * STEP, seed=seed
+def pipeline(
+    load: Workload,
+    split: Mapping[str, Any] | None = None,
+    count: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> Twin:
+    usual: dict[str, Any] = {"step": 10.0, "duration": 60.0, "places": PLACES}
+    first: dict[str, Any] = {"region": "near", "service_time": 0.01}
+    second: dict[str, Any] = {"region": "far", "service_time": 0.01}
+    modules = (
+        Module(name="split", **(first | dict(split or {}))),
+        Module(name="count", **(second | dict(count or {}))),
     )
+    streams = (Stream(origin="split", target="count"),)
+    graph = FlowGraph(source="split", modules=modules, streams=streams)
+    return Twin(graph, load, **(usual | given))
 
 
-def wish(degrees: Mapping[str, int], nodes: Mapping[str, int] | None = None) -> Decision:
+def wish(nodes: Mapping[str, int] | None = None, **degrees: int) -> Decision:
     return Decision(configuration=Configuration(degrees=degrees, nodes=nodes or {}), why="a test")
 
 
-def after(twin: RegionTwin, *wishes: Decision) -> Observation:
-    """What is seen once these have been applied, one in a slot."""
+def after(twin: Twin, *wishes: Decision) -> Observation:
     readings = twin.readings()
     seen = next(readings)
     for decision in wishes:
@@ -41,199 +54,92 @@ def after(twin: RegionTwin, *wishes: Decision) -> Observation:
     return seen
 
 
-def region(seen: Observation, name: str) -> RegionReading:
-    return seen.regions[name]
+def run(twin: Twin) -> Twin:
+    for _ in twin.readings():
+        pass
+    return twin
 
 
-class TestResponse:
-    @pytest.mark.parametrize("busy", [0.3, 0.6, 0.85])
-    def test_the_formula_agrees_with_rows_that_queue_one_by_one(self, busy: float) -> None:
-        service = 1 / 330
-        alone = FlowGraph(source="a", modules=(Module(name="a", service_time=service),), streams=())
-        means = []
-        for seed in range(8):
-            twin = Twin(alone, Constant(busy / service), step=0.5, duration=400.0, seed=seed)
-            rows = [seen.modules["a"].backlog or 0.0 for seen in twin.readings()]
-            means.append(np.mean(rows) / (busy / service))  # Little's law
-        half = 4 * np.std(means, ddof=1) / np.sqrt(len(means))
-        assert abs(np.mean(means) - queueing.response(busy / service, service)) < half
-
-    def test_time_in_operators_and_on_the_way_add_up(self) -> None:
-        seen = after(make_twin(rate=100.0), wish({"filter": 2}))
-        one, half = queueing.response(100.0, 1 / 330), queueing.response(250.0, 1 / 330)
-        assert seen.latency is not None
-        expected = one + half + 2 * queueing.response(200.0, 1 / 330) + 0.003
-        assert seen.latency.p50 == pytest.approx(expected, rel=1e-12)
-
-    def test_rows_of_an_overloaded_operator_keep_no_promise(self) -> None:
-        seen = after(make_twin(rate=600.0, steps=50))
-        assert seen.latency is not None
-        assert seen.latency.p95 == 50 * STEP
-        assert seen.modules["filter"].utilisation == 1.0
-        assert seen.modules["filter"].load == pytest.approx(3000 / 330)
-
-    def test_the_slowest_way_counts(self) -> None:
-        modules = [Module(name=n, service_time=0.001, region=r) for n, r in _FORK.items()]
-        streams = [
-            Stream(origin="a", target="b", probability=0.5),
-            Stream(origin="a", target="c", probability=0.5),
-        ]
-        fork = FlowGraph(source="a", modules=tuple(modules), streams=tuple(streams))
-        where = Infrastructure(
-            regions=(Region(name="near"), Region(name="far")), delays={"near-far": 0.5}
-        )
-        twin = RegionTwin(fork, where, Constant(0.001), step=STEP, duration=STEP)
-        [seen] = list(twin.readings())
-        assert seen.latency is not None
-        assert seen.latency.p50 == pytest.approx(0.502, rel=1e-3)
+def test_it_keeps_a_plants_contract() -> None:
+    check_plant(lambda: pipeline(Constant(50.0)))
 
 
-_FORK = {"a": "near", "b": "near", "c": "far"}
+@pytest.mark.parametrize("busy", [0.3, 0.7])
+def test_a_replica_is_an_md1(busy: float) -> None:
+    totals = [
+        run(pipeline(Constant(100 * busy), duration=1000.0, seed=seed)).totals() for seed in SEEDS
+    ]
+    theory = queueing.response(100 * busy, 0.01)
+    assert_agrees([total["split"].sojourn_time for total in totals], theory, 0.03)
 
 
-class TestNodes:
-    def test_a_replica_without_a_slot_is_not_started_and_counted(self) -> None:
-        seen = after(make_twin(), wish({"filter": 5}))
-        assert seen.modules["filter"].running == 2
-        assert region(seen, "dc2").unmet == 3
-        assert region(seen, "dc1").unmet == 0
-
-    def test_a_node_can_be_used_in_the_slot_in_which_it_is_granted(self) -> None:
-        seen = after(make_twin(), wish({"filter": 4}, {"dc2": 2}))
-        assert seen.modules["filter"].running == 4
-        assert region(seen, "dc2").unmet == 0
-
-    def test_only_idle_nodes_are_given_up(self) -> None:
-        twin = make_twin(nodes=3)
-        seen = after(twin, wish({"splitter": 2}), wish({}, {"dc1": 0}))
-        there = region(seen, "dc1")
-        assert there.nodes in (1, 2)
-        assert there.idle == 0
-        assert seen.modules["splitter"].running == 2
-
-    def test_the_emptiest_node_loses_its_replica(self) -> None:
-        for seed in range(20):
-            twin = make_twin(nodes=3, seed=seed)
-            seen = after(twin, wish({"splitter": 5}), wish({"splitter": 4}))
-            assert region(seen, "dc1").idle in (0, 1)
-            used = sorted(twin._fleet._nodes.used[0][:3].tolist())
-            assert used in ([0, 2, 2], [1, 1, 2])
-
-    def test_regions_are_read_as_the_application_left_them(self) -> None:
-        seen = after(make_twin(rate=100.0), wish({"splitter": 2}))
-        assert region(seen, "dc1").free == 0
-        assert region(seen, "dc1").utilisation == pytest.approx(100 / 330)
-        assert seen.modules["splitter"].utilisation == pytest.approx(50 / 330)
-
-    def test_nothing_is_known_of_load_before_the_first_slot_was_measured(self) -> None:
-        seen = after(make_twin())
-        assert region(seen, "dc1").utilisation is None
-
-    @settings(max_examples=50, deadline=None)
-    @given(
-        st.lists(
-            st.tuples(
-                st.fixed_dictionaries({n: st.integers(1, 20) for n in ("splitter", "filter")}),
-                st.fixed_dictionaries({r: st.integers(0, 12) for r in ("dc1", "dc2")}),
-            ),
-            max_size=8,
-        ),
-        st.integers(0, 5),
-    )
-    def test_no_node_hosts_more_than_it_has_slots(
-        self, plan: list[tuple[dict[str, int], dict[str, int]]], seed: int
-    ) -> None:
-        twin = make_twin(seed=seed)
-        seen = after(twin, *(wish(degrees, nodes) for degrees, nodes in plan))
-        for name in ("dc1", "dc2", "dc3"):
-            here = region(seen, name)
-            assert here.nodes is not None
-            assert here.replicas is not None
-            assert here.free == 2 * here.nodes - here.replicas
-            hosted = [m for m in graph().modules if m.region == name]
-            assert here.replicas == sum(seen.modules[m.name].running or 0 for m in hosted)
-        nodes = twin._fleet._nodes
-        assert (nodes.used <= 2 * nodes.active).all()
-        assert (nodes.used >= 0).all()
+def test_rows_travel_between_regions_and_littles_law_holds_at_both_ends() -> None:
+    twin = pipeline(Constant(1.0, 50), arrivals="even")
+    seen = after(twin)
+    assert seen.latency is not None
+    assert seen.latency.p50 == pytest.approx(0.02 + DELAY)
+    for total in run(twin).totals().values():
+        assert total.finished == 50
+        assert total.row_seconds == pytest.approx(total.stayed, rel=1e-9)
 
 
-class TestPlant:
-    def test_it_keeps_a_plants_contract(self) -> None:
-        check_plant(make_twin)
-
-    def test_the_same_seed_brings_the_same_run(self) -> None:
-        plan = [wish({"filter": n}, {"dc2": 9}) for n in (5, 3, 8, 2)]
-        assert after(make_twin(seed=4), *plan) == after(make_twin(seed=4), *plan)
-
-    def test_a_plan_for_another_region_is_refused(self) -> None:
-        with pytest.raises(SettingError, match=r"there is no region 'dc9' to resize; did"):
-            make_twin().apply(wish({}, {"dc9": 2}))
-
-    def test_more_nodes_than_there_are_is_refused(self) -> None:
-        with pytest.raises(SettingError, match=r"region dc1 may have 0 to 50 nodes, got 51"):
-            make_twin().apply(wish({}, {"dc1": 51}))
-
-    def test_first_replicas_must_fit(self) -> None:
-        crowd = FlowGraph(
-            source="a", modules=(Module(name="a", initial_replicas=3, region="dc1"),), streams=()
-        )
-        with pytest.raises(SettingError, match=r"has room for 2 replicas .* begin with 3; raise"):
-            RegionTwin(
-                crowd,
-                Infrastructure(regions=(Region(name="dc1"),)),
-                Constant(1.0),
-                step=1,
-                duration=1,
-            )
+def test_rows_on_their_way_have_their_place_in_the_buffer() -> None:
+    twin = pipeline(Constant(95.0), count={"buffer": 3, "service_time": 0.02}, step=0.1)
+    for seen in twin.readings():
+        assert (seen.modules["count"].backlog or 0.0) <= 4  # and one in service
 
 
-class TestFormula:
-    def test_half_busy_means_half_a_service_time_of_waiting(self) -> None:
-        assert queueing.waiting(0.5, 1.0) == 0.5
-
-    @pytest.mark.parametrize("rate", [1.0, 1.5, inf])
-    def test_overload_never_ends(self, rate: float) -> None:
-        assert queueing.response(rate, 1.0) == inf
-
-    def test_a_negative_rate_is_refused(self) -> None:
-        with pytest.raises(SettingError, match="0 or more, got -1 and 1"):
-            queueing.response(-1.0, 1.0)
+def test_backlog_carries_over_and_drains_at_capacity_minus_arrivals() -> None:
+    load = Step(((200.0, 0.0), (50.0, 10.0)))
+    waits = [seen.modules["split"].backlog or 0.0 for seen in pipeline(load).readings()]
+    assert waits[0] == pytest.approx(10 * (200 - 100), rel=0.1)
+    assert waits[0] - waits[1] == pytest.approx(10 * (100 - 50), rel=0.15)
+    assert waits[-1] < 10
 
 
-class TestPlaces:
-    @pytest.mark.parametrize(
-        ("settings", "message"),
-        [
-            ({"max_nodes": 0}, r"max_nodes of region r must be 1 or more, got 0; a region without"),
-            ({"slots": 0}, r"slots of region r must be 1 or more, got 0"),
-            ({"min_nodes": 3}, r"0 <= min_nodes <= initial_nodes <= max_nodes, got 3, 1, 50"),
-            ({"initial_nodes": 60}, r"got 1, 60, 50"),
-        ],
-    )
-    def test_a_region_that_could_host_nothing_is_refused(
-        self, settings: dict[str, int], message: str
-    ) -> None:
-        with pytest.raises(SettingError, match=message):
-            Region(name="r", **settings)
+def test_micro_batches_add_half_a_trigger_the_batch_and_its_overhead() -> None:
+    batches = {"trigger": 2.0, "overhead": 0.4}
+    totals = [
+        run(pipeline(Constant(5.0), split=batches, duration=2000.0, seed=seed)).totals()["split"]
+        for seed in SEEDS
+    ]
+    theory = 1.0 + 0.01 * (1 + 5.0 * 2.0) + 0.4
+    assert_agrees([total.sojourn_time for total in totals], theory, 0.01)
 
-    @pytest.mark.parametrize(
-        ("delays", "message"),
-        [
-            ({"dc1-dc9": 0.1}, r"there is no pair of regions 'dc1-dc9'; did you mean"),
-            ({"dc1-dc2": -1.0}, r"delay dc1-dc2 must be 0s or more and finite, got -1s"),
-            ({"dc1-dc2": 1.0, "dc2-dc1": 2.0}, r"the same both ways, keep one"),
-        ],
-    )
-    def test_delays_are_between_regions_that_there_are(
-        self, delays: dict[str, float], message: str
-    ) -> None:
-        with pytest.raises(SettingError, match=message):
-            Infrastructure(regions=(Region(name="dc1"), Region(name="dc2")), delays=delays)
 
-    def test_there_is_a_region(self) -> None:
-        with pytest.raises(SettingError, match="at least one region, got none"):
-            Infrastructure(regions=())
+def test_a_replica_without_a_slot_is_not_started_and_counted() -> None:
+    seen = after(pipeline(Constant(10.0)), wish(split=5))
+    assert seen.modules["split"].running == seen.modules["split"].requested == 2
+    assert seen.modules["split"].wanted == 5
+    assert (seen.regions["near"].unmet, seen.regions["far"].unmet) == (3, 0)
 
-    def test_names_are_different(self) -> None:
-        with pytest.raises(SettingError, match="region a is given 2 times; keep one"):
-            Infrastructure(regions=(Region(name="a"), Region(name="a")))
+
+def test_replicas_on_new_nodes_take_their_time_to_start() -> None:
+    wishes = [wish({"near": 2}, split=4), wish()]
+    first = after(pipeline(Constant(10.0), split={"start_up": 15.0}), wishes[0])
+    second = after(pipeline(Constant(10.0), split={"start_up": 15.0}), *wishes)
+    assert (first.modules["split"].requested, first.modules["split"].running) == (4, 1)
+    assert second.modules["split"].running == 4
+    assert second.regions["near"].nodes == 2
+
+
+def test_only_idle_nodes_are_given_up() -> None:
+    seen = after(pipeline(Constant(10.0)), wish({"near": 3}), wish({"near": 1}))
+    assert seen.regions["near"].nodes == 1
+    assert seen.modules["split"].running == 1
+
+
+def test_keys_and_regions_go_together() -> None:
+    twin = pipeline(Constant(100.0, 3000), count={"keys": 20}, arrivals="even")
+    for turn, _ in enumerate(twin.readings()):
+        twin.apply(wish({"far": 2}, count=1 + turn % 4))
+    totals = twin.totals()["count"]
+    assert totals.finished == 3000
+    assert twin.moved > 0
+
+
+def test_rows_take_longer_while_there_is_interference() -> None:
+    beside = Interference(processes=2, from_=20.0, until=40.0, slowdown=1.5)
+    twin = pipeline(Constant(50.0), interference=beside)
+    times = [seen.modules["split"].service_time for seen in twin.readings()]
+    assert times == pytest.approx([0.01, 0.01, 0.015, 0.015, 0.01, 0.01])

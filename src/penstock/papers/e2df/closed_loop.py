@@ -1,6 +1,6 @@
 """Both levels of control over a pipeline in regions, for as many slots as months have minutes.
 
-What `control(RegionTwin(...), TwoLevels(...))` does slot by slot in Python, compiled as a whole:
+What `control(SlotTwin(...), TwoLevels(...))` does slot by slot in Python, compiled as a whole:
 the same decisions, without the sentences.
 
 >>> from penstock.papers.e2df.experiment import graph, places
@@ -10,7 +10,7 @@ the same decisions, without the sentences.
 
 A slot is measured, the operator managers decide by it, their manager settles who gets the last
 slots; then the region managers decide by what that left them, and a new node can be used in the
-next slot. A `RegionTwin` brings the ordinary loop to the same decisions.
+next slot. A `SlotTwin` brings the ordinary loop to the same decisions.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ from penstock.twin.regions.nodes import (
     release,
     remove,
 )
-from penstock.twin.regions.twin import path_delay
+from penstock.twin.regions.places import path_delay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -52,7 +52,7 @@ from penstock.policy.rules import Rules
 from penstock.policy.spl import Spl
 from penstock.policy.static import Static
 from penstock.twin import KeyedTwin
-from penstock.twin.state import Array
+from penstock.twin.records import Array
 from penstock.workload import RandomWalk
 from penstock.workload.curve import Curve, Curved, Floats
 from penstock.workload.keys import names

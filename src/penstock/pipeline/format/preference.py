@@ -1,6 +1,5 @@
 """What a pipeline of preference queries is asked: the `query` of its file."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -54,18 +53,16 @@ class PreferenceQuery:
         """What windows are made of."""
         return Panes(window=round(self.window * 1e6), slide=round(self.slide * 1e6))
 
-    def left_out(self) -> Iterator[str]:
-        """What the twin does not know of the query.
+    def left_out(self) -> list[str]:
+        """What the twin does not simulate; it compares as for skylines of uniform tuples.
 
-        >>> list(PreferenceQuery(drop_rate=0.05).left_out())
-        ['the twin drops no tuple on purpose: drop_rate of query is left out']
+        >>> PreferenceQuery(drop_rate=0.05, data="correlated", comparison=1e-7).left_out()
+        ['data of query', 'drop_rate of query']
         """
-        unlike = [v for v in (self.kind, self.data) if v not in ("skyline", "uniform")]
-        if self.comparison and (unlike or self.tuples):
-            told = " and ".join(unlike) or "recorded tuples"
-            yield f"the twin compares as for skylines of uniform tuples, not of {told}"
-        if self.drop_rate is not None:
-            yield "the twin drops no tuple on purpose: drop_rate of query is left out"
+        usual = {"kind": "skyline", "data": "uniform", "tuples": None} if self.comparison else {}
+        names = [name for name, value in usual.items() if getattr(self, name) != value]
+        dropped = [] if self.drop_rate is None else ["drop_rate"]
+        return [f"{name} of query" for name in (*names, *dropped)]
 
     def __post_init__(self) -> None:
         """Refuse what no query could be."""

@@ -1,5 +1,5 @@
-"""The twin of one operator whose rows are routed by key, with keys that migrate.
+"""Modules whose rows are routed by key, with keys that migrate.
 
-`twin` is the plant, `engine` its compiled event loop (splitter, replicas, migration) over the
-records of `state`; `checks` refuses what it cannot simulate.
+`tables` has the routing tables that are asked for, `state` the records of keys and replicas, and
+`engine` is what a station with keys does in the event loop of the twin.
 """

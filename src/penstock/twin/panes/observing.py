@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.core.signals import Latency, ModuleReading
 from penstock.twin.panes.state import PaneState
-from penstock.twin.state import Array
+from penstock.twin.records import Array
 
 # Loads of both stages over a period, as the ppq paper has them (Section 3.1).
 
@@ -115,15 +115,22 @@ class PaneTotals:
     """Of the workers of the window stage,"""
     worker_seconds: float = 0.0
     """and seconds of all that there were."""
+    pane_batches: int = 0
+    """Micro-batches of the pane stage,"""
+    pane_batch_seconds: float = 0.0
+    """how long they took from trigger to commit,"""
+    window_batches: int = 0
+    """and the same of the window stage."""
+    window_batch_seconds: float = 0.0
 
     @classmethod
     def of(cls, state: PaneState) -> "PaneTotals":
         """Up to now."""
         clock, other = state.clock[0], state.other[0]
         return cls(
-            tuples=int(clock["arrived"]),
+            tuples=int(clock["arrived"] + clock["held"]),
             dropped=int(clock["dropped"]),
-            waiting=int(state.workers["queue"]["count"].sum()),
+            waiting=int(state.workers["queue"]["count"].sum() + clock["held"]),
             panes=int(clock["closed"]),
             parts=int(clock["parts"]),
             kept=float(clock["kept"]),
@@ -133,6 +140,10 @@ class PaneTotals:
             windows=int(other["windows"]),
             busy_seconds=float(other["busy_seconds"]),
             worker_seconds=float(other["worker_seconds"]),
+            pane_batches=int(clock["batches"]),
+            pane_batch_seconds=float(clock["batch_seconds"]),
+            window_batches=int(other["batches"]),
+            window_batch_seconds=float(other["batch_seconds"]),
         )
 
     def __sub__(self, before: "PaneTotals") -> "PaneTotals":
@@ -153,11 +164,12 @@ def read_panes(
     return ModuleReading(
         arrival_rate=change.tuples / step,
         processed_rate=(change.tuples - change.dropped - change.waiting) / step,
-        backlog=float(state.workers["queue"]["count"].sum()),
+        backlog=float(state.workers["queue"]["count"].sum() + state.clock["held"][0]),
         utilisation=_share(sum(s.busy for s in samples), workers),
         load=mean_load(samples),
         splitting=change.parts / change.panes if change.panes else None,
         service_time=sum(s.service for s in samples) / done if done else None,
+        batch_duration=_mean(change.pane_batch_seconds, change.pane_batches),
     )
 
 
@@ -166,7 +178,7 @@ def read_windows(
 ) -> ModuleReading:
     """The window stage in a step; its rows are parts of panes."""
     idle = max(change.worker_seconds - change.busy_seconds, 0.0)
-    pending = int(state.other["pending"][0])
+    pending = int(state.other["pending"][0]) + _at_the_door(state)
     return ModuleReading(
         arrival_rate=change.received / step,
         backlog=float(pending),
@@ -174,7 +186,20 @@ def read_windows(
         load=task_load(change.tasks, pending, idle, task_time),
         service_time=task_time,
         results_rate=change.windows / step,
+        batch_duration=_mean(change.window_batch_seconds, change.window_batches),
     )
+
+
+def _at_the_door(state: PaneState) -> int:
+    """Parts that have come and wait for a trigger."""
+    clock, other = state.clock[0], state.other[0]
+    if not other["batch"]["trigger"]:
+        return 0
+    return int((state.results["at"][: clock["sent"]] <= other["now"]).sum())
+
+
+def _mean(total: float, count: int) -> float | None:
+    return total / count if count else None
 
 
 def latency_of(windows: NDArray[np.float64]) -> Latency | None:

@@ -3,15 +3,19 @@
 A worker serves its tuples in the order in which it got them, and what a tuple takes depends on the
 tuples of its part that came before it. So the moment at which a tuple will be done is known when it
 is scheduled, and nothing else has to be simulated.
+
+With micro-batches the tuples that have come by a trigger are scheduled then, and what they close is
+sent when the batch is committed.
 """
 
 from math import floor, inf
 from typing import Any, Final
 
 from penstock.model.compiling import compiled, entry, inlined
+from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
 from penstock.twin.panes.state import REMEMBERED
 from penstock.twin.panes.wlq import push
-from penstock.twin.state import NOBODY
+from penstock.twin.records import NOBODY, OPEN
 
 REACHED: Final = 0
 MORE_ARRIVALS: Final = 1
@@ -25,21 +29,96 @@ MORE_LEDGER: Final = 5
 def advance(state: Any, moments: Any, stamps: Any, end: float) -> int:
     """Schedule the tuples that come until then; says what there is too little of, if anything."""
     clock = state.clock[0]
+    if clock.batch.trigger > 0.0:
+        return _advance_by_batch(state, moments, stamps, end)
     while clock.cursor < moments.size:
-        now, stamp = moments[clock.cursor], stamps[clock.cursor]
+        now = moments[clock.cursor]
         if now > end:
             clock.now = end
             return REACHED
-        lack = _prepare(state, now, stamp)
+        lack = _accept(state, now, now, stamps[clock.cursor])
         if lack != REACHED:
             return lack
-        clock.cursor += 1
-        clock.arrived += 1
-        if stamp < clock.punctuation:
-            clock.dropped += 1
-        else:
-            _schedule(state, now, _pane_of(clock, stamp))
     return MORE_ARRIVALS
+
+
+@inlined
+def _accept(state: Any, came: float, now: float, stamp: float) -> int:
+    """Schedule a tuple that came, now, with all panes closed that it closes."""
+    clock = state.clock[0]
+    lack = _prepare(state, came, now, stamp)
+    if lack != REACHED:
+        return lack
+    clock.cursor += 1
+    clock.arrived += 1
+    if stamp < clock.punctuation:
+        clock.dropped += 1
+    else:
+        _schedule(state, now, _pane_of(clock, stamp))
+    return REACHED
+
+
+@compiled
+def _advance_by_batch(state: Any, moments: Any, stamps: Any, end: float) -> int:
+    clock, batch = state.clock[0], state.clock[0].batch
+    while True:
+        if batch.phase == OPEN and batch.moment == inf:
+            lack = _fill(state, moments, stamps)
+            if lack != REACHED:
+                return lack
+            _finish_tasks(state)
+        if moments.size == 0 or moments[-1] <= min(end, batch.moment):
+            return MORE_ARRIVALS
+        if batch.moment > end:
+            clock.now = end
+            return REACHED
+        now = batch.moment
+        ended = batch.phase == OPEN
+        if ended:
+            clock.batches += 1
+            clock.batch_seconds += now - batch.opened
+        if moments[clock.cursor] <= now and (not ended or is_late(batch, now)):
+            begin(batch, clock.active, now)
+            batch.unfinished = min(clock.active * batch.share, 2.0**53)
+        else:
+            await_trigger(batch, now)
+
+
+@inlined
+def _fill(state: Any, moments: Any, stamps: Any) -> int:
+    """Schedule the tuples of the batch that has been opened."""
+    clock, batch = state.clock[0], state.clock[0].batch
+    while batch.unfinished > 0 and moments[clock.cursor] <= batch.opened:
+        at = clock.cursor
+        lack = _accept(state, moments[at], batch.opened, stamps[at])
+        if lack != REACHED:
+            return lack
+        batch.unfinished -= 1
+    batch.unfinished = 0
+    return REACHED
+
+
+@inlined
+def _finish_tasks(state: Any) -> None:
+    """The last worker is done: send what was closed when both overheads have passed."""
+    clock, batch = state.clock[0], state.clock[0].batch
+    done = batch.opened
+    for w in range(state.workers.size):
+        done = max(done, state.workers[w].free_at)
+    busy = finish_tasks(batch, clock.chance, done)
+    for w in range(clock.active):
+        worker = state.workers[w]
+        worker.free_at = max(worker.free_at, batch.opened) + busy
+        worker.service += busy
+    _release(state, batch.moment)
+
+
+@inlined
+def _release(state: Any, now: float) -> None:
+    """Results of the batch have no moment yet; all others are earlier, so the heap stays one."""
+    for place in range(state.clock[0].sent):
+        if state.results[place].at == inf:
+            state.results[place].at = now + state.clock[0].distance
 
 
 @entry
@@ -47,7 +126,10 @@ def close_all(state: Any, now: float) -> int:
     """No tuple comes any more: close every pane that has got one."""
     clock = state.clock[0]
     clock.punctuation = (clock.last + 1) * clock.length * (1 + 1e-12)
-    return _close_panes(state, now)
+    lack = _close_panes(state, now)
+    if lack == REACHED:
+        _release(state, now)
+    return lack
 
 
 @entry
@@ -79,12 +161,12 @@ def _pane_of(clock: Any, stamp: float) -> int:
 
 
 @inlined
-def _prepare(state: Any, now: float, stamp: float) -> int:
+def _prepare(state: Any, came: float, now: float, stamp: float) -> int:
     """Room for one more tuple, with all panes closed that it closes."""
     clock = state.clock[0]
     if clock.spare < 1:
         return MORE_TUPLES
-    _punctuate(clock, now, stamp)
+    _punctuate(clock, came, stamp)
     lack = _close_panes(state, now)
     if lack != REACHED:
         return lack
@@ -134,7 +216,7 @@ def _close(state: Any, now: float) -> None:
             part += 1
             _send(state, now, number, w)
     if part == 0:  # an EMPTY meta-tuple: the window stage learns that the pane is closed
-        push(state, now, number, 0)
+        push(state, _arrival(clock, now), number, 0)
         pane.parts += 1
     state.ledger[number % state.ledger.size].expected = pane.parts
     clock.parts += pane.parts
@@ -149,7 +231,15 @@ def _send(state: Any, now: float, number: int, w: int) -> None:
     tuples = state.counts[place, w]
     state.counts[place, w] = 0
     state.clock[0].kept += state.skyline[min(tuples, state.skyline.size - 1)]
-    push(state, max(now, state.workers[w].free_at), number, tuples)
+    at = _arrival(state.clock[0], max(now, state.workers[w].free_at))
+    push(state, at, number, tuples)
+
+
+@inlined
+def _arrival(clock: Any, sent: float) -> float:
+    """When a result is at the window stage; unknown before the end of its micro-batch."""
+    arrival: float = inf if clock.batch.trigger > 0.0 else sent + clock.distance
+    return arrival
 
 
 @inlined

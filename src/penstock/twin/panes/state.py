@@ -11,11 +11,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.errors import PlantError, SettingError
+from penstock.core.errors import SettingError
 from penstock.core.graph import Module
 from penstock.core.panes import Panes
 from penstock.model.skyline import Floats, check_dimensions, comparisons, expected_sizes
-from penstock.twin.state import LANE, NOBODY, Array
+from penstock.twin.records import (
+    BATCH,
+    CHANCE,
+    LANE,
+    NOBODY,
+    Array,
+    check_room,
+    equip_batch,
+    grown,
+    longer,
+)
 
 UPDATE: Final = 0
 """A task that puts a part of a pane into the result of a window (WIN_UPDATE)."""
@@ -51,6 +61,12 @@ PANE_CLOCK: Final = np.dtype(
         ("sent", "i8"),  # results of parts under way to the window stage
         ("turns", "i8"),  # results that were ever sent
         ("expecting", "i8"),  # the oldest pane of which the window stage waits for a part
+        ("distance", "f8"),  # seconds that a result takes to the window stage
+        ("batch", BATCH),
+        ("chance", CHANCE),
+        ("held", "i8"),  # tuples that have come and wait for a trigger
+        ("batches", "i8"),  # micro-batches that were committed
+        ("batch_seconds", "f8"),  # and how long they took
     ]
 )
 
@@ -93,7 +109,12 @@ WINDOW_CLOCK: Final = np.dtype(
         ("busy_seconds", "f8"),
         ("worker_seconds", "f8"),
         ("finished", "i8"),  # windows in this step
+        ("committed", "i8"),  # those of them whose micro-batch has ended
         ("windows", "i8"),  # and since the start
+        ("batch", BATCH),
+        ("chance", CHANCE),
+        ("batches", "i8"),
+        ("batch_seconds", "f8"),
     ]
 )
 
@@ -219,6 +240,8 @@ def build(
     max_slack: float = inf,
     heaviest: float,
     merges: bool,
+    distance: float = 0.0,
+    seed: np.random.SeedSequence | None = None,
 ) -> PaneState:
     """No tuple anywhere, and the initial workers waiting; `heaviest` is a window's most tuples."""
     workers, table = pane_stage.max_replicas, _table(heaviest)
@@ -249,6 +272,13 @@ def build(
     state.clock["active"] = pane_stage.initial_replicas
     state.other["active"] = window_stage.initial_replicas
     state.other["merges"] = merges
+    state.clock["distance"] = distance
+    draws = (seed or np.random.SeedSequence(0)).generate_state(2, np.uint64)
+    for record, module, draw in zip(
+        (state.clock[0], state.other[0]), (pane_stage, window_stage), draws, strict=True
+    ):
+        equip_batch(record["batch"], module)
+        record["chance"] = draw
     return more_tuples(state)
 
 
@@ -272,22 +302,14 @@ def more_tuples(state: PaneState) -> PaneState:
     """Room for twice as many tuples that wait."""
     old, clock = state.tuples, state.clock[0]
     size = max(2 * len(old), 4096)
-    if size > MOST_TUPLES:
-        raise PlantError(
-            f"more than {len(old):,} tuples wait after {clock['now']:g} s, and the twin holds at "
-            "most so many; lower the rate, or let the pane stage have more workers"
-        )
-    made = _longer(old, size)
-    made["next"][len(old) :] = np.arange(len(old) + 1, size + 1)
-    made["next"][-1] = clock["free"]
-    clock["free"] = len(old)
-    clock["spare"] += size - len(old)
-    return state._replace(tuples=made)
+    remedy = "let the pane stage have more workers"
+    check_room(size, MOST_TUPLES, "tuples wait", clock["now"], remedy)
+    return state._replace(tuples=grown(old, size, clock))
 
 
 def more_results(state: PaneState) -> PaneState:
     """Room for twice as many results under way."""
-    return state._replace(results=_longer(state.results, 2 * len(state.results)))
+    return state._replace(results=longer(state.results, 2 * len(state.results)))
 
 
 def more_panes(state: PaneState) -> PaneState:
@@ -313,11 +335,8 @@ def more_ledger(state: PaneState) -> PaneState:
 def more_windows(state: PaneState) -> PaneState:
     """Room for twice as many open windows."""
     other, size = state.other[0], 2 * len(state.windows)
-    if size > MOST_WINDOWS:
-        raise PlantError(
-            f"more than {len(state.windows):,} windows wait after {other['now']:g} s, and the twin "
-            "holds at most so many; lower the rate, or let the window stage have more workers"
-        )
+    remedy = "let the window stage have more workers"
+    check_room(size, MOST_WINDOWS, "windows wait", other["now"], remedy)
     live = (int(other["first"]), int(other["last"]))
     return state._replace(
         windows=_ring(state.windows, size, live), parts=_ring(state.parts, size, live)
@@ -336,13 +355,7 @@ def more_parts(state: PaneState) -> PaneState:
 
 def more_finished(state: PaneState) -> PaneState:
     """Room for twice as many windows in a step."""
-    return state._replace(finished=_longer(state.finished, 2 * len(state.finished)))
-
-
-def _longer(old: Array, size: int) -> Array:
-    made: Array = np.zeros((size, *old.shape[1:]), old.dtype)
-    made[: len(old)] = old
-    return made
+    return state._replace(finished=longer(state.finished, 2 * len(state.finished)))
 
 
 def _ring(old: Any, size: int, live: tuple[int, int]) -> Any:

@@ -1,20 +1,17 @@
 """The twin of a preference query: a pane stage and a window stage, scheduled as in ppq."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from math import ceil, inf
-from typing import Final
+from collections.abc import Callable
+from math import inf
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
-from penstock.core.interference import Interference
 from penstock.core.panes import Panes
 from penstock.core.roles import Workload
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, check_degrees
-from penstock.core.units import format_duration
+from penstock.core.signals import Latency, ModuleReading
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory, check_period
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import (
@@ -27,60 +24,10 @@ from penstock.twin.panes.observing import (
     sample,
 )
 from penstock.twin.panes.state import Costs
+from penstock.twin.plant import SimulatedPlant
+from penstock.twin.regions.places import path_delay
 from penstock.twin.sources import Arrivals
 from penstock.twin.state import check_settings, check_size
-
-# Workers of a stage: asked for, and at work once they have started.
-
-
-@dataclass(slots=True)
-class Crew:
-    """The workers of one stage.
-
-    >>> crew = Crew(Module(name="plq", initial_replicas=2, start_up=5.0))
-    >>> crew.ask(4, now=10.0), crew.running, crew.next_ready()
-    (True, 2, 15.0)
-    >>> crew.switch(now=15.0)
-    4
-    """
-
-    module: Module
-    running: int = field(init=False)
-    wanted: int = field(init=False)
-    requested: int = field(init=False)
-    _starting: list[float] = field(default_factory=list)
-    """When each worker beyond those at work will be ready."""
-
-    def __post_init__(self) -> None:
-        """Begin with the initial ones."""
-        self.running = self.wanted = self.requested = self.module.initial_replicas
-
-    def ask(self, wanted: int, now: float) -> bool:
-        """Ask for so many, within the module's bounds; says whether that changes anything."""
-        self.wanted = wanted
-        degree = min(max(wanted, self.module.min_replicas), self.module.max_replicas)
-        if degree == self.requested:
-            return False
-        self.requested = degree
-        extra = max(degree - self.running, 0)
-        del self._starting[extra:]
-        self._starting += [now + self.module.start_up] * (extra - len(self._starting))
-        return True
-
-    def next_ready(self) -> float:
-        """When the next worker will be ready; now, where one has to go."""
-        if self.requested < self.running:
-            return -inf
-        return self._starting[0] if self._starting else inf
-
-    def switch(self, now: float) -> int:
-        """Let those go that are too many, and those begin that are ready; says how many work."""
-        self.running = min(self.running, self.requested)
-        while self._starting and self._starting[0] <= now:
-            self._starting.pop(0)
-            self.running += 1
-        return self.running
-
 
 # What the twin of a preference query cannot simulate, refused before it starts.
 
@@ -126,31 +73,13 @@ def heaviest_window(workload: Workload, panes: Panes, duration: float, disorder:
     return float(np.max(workload.arrivals(starts + window) - workload.arrivals(starts)))
 
 
-def shortfall(graph: FlowGraph) -> str | None:
-    """What the twin leaves out of a query that runs in micro-batches; None where it does not.
-
-    >>> plq = Module(name="plq", trigger=2.0, overhead=0.6)
-    >>> shortfall(FlowGraph(source="plq", modules=(plq,)))
-    'the twin serves tuples one by one: latencies leave out micro-batches (trigger 2 s, \
-overhead 600 ms)'
-    """
-    times = {
-        name: max(getattr(module, name) for module in graph.modules)
-        for name in ("trigger", "overhead", "task_overhead", "warm_up")
-    }
-    known = ", ".join(f"{name} {format_duration(value)}" for name, value in times.items() if value)
-    if not known:
-        return None
-    return f"the twin serves tuples one by one: latencies leave out micro-batches ({known})"
-
-
 Floats = NDArray[np.float64]
 
 SAMPLING: Final = 0.25
 """Seconds of a sampling period where nobody splits panes."""
 
 
-class PaneTwin:
+class PaneTwin(SimulatedPlant):
     """A preference query over sliding windows, simulated tuple by tuple (ppq, Section 3).
 
     The graph has two modules, the pane stage and the window stage. Tuples come late by up to
@@ -162,8 +91,8 @@ class PaneTwin:
     would be idle. A worker more begins with nothing; one that leaves sends its parts.
 
     What tuples and tasks take is in `costs`: the service times of both modules where it is not
-    given. While there is `interference` they take longer. Workers are asked for and start as on
-    the other twins; micro-batches are not simulated.
+    given. With micro-batches a stage takes what has come by a trigger, and its results leave when
+    the batch is committed. The rest is as in `SimulatedPlant`.
 
     `load` of a reading is the paper's utilisation factor, `latency` is from the end of a window to
     its result; windows without tuples count, too. The same seed and decisions give the same
@@ -202,20 +131,18 @@ class PaneTwin:
         disorder: float = 0.0,
         slack: float = 0.0,
         max_slack: float = inf,
-        interference: Interference | None = None,
         seed: int = 0,
         arrivals: str = "poisson",
+        **plant: Any,
     ) -> None:
         check_settings(graph, step, duration, seed, "gamma")
         check_times(splitting, step, disorder=disorder, slack=slack)
         pane_stage, window_stage = stages(graph)
-        self.graph = graph
-        self._step, self._duration, self._turn = float(step), float(duration), 0
-        self._control = splitting
-        self._memory = SplittingMemory()
+        super().__init__(graph, step=step, duration=duration, seed=seed, **plant)
+        self._control, self._memory = splitting, SplittingMemory()
         self._period = splitting.period if splitting else min(SAMPLING, self._step)
         self._periods = 0
-        for_rows, for_delays = np.random.SeedSequence(seed).spawn(2)
+        for_rows, for_delays, for_batches = np.random.SeedSequence(seed).spawn(3)
         self._arrivals = Arrivals(workload, arrivals, duration, np.random.default_rng(for_rows))
         check_size(graph, self._arrivals.expected, duration)
         self._delays, self._disorder = np.random.default_rng(for_delays), disorder
@@ -229,14 +156,15 @@ class PaneTwin:
             max_slack=max_slack,
             heaviest=heaviest_window(workload, panes, duration, disorder),
             merges=merging,
+            distance=path_delay(graph, self.places) if self.places else 0.0,
+            seed=for_batches,
         )
-        self._crews = {m.name: Crew(m) for m in (pane_stage, window_stage)}
-        self._interference = interference
-        self._set_pace(0.0)
+        self._stages = pane_stage.name, window_stage.name
+        self._set_pace(self._pace(0.0))
         self._samples: list[Sample] = []
         self._windows: list[Floats] = []
         self._task_time: float | None = None
-        self._before, self._seen_at = self.totals(), 0.0
+        self._before = self.totals()
         self._worker_seconds = 0.0
 
     @property
@@ -253,24 +181,6 @@ class PaneTwin:
     def threshold(self) -> float:
         """Tuples of a part before the next worker takes over; inf where panes stay whole."""
         return float(self._state.clock["threshold"][0])
-
-    def readings(self) -> Iterator[Observation]:
-        """Simulate a control step at a time; a second call goes on where the first stopped."""
-        turns = ceil(self._duration / self._step * (1 - 1e-12))
-        while self._turn < turns:
-            self._turn += 1
-            self._run_until(min(self._turn * self._step, self._duration))
-            yield self._observe()
-
-    def apply(self, decision: Decision) -> Configuration | None:
-        """Ask for the workers that the decision wants, now."""
-        degrees = decision.configuration.degrees
-        check_degrees(degrees, self._crews)
-        changed = [self._crews[name].ask(degree, self.at) for name, degree in degrees.items()]
-        self._switch_crews(self.at)
-        if not any(changed):
-            return None
-        return Configuration(degrees={name: crew.requested for name, crew in self._crews.items()})
 
     def totals(self) -> PaneTotals:
         """What has happened since the start."""
@@ -294,6 +204,8 @@ class PaneTwin:
         from penstock.twin.panes import plq
 
         clock = self._state.clock[0]
+        while clock["held"]:
+            self._simulate_until(self.at + float(clock["batch"]["trigger"]))
         over = max(self.at, float((clock["last"] + 1) * clock["length"]))
         self._until_enough(lambda: plq.close_all(self._state, over))
         self._finish_windows(inf)
@@ -301,23 +213,23 @@ class PaneTwin:
         done = self.windows()
         return float(done[-1, 1]) if len(done) else self.at
 
-    def _run_until(self, end: float) -> None:
-        """Stop wherever something changes: a sample, a worker that is ready, interference."""
-        while self.at < end:
-            ready = min(crew.next_ready() for crew in self._crews.values())
-            sampled = (self._periods + 1) * self._period
-            stop = min(end, ready, sampled, self._next_edge())
-            self._simulate_until(stop)
-            self._switch_crews(stop)
-            self._set_pace(stop)
-            if stop == sampled:
-                self._sample()
+    def _next_change(self) -> float:
+        """A sample, too, is a reason to stop."""
+        return min(super()._next_change(), (self._periods + 1) * self._period)
+
+    def _change(self, now: float) -> None:
+        super()._change(now)
+        if now == (self._periods + 1) * self._period:
+            self._sample()
 
     def _simulate_until(self, end: float) -> None:
         # Numba takes longer to import than the rest of Penstock, and only a run needs it.
         from penstock.twin.panes import plq
 
         self._until_enough(lambda: plq.advance(self._state, self._moments, self._stamps, end))
+        clock = self._state.clock[0]
+        if clock["batch"]["trigger"]:
+            clock["held"] = np.searchsorted(self._moments[clock["cursor"] :], end, side="right")
         self._finish_windows(end)
 
     def _until_enough(self, work: Callable[[], int]) -> None:
@@ -358,30 +270,24 @@ class PaneTwin:
             self._state = more[stopped](self._state)
 
     def _next_chunk(self) -> None:
-        self._moments = self._arrivals.next_chunk()
-        delays = self._disorder * self._delays.random(len(self._moments))
-        self._stamps = np.maximum(self._moments - delays, 0.0)
+        """What has come and waits for a trigger stays in hand."""
+        came, left = self._arrivals.next_chunk(), int(self._state.clock["cursor"][0])
+        stamps = np.maximum(came - self._disorder * self._delays.random(len(came)), 0.0)
+        self._moments = np.concatenate([self._moments[left:], came])
+        self._stamps = np.concatenate([self._stamps[left:], stamps])
         self._state.clock["cursor"] = 0
 
-    def _next_edge(self) -> float:
-        edges = self._interference.edges() if self._interference else ()
-        return min((edge for edge in edges if edge > self.at), default=np.inf)
+    def _set_pace(self, pace: float) -> None:
+        self._state.clock["pace"] = self._state.other["pace"] = pace
 
-    def _set_pace(self, now: float) -> None:
-        if self._interference is not None:
-            pace = self._interference.pace(now)
-            self._state.clock["pace"] = self._state.other["pace"] = pace
-
-    def _switch_crews(self, now: float) -> None:
+    def _resize(self, name: str, running: int, now: float) -> None:
         from penstock.twin.panes import plq, wlq
 
-        panes, windows = self._crews.values()
-        if panes.next_ready() <= now:
-            active = panes.switch(now)
-            while plq.resize(self._state, now, active) != plq.REACHED:
+        if name == self._stages[0] and running != self._state.clock["active"][0]:
+            while plq.resize(self._state, now, running) != plq.REACHED:
                 self._state = state.more_results(self._state)
-        if windows.next_ready() <= now:
-            wlq.resize(self._state, windows.switch(now))
+        elif name == self._stages[1] and running != self._state.other["active"][0]:
+            wlq.resize(self._state, running)
 
     def _sample(self) -> None:
         """The inner level: look at the last period, and set the threshold for the next."""
@@ -399,7 +305,7 @@ class PaneTwin:
         threshold = self._control.threshold(self._memory, recent_sizes(self._state), closed)
         self._state.clock["threshold"] = np.inf if threshold is None else threshold
 
-    def _observe(self) -> Observation:
+    def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
         from penstock.twin.panes import plq
 
         plq.settle(self._state, self.at)
@@ -407,25 +313,20 @@ class PaneTwin:
         change = now - self._before
         if change.tasks:
             self._task_time = change.busy_seconds / change.tasks
-        done = self._collect()
-        read = (
-            read_panes(self._state, change, self._samples, self._worker_seconds, step),
-            read_windows(self._state, change, self._task_time, step),
-        )
-        crews = self._crews.items()
-        modules = {n: _staffed(r, crew) for (n, crew), r in zip(crews, read, strict=True)}
-        self._before, self._seen_at, self._samples = now, self.at, []
-        self._worker_seconds = 0.0
-        return Observation(at=self.at, step=step, modules=modules, latency=latency_of(done))
+        panes, windows = self._stages
+        readings = {
+            panes: read_panes(self._state, change, self._samples, self._worker_seconds, step),
+            windows: read_windows(self._state, change, self._task_time, step),
+        }
+        self._before, self._samples, self._worker_seconds = now, [], 0.0
+        return readings, latency_of(self._collect())
 
     def _collect(self) -> Floats:
         """Windows that were done since the last time."""
-        other = self._state.other
-        done = self._state.finished[: other["finished"][0]].copy()
-        other["finished"] = 0
+        other, finished = self._state.other[0], self._state.finished
+        done = finished[: other["committed"]].copy()
+        open_ = finished[other["committed"] : other["finished"]].copy()
+        finished[: len(open_)] = open_
+        other["finished"], other["committed"] = len(open_), 0
         self._windows.append(done)
         return done
-
-
-def _staffed(reading: ModuleReading, crew: Crew) -> ModuleReading:
-    return replace(reading, wanted=crew.wanted, requested=crew.requested, running=crew.running)

@@ -2,14 +2,17 @@
 
 A part of a pane waits at every window that the pane belongs to. A task puts a part into a window's
 result, one at a time for each window; where all windows with parts that wait are busy, tasks make
-one part of two.
+one part of two. With micro-batches the parts that have come by a trigger are taken then, and the
+windows that they complete are done when the batch is committed.
 """
 
 from math import inf
 from typing import Any, Final
 
 from penstock.model.compiling import compiled, entry, inlined
+from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
 from penstock.twin.panes.state import MERGE, UPDATE
+from penstock.twin.records import OPEN
 
 # Results of parts on their way to the window stage, as a heap by the moment of their arrival.
 
@@ -79,17 +82,63 @@ def advance(state: Any, end: float) -> int:
             return lack
         task = _first_done(state)
         done = state.tasks[task].done if task >= 0 else inf
-        came = state.results[0].at if state.clock[0].sent > 0 else inf
+        came = other.batch.moment if other.batch.trigger > 0.0 else _next_part(state)
         now = min(done, came)
-        if now > end or now == inf:
+        idle = other.batch.phase != OPEN and _next_part(state) == inf
+        if now > end or now == inf or (end == inf and idle and task < 0):
             _pass_time(other, end if end < inf else other.now)
             return REACHED
         _pass_time(other, now)
         if done <= came:
             _end_task(state, task)
+        elif other.batch.trigger > 0.0:
+            _go_on_with_batch(state)
         else:
             _receive(state)
         _hand_out(state)
+        if other.batch.phase == OPEN and other.batch.moment == inf and other.busy == 0:
+            busy = finish_tasks(other.batch, other.chance, now)
+            other.busy_seconds += other.active * busy
+
+
+@inlined
+def _next_part(state: Any) -> float:
+    """When the next part arrives."""
+    return state.results[0].at if state.clock[0].sent > 0 else inf
+
+
+@inlined
+def _go_on_with_batch(state: Any) -> None:
+    """Take the next part of the batch, or commit it, or open another."""
+    other, batch, now = state.other[0], state.other[0].batch, state.other[0].now
+    if batch.unfinished > 0:
+        there = _next_part(state) <= batch.opened
+        batch.unfinished = batch.unfinished - 1 if there else 0
+        if batch.unfinished == 0:
+            batch.moment = inf
+        if there:
+            _receive(state)
+        return
+    ended = batch.phase == OPEN
+    if ended:
+        _commit(state)
+    if _next_part(state) <= now and (not ended or is_late(batch, now)):
+        begin(batch, other.active, now)
+        batch.unfinished, batch.moment = min(other.active * batch.share, 2.0**53), now
+    else:
+        await_trigger(batch, now)
+
+
+@inlined
+def _commit(state: Any) -> None:
+    """The windows that the batch has completed are done now."""
+    other = state.other[0]
+    other.batches += 1
+    other.batch_seconds += other.now - other.batch.opened
+    for place in range(other.committed, other.finished):
+        state.finished[place, 1] = other.now
+    other.windows += other.finished - other.committed
+    other.committed = other.finished
 
 
 @entry
@@ -267,7 +316,9 @@ def _finish_if_whole(state: Any, k: int) -> None:
     state.finished[other.finished, 0] = (k * other.stride + other.panes) * state.clock[0].length
     state.finished[other.finished, 1] = other.now
     other.finished += 1
-    other.windows += 1
+    if other.batch.trigger == 0.0:
+        other.committed += 1
+        other.windows += 1
     while other.first < other.last and state.windows[other.first % state.windows.size].done:
         other.first += 1
 

@@ -1,4 +1,5 @@
-"""The twin of a pipeline in regions, with nodes that come and go.
+"""Pipelines in regions, with nodes that come and go.
 
-`twin` is the plant; `nodes` acquires and releases nodes and places replicas on them.
+`nodes` acquires and releases nodes and places replicas on them, `places` checks where modules are,
+and `slots` is the model of the e2df paper, in which no backlog carries over.
 """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
-from penstock.core.signals import Configuration, RegionReading
+from penstock.core.signals import RegionReading
 from penstock.model.compiling import compiled, entry, require_compiler
 
 require_compiler("simulating")
@@ -156,7 +156,7 @@ def _move(nodes: Any, module: int, node: int, change: int) -> None:
     nodes.replicas[module] += change
 
 
-class NodeFleet:
+class NodePools:
     """The nodes of every region with the replicas on them."""
 
     def __init__(self, graph: FlowGraph, places: Infrastructure, seed: int) -> None:
@@ -174,10 +174,6 @@ class NodeFleet:
         counts = (count_nodes(self._nodes, i) for i, _ in enumerate(self._places.regions))
         return {n: int(count) for n, count in zip(self._places.names(), counts, strict=True)}
 
-    def configuration(self) -> Configuration:
-        """What there is."""
-        return Configuration(degrees=self.replicas(), nodes=self.nodes())
-
     def change_nodes(self, wanted: Mapping[str, int]) -> None:
         """Acquire nodes, and release those that are idle."""
         there = self.nodes()
@@ -191,7 +187,7 @@ class NodeFleet:
     def change_replicas(self, wanted: Mapping[str, int]) -> dict[str, int]:
         """Replicas go before others come; returns how many found no free slot, by region."""
         draws = self._first.random(len(self._graph.modules))
-        changes = {name: self._bounded(name, wanted) - n for name, n in self.replicas().items()}
+        changes = {name: wanted.get(name, n) - n for name, n in self.replicas().items()}
         unmet = dict.fromkeys(self._places.names(), 0)
         for index, change in enumerate(changes.values()):
             for _ in range(-change):
@@ -213,8 +209,3 @@ class NodeFleet:
             replicas=int(self._nodes.used[index].sum()),
             requested=count,
         )
-
-    def _bounded(self, name: str, wanted: Mapping[str, int]) -> int:
-        module = self._graph[name]
-        degree = wanted.get(name, self.replicas()[name])
-        return min(max(degree, module.min_replicas), module.max_replicas)
