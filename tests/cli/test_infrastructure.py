@@ -167,16 +167,13 @@ class TestMistakes:
         assert len(shown.err.strip().splitlines()) == 1
         assert not (tmp_path / "run").exists()
 
-    def test_keys_in_regions_are_refused_by_the_twin_and_noted(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_keys_run_in_regions(self, tmp_path: Path) -> None:
         words = ["--set", "infrastructure.regions={dc1: {}}"]
-        words += ["--set", "modules.algotrader.region=dc1"]
-        assert main(["simulate", "trading", *words, "--out", str(tmp_path / "run")]) == 2
-        assert "the twin of regions knows no keys" in capsys.readouterr().err
-        assert not (tmp_path / "run").exists()
-        assert main(["validate", "trading", *words]) == 0
-        assert "simulate would refuse it: the twin of regions knows no" in capsys.readouterr().out
+        words += ["--set", "modules.algotrader.region=dc1", "--duration", "12s", "--quiet"]
+        assert main(["simulate", "trading", *words, "--out", str(tmp_path / "run")]) == 0
+        last = load(tmp_path / "run").ticks[-1].seen
+        assert last.modules["algotrader"].arrival_cv is not None
+        assert last.regions["dc1"].replicas == last.modules["algotrader"].requested
 
 
 def test_validate_notes_what_regions_cannot_host(

@@ -226,11 +226,12 @@ def test_pipelines_that_are_alike_have_rows_of_their_own(write: Write) -> None:
 
 
 def test_interference_reaches_every_pipeline_on_the_twin() -> None:
-    def busy(*overrides: str) -> float:
-        seen = next(open_twin(load("shared", ["duration=10s", *overrides])).readings())
-        return sum(module.utilisation or 0.0 for module in seen.modules.values())
+    def times(*overrides: str) -> list[float | None]:
+        seen = next(iter(open_twin(load("shared", ["duration=10s", *overrides])).readings()))
+        return [module.service_time for module in seen.modules.values()]
 
-    assert busy("interference={processes: 2, slowdown: 1.5}") > 1.2 * busy()
+    slow = [1.5 * (time or 0.0) for time in times()]
+    assert times("interference={processes: 2, slowdown: 1.5}") == pytest.approx(slow, rel=0.2)
 
 
 def test_plan_does_not_take_several_pipelines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,7 +140,8 @@ class PaneTwin(SimulatedPlant):
         pane_stage, window_stage = stages(graph)
         super().__init__(graph, step=step, duration=duration, seed=seed, **plant)
         self._control, self._memory = splitting, SplittingMemory()
-        self._period = splitting.period if splitting else min(SAMPLING, self._step)
+        period = splitting.period if splitting else min(SAMPLING, self._step)
+        self._period = max(period, pane_stage.trigger)  # over part of a batch a load says little
         self._periods = 0
         for_rows, for_delays, for_batches = np.random.SeedSequence(seed).spawn(3)
         self._arrivals = Arrivals(workload, arrivals, duration, np.random.default_rng(for_rows))
