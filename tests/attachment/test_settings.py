@@ -33,6 +33,17 @@ def test_importing_penstock_imports_no_pyspark() -> None:
     assert told.stdout.strip() == "False"
 
 
+def test_reading_settings_imports_no_more_of_pydantic_than_its_core() -> None:
+    words = (
+        "import sys; from penstock.attachment.policy import build_policy; "
+        "from penstock.attachment.settings import read_settings; "
+        "build_policy(read_settings({'policy': 'mpc', 'step': '5s'}, {})); "
+        "print('pydantic' in sys.modules, 'pydantic_core' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False True"
+
+
 def test_nothing_is_touched_unless_told_so() -> None:
     assert settings().mode == "advise"
 
