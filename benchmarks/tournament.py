@@ -12,7 +12,15 @@ from typing import Final
 from tests.support.paths import PUBLISHED
 
 from penstock.cli.doctor import usable_cores
-from penstock.experiment.compare import PEERS, Load, Outcome, Verdict, advise, dominance, play
+from penstock.experiment.compare import (
+    PEERS,
+    Load,
+    TournamentResult,
+    Verdict,
+    advise,
+    dominance,
+    play,
+)
 from penstock.pipeline.file import load
 from penstock.policy import DEFAULT, POLICIES
 from penstock.workload import parse
@@ -70,7 +78,7 @@ def loads() -> list[Load]:
     return [*found, Load(name="recorded", workload=parse(text))]
 
 
-def show(played: Outcome) -> None:
+def show(played: TournamentResult) -> None:
     """Violations and core-seconds of everybody, then the verdicts."""
     for where in (*played.loads, None):
         print(f"\n{where or 'all loads'}")
@@ -82,7 +90,7 @@ def show(played: Outcome) -> None:
     print("\n" + "\n".join(advise(played).why))
 
 
-def told(played: Outcome, name: str, where: str | None) -> str:
+def told(played: TournamentResult, name: str, where: str | None) -> str:
     """The two measures that count."""
     if (error := played.error(name, where)) is not None:
         return f"raised {error}"

@@ -186,7 +186,7 @@ def test_a_recording_that_promised_nothing_gets_a_remedy_that_works(
     assert main(["compare", "--from", str(run)]) == 2
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith("the run did not finish")
-    assert "promised no latency, so nobody could break it; write its twin with" in said[1]
+    assert "promised no latency, so there is none to break; write its twin with" in said[1]
     assert f"`penstock fit {run} --out twin.yaml`" in said[1]
     twin = str(tmp_path / "twin.yaml")
     assert main(["fit", str(run), "--out", twin]) == 0

@@ -23,7 +23,7 @@ from penstock.core.units import format_duration
 from penstock.core.words import count_of
 
 if TYPE_CHECKING:
-    from penstock.experiment.compare import Advice, Load, Outcome, Verdict
+    from penstock.experiment.compare import Advice, Load, TournamentResult, Verdict
     from penstock.experiment.compare.round import Perform
     from penstock.pipeline.settings import PipelineFile
 
@@ -161,7 +161,7 @@ def _fitted(args: Namespace) -> "PipelineFile":
         say(note)
     if args.fit.file.slo.latency_p95 is None:
         raise SettingError(
-            f"the run {args.recorded} promised no latency, so nobody could break it; write its "
+            f"the run {args.recorded} promised no latency, so there is none to break; write its "
             f"twin with `penstock fit {args.recorded} --out twin.yaml`, and compare that with "
             "--set slo.latency_p95=10s or the like"
         )
@@ -182,7 +182,7 @@ def _adjusted(fitted: "PipelineFile", args: Namespace) -> "PipelineFile":
     if lasts > fitted.duration + fitted.step and not args.workload:
         raise SettingError(
             f"--duration {args.duration} is longer than the {format_duration(fitted.duration)} "
-            "that were recorded, and nobody knows what rows would have come then; leave it out"
+            "that were recorded, and what rows would have come then is unknown; leave it out"
         )
     return replace(fitted, duration=lasts, seed=seed)
 
@@ -218,7 +218,7 @@ def _carry_out(
     path: Path,
     started: datetime,
     interrupts: Interrupts,
-) -> "tuple[dict[str, Any], tuple[Outcome, Advice, list[Verdict]]]":
+) -> "tuple[dict[str, Any], tuple[TournamentResult, Advice, list[Verdict]]]":
     with results_folder(path, RESULTS, REPORT) as finish:
         played = _play(args, file, on, path)
         interrupts.hold()
@@ -229,14 +229,14 @@ def _carry_out(
     return told, shown
 
 
-def _advice(args: Namespace, played: "Outcome") -> "Advice":
+def _advice(args: Namespace, played: "TournamentResult") -> "Advice":
     """What to choose; of a recording also what that would have saved, and whether to trust it."""
     from penstock.experiment.compare import advise
 
     return advise(played) if args.recorded is None else _advice_for_run(args, played)
 
 
-def _advice_for_run(args: Namespace, played: "Outcome") -> "Advice":
+def _advice_for_run(args: Namespace, played: "TournamentResult") -> "Advice":
     """What to choose, what it would have saved of the run, and whether to trust the twin."""
     from penstock.experiment.compare import advise
     from penstock.experiment.compare.advice import beside_recording
@@ -249,7 +249,7 @@ def _advice_for_run(args: Namespace, played: "Outcome") -> "Advice":
     return replace(found, why=(*found.why, judgement(judged)))
 
 
-def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Outcome":
+def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "TournamentResult":
     from penstock.cli.doctor import usable_cores
     from penstock.cli.sheets import progress
     from penstock.core.units import parse_duration
@@ -291,7 +291,7 @@ def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
     return recording(path / RUNS, lambda: datetime.now().astimezone(), words, tell)
 
 
-def _verdicts(played: "Outcome") -> "list[Verdict]":
+def _verdicts(played: "TournamentResult") -> "list[Verdict]":
     """Ours against each of the others, on each load and on all together."""
     from penstock.experiment.compare import dominance
 
@@ -301,7 +301,7 @@ def _verdicts(played: "Outcome") -> "list[Verdict]":
 
 
 def _told(
-    path: Path, played: "Outcome", advice: "Advice", verdicts: "list[Verdict]"
+    path: Path, played: "TournamentResult", advice: "Advice", verdicts: "list[Verdict]"
 ) -> dict[str, Any]:
     return {
         **played.to_json(),
@@ -315,7 +315,7 @@ def _told(
 def _write(
     path: Path,
     told: dict[str, Any],
-    played: "Outcome",
+    played: "TournamentResult",
     advice: "Advice",
     verdicts: "list[Verdict]",
     started: datetime,
@@ -332,7 +332,7 @@ def _write(
 
 
 def _tell(
-    args: Namespace, told: dict[str, Any], shown: "tuple[Outcome, Advice, list[Verdict]]"
+    args: Namespace, told: dict[str, Any], shown: "tuple[TournamentResult, Advice, list[Verdict]]"
 ) -> None:
     if args.json:
         print_json(told)
@@ -348,7 +348,9 @@ def _tell(
 # A tournament in a terminal: tables, verdicts, and what to choose.
 
 
-def standings(played: "Outcome", advice: "Advice", verdicts: "Sequence[Verdict]") -> Iterator[str]:
+def standings(
+    played: "TournamentResult", advice: "Advice", verdicts: "Sequence[Verdict]"
+) -> Iterator[str]:
     """Every line; the choice comes last, where it is seen."""
     from penstock.experiment.compare.tables import tables
 
@@ -372,7 +374,7 @@ def standings(played: "Outcome", advice: "Advice", verdicts: "Sequence[Verdict]"
         yield from wrapped(sentence, console.width)
 
 
-def _headline(played: "Outcome") -> str:
+def _headline(played: "TournamentResult") -> str:
     where = "Spark" if played.on == "spark" else "the twin"
     seeds = f"{count_of(len(played.seeds), 'seed')}"
     return (

@@ -56,9 +56,9 @@ def tell(args: Namespace, outcome: Outcome, settings: "RunSettings", written: Wr
     """Say how the run went; an error that ended it is raised with what there is to tell."""
     told = _for_machines(outcome, settings, written)
     if outcome.error is not None:
-        if not isinstance(outcome.error, BrokenPipeError):  # whoever hung up wants to hear no more
+        if not isinstance(outcome.error, BrokenPipeError):  # the reader of the pipe has gone
             say(f"what ran before the error is in {written.folder}, with {written.report.name}")
-        outcome.error.details = told  # type: ignore[attr-defined]  # for whoever explains it
+        outcome.error.details = told  # type: ignore[attr-defined]  # for the message
         raise outcome.error
     if args.json:
         print_json(told)

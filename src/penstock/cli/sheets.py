@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _WIDE: Final = 160
-"""Characters of a line that nobody sees on a terminal."""
+"""Characters of a line that a terminal cannot show."""
 
 
 def sheets(done: "Reproduction") -> Iterator[str]:
@@ -90,7 +90,7 @@ _LINES: Final = 10
 def progress(what: str, *, quiet: bool = False) -> Iterator[Tell]:
     """A bar with the time that is left on a terminal, a few plain lines elsewhere."""
     if quiet or sys.stderr is None:
-        yield lambda done, total: None  # noqa: ARG005  # nobody wants to know
+        yield lambda done, total: None  # noqa: ARG005  # no progress is shown
     elif sys.stderr.isatty():
         with _bar(what) as tell:
             yield tell

@@ -33,7 +33,7 @@ _COUNTED: Final = ("wanted", "requested", "running")
 
 
 class Columns:
-    """The columns so far, and each tick as a row of them."""
+    """The columns that have come up, and each tick as a row of them."""
 
     def __init__(self) -> None:
         self.names: list[Column] = []
@@ -105,7 +105,7 @@ def _links(queries: list[object] | tuple[object, ...]) -> Iterator[tuple[str, st
             yield str(query.get("name")), str(fed)
 
 
-# All that the page shows of one run, as JSON texts made once and sent to whoever asks.
+# All that the page shows of one run, as JSON texts made once and sent to every client.
 
 
 _BATCH: Final = 5_000
@@ -135,7 +135,7 @@ class Board:
         self._summary = summary
 
     def whole(self, status: dict[str, Any]) -> str:
-        """`/run.json`: the settings that matter and every tick so far."""
+        """`/run.json`: the settings that matter and every tick until now."""
         return self._written({"settings": self._about()}, 0, len(self.rows), status, True)
 
     def batch(self, after: int, status: dict[str, Any], *, columns: bool) -> tuple[str, int]:

@@ -11,9 +11,9 @@ _STATS: Final = (
     ("Latency, p95", "s", 'penstock_latency_seconds{I,quantile="0.95"}'),
     ("Backlog", "short", "sum(penstock_backlog_rows{I})"),
     ("Executors running", "short", 'sum(penstock_executors{I,state="running"})'),
-    ("Cost so far", "short", "penstock_cost_total{I}"),
-    ("Energy so far", "joule", "penstock_energy_joules_total{I}"),
-    ("Violations so far", "short", "penstock_slo_violations_total{I}"),
+    ("Cost", "short", "penstock_cost_total{I}"),
+    ("Energy", "joule", "penstock_energy_joules_total{I}"),
+    ("Violations", "short", "penstock_slo_violations_total{I}"),
 )
 """Single numbers: title, unit as Grafana names it, expression."""
 

@@ -136,7 +136,7 @@ class MetricsState:
     last: Tick | None = None
     running: RunningSummary = field(init=False)
     decisions: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By module and action: `out`, `in`, `set` where nobody knows what was before, or `hold`."""
+    """By module and action: `out`, `in`, `set` where the value before is unknown, or `hold`."""
 
     def __post_init__(self) -> None:
         """Begin at nothing."""

@@ -216,7 +216,7 @@ class Handler(BaseHTTPRequestHandler):
     def _remember(self) -> None:
         """Keep the token in a cookie and out of the address, which ends up in histories.
 
-        It is our own and never what the address says: whoever has the cookie may have been sent
+        It is our own and never what the address says: a visitor with the cookie may have been sent
         here by another site, with another token or a line break in the address.
         """
         gate = self.server.gate
@@ -255,7 +255,7 @@ class Handler(BaseHTTPRequestHandler):
             sys.stderr.write(f"penstock: {self.address_string()} {format % args}\n")
 
 
-# Who may look: on loopback whoever is on this machine, elsewhere who has the token.
+# Who may look: on loopback every user of this machine, elsewhere those with the token.
 
 
 _TOKEN: Final = re.compile(r"[\w.~-]{16,200}", re.ASCII)

@@ -40,28 +40,28 @@ def spread(
     if min(jobs, len(items)) <= 1:
         yield from ((index, work(item)) for index, item in enumerate(items))
         return
-    with _crew(work, min(jobs, len(items))) as connections:
+    with _workers(work, min(jobs, len(items))) as connections:
         todo = iter(enumerate(items))
-        busy = {connection for connection in connections if _hand(connection, todo)}
+        busy = {connection for connection in connections if _send_next(connection, todo)}
         while busy:
             for connection in wait(list(busy)):
                 assert isinstance(connection, Connection)  # noqa: S101  # typeshed has it wider
                 yield _receive(connection)
-                if not _hand(connection, todo):
+                if not _send_next(connection, todo):
                     busy.discard(connection)
 
 
 @contextmanager
-def _crew(work: Callable[[Any], Any], size: int) -> Iterator[list[Connection]]:
+def _workers(work: Callable[[Any], Any], size: int) -> Iterator[list[Connection]]:
     with ExitStack() as ending:
-        yield [_hire(work, ending) for _ in range(size)]
+        yield [_started(work, ending) for _ in range(size)]
 
 
-def _hire(work: Callable[[Any], Any], ending: ExitStack) -> Connection:
+def _started(work: Callable[[Any], Any], ending: ExitStack) -> Connection:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-    ending.callback(_dismiss, process)
+    process = context.Process(target=_work_off, args=(theirs, work), daemon=True)
+    ending.callback(_end, process)
     ending.callback(ours.close)
     _start(process)
     theirs.close()  # so that the death of the worker ends the connection
@@ -69,7 +69,7 @@ def _hire(work: Callable[[Any], Any], ending: ExitStack) -> Connection:
 
 
 def _start(process: SpawnProcess) -> None:
-    """In a thread, where no signal can raise anything: a worker starts in full or not at all."""
+    """Start a worker in a thread, where no signal can interrupt it."""
     thread = Thread(target=_start_deaf, args=(process,))
     thread.start()
     try:
@@ -79,20 +79,20 @@ def _start(process: SpawnProcess) -> None:
 
 
 def _start_deaf(process: SpawnProcess) -> None:
-    """What a thread starts that has blocked Ctrl-C never hears of it."""
+    """Start a process that ignores Ctrl-C: it inherits the blocked signal."""
     resource_tracker.ensure_running()  # which would lift the block, were it started later
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     process.start()
 
 
-def _dismiss(process: SpawnProcess) -> None:
+def _end(process: SpawnProcess) -> None:
     if process.pid is not None:
         process.terminate()
         process.join()
 
 
-def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
-    """What a worker does until nobody wants anything of it any more.
+def _work_off(connection: Connection, work: Callable[[Any], Any]) -> None:
+    """Do items as they come until the connection ends.
 
     Garbage is collected between items, because looking for it within one costs a tenth of the
     time; what has survived that, such as libraries, is not looked at again.
@@ -103,7 +103,7 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
             index, item = connection.recv()
             try:
                 result, error = work(item), None
-            except Exception as caught:  # whatever it is, it is for the one who asked
+            except Exception as caught:  # raised again in the process that asked
                 result, error = None, caught
             connection.send((index, result, error))
             del item, result, error
@@ -111,10 +111,10 @@ def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
             gc.freeze()
 
 
-def _hand(connection: Connection, todo: Iterator[tuple[int, Any]]) -> bool:
+def _send_next(connection: Connection, todo: Iterator[tuple[int, Any]]) -> bool:
     """Give a worker its next item; False where there is none."""
     for item in todo:
-        with suppress(BrokenPipeError):  # of a worker that has died we hear when we listen to it
+        with suppress(BrokenPipeError):  # that a worker has died shows when its result is read
             connection.send(item)
         return True
     return False
@@ -136,11 +136,11 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many runs are done."""
+"""Called with the number of runs that are done, and of all."""
 
 
 def silent(_done: int, _total: int, /) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def check_amounts(**amounts: int | None) -> None:

@@ -66,8 +66,8 @@ def claim_folder(path: Path) -> ExitStack:
 def is_going_on(path: Path) -> bool:
     """Whether some process has claimed the folder, as `claim` does while it writes a run.
 
-    Ask only of a folder with a run that has no summary: nobody else may claim one of those, so that
-    asking cannot get in the way. True where it cannot be told.
+    Ask only of a folder with a run that has no summary: no other process may claim one of
+    those, so that asking cannot get in the way. True where it cannot be told.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -226,7 +226,7 @@ class RunFolder:
             write_whole(self.path / SETTINGS, dumps(settings.to_json(), indent=2) + "\n")
 
     def write_learned(self, data: Mapping[str, Any]) -> None:
-        """Put down what the policy has learned so far, in place of what it had before.
+        """Put down what the policy has learned until now, in place of what it had before.
 
         Before `finish`, so that a finished run has it; where nothing was learned, no file is made.
         """

@@ -237,13 +237,13 @@ class Summary:
 
     @property
     def left(self) -> Mapping[str, int] | None:
-        """Rows that had not been through when all was over, by module; None where nobody says."""
+        """Rows that waited at the end, by module; None where that is not recorded."""
         left = self.results.get("rows_waiting")
         return left if isinstance(left, Mapping) else None
 
     @property
     def refused(self) -> Mapping[str, Mapping[str, int]] | None:
-        """Rows that were not taken in, by module and reason; None where nobody says."""
+        """Rows that were not taken in, by module and reason; None where that is not recorded."""
         refused = self.results.get("rows_refused")
         if not isinstance(refused, Mapping):
             return None

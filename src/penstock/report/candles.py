@@ -1,6 +1,6 @@
 """Candlesticks of an application that publishes some: open, high, low and close of each stretch.
 
-A bar that rises is hollow and one that falls is filled, so that nobody needs to see the colours.
+A bar that rises is hollow and one that falls is filled, so that colours are not needed.
 
 >>> bars = [[0.0, 9.0, 9.5, 8.0, 8.5], [5.0, 8.5, 9.0, 8.5, 9.0], [10.0, 9.0, 9.0, 7.0, 7.0]]
 >>> told = {"length": 5.0, "symbols": [{"symbol": "B", "results": 3, "bars": bars}]}

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.words import count_of
-from penstock.experiment.compare import MEASURES, Advice, Outcome, Verdict
+from penstock.experiment.compare import MEASURES, Advice, TournamentResult, Verdict
 from penstock.experiment.compare.entrants import REFERENCES
 from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.tables import tables
@@ -18,7 +18,7 @@ _MARKS: Final = {"wins": "", "ties": "tied", "loses": "missed"}
 
 
 def compare_page(
-    played: Outcome, advice: Advice, verdicts: Sequence[Verdict], *, subtitle: str
+    played: TournamentResult, advice: Advice, verdicts: Sequence[Verdict], *, subtitle: str
 ) -> str:
     """Advice, verdicts, tables and plots."""
     words = f"{played.pipeline} on {'Spark' if played.on == 'spark' else 'the twin'}"
@@ -42,24 +42,24 @@ def _finding(verdict: Verdict) -> Finding:
     return Finding(text=text, found=verdict.why, mark=mark)
 
 
-def _first(played: Outcome) -> list[Played]:
+def _first(played: TournamentResult) -> list[Played]:
     """The first seed of each load."""
     return [one for one in played.rounds if one.seed == played.seeds[0]]
 
 
-def _scatters(played: Outcome) -> list[dict[str, Any]]:
+def _scatters(played: TournamentResult) -> list[dict[str, Any]]:
     loads: list[str | None] = [*played.loads, *([None] if len(played.loads) > 1 else [])]
     return [_scatter(played, load) for load in loads]
 
 
-def _scatter(played: Outcome, load: str | None) -> dict[str, Any]:
+def _scatter(played: TournamentResult, load: str | None) -> dict[str, Any]:
     found = (_point(played, name, index, load) for index, name in enumerate(played.names))
     points = [point for point in found if point is not None]
     title = f"Violations, {load or 'all workloads'}"
     return scatter_data(title, points, x="core-seconds", y="%")
 
 
-def _point(played: Outcome, name: str, index: int, load: str | None) -> Point | None:
+def _point(played: TournamentResult, name: str, index: int, load: str | None) -> Point | None:
     cores = played.score(name, "core_seconds", load)
     broken = played.score(name, "violations", load)
     if cores is None or broken is None:
@@ -74,7 +74,7 @@ def _point(played: Outcome, name: str, index: int, load: str | None) -> Point | 
     )
 
 
-def _timelines(played: Outcome, one: Played) -> Section:
+def _timelines(played: TournamentResult, one: Played) -> Section:
     """What each policy had running, beside what the load needed."""
     needed = np.append(one.demand[:1], one.demand)
     demand = Line(name="demand", x=played.step * np.arange(float(len(needed))), y=needed)
@@ -95,7 +95,7 @@ def _timelines(played: Outcome, one: Played) -> Section:
     )
 
 
-def remarks(played: Outcome) -> list[str]:
+def remarks(played: TournamentResult) -> list[str]:
     """How it was done, where that may be asked."""
     seeds = count_of(len(played.seeds), "seed")
     return [

@@ -63,7 +63,7 @@ def _any(run: Run, *, modelled: bool) -> bool:
 
 
 def load(run: Run) -> tuple[Plot, ...]:
-    """The load of every stage, with the setpoint of the policy; none where nobody measured it."""
+    """The load of every stage, with the setpoint of the policy; none where it was not measured."""
     if not reporting(run.ticks, "load"):
         return ()
     plot = over_time(run, "Load", "%", by_module(run.ticks, "load"))
@@ -83,7 +83,7 @@ def splitting(run: Run, module: str) -> tuple[Plot, ...]:
 
 
 def windows(run: Run) -> tuple[Plot, ...]:
-    """Windows a second, with those that there should be; none where nobody counted them."""
+    """Windows a second, with those that there should be; none where they were not counted."""
     if not reporting(run.ticks, "results_rate"):
         return ()
     plot = over_time(run, "Windows", "windows/s", by_module(run.ticks, "results_rate"))

@@ -13,8 +13,8 @@ from penstock.core.signals import Decision, Observation
 from penstock.experiment.compare import (
     PEERS,
     Load,
-    Outcome,
     Prices,
+    TournamentResult,
     advise,
     dominance,
     entrants,
@@ -139,7 +139,7 @@ def day() -> Workload:
 
 
 @pytest.fixture(scope="module")
-def played() -> Outcome:
+def played() -> TournamentResult:
     loads = [
         Load(name="day", workload=day()),
         Load(name="fixed", workload=parse("map:100,rate=400/s,seed=3"), fixed=True),
@@ -148,7 +148,9 @@ def played() -> Outcome:
 
 
 class TestPlay:
-    def test_every_policy_has_the_same_rows_and_every_seed_its_own(self, played: Outcome) -> None:
+    def test_every_policy_has_the_same_rows_and_every_seed_its_own(
+        self, played: TournamentResult
+    ) -> None:
         first, second = (one for one in played.rounds if one.load == "day")
         assert (first.seed, second.seed) == (4, 5)
         assert not np.array_equal(first.demand, second.demand)
@@ -160,24 +162,24 @@ class TestPlay:
                 == played.values(name, "backlog_max", "day")[seed]
             )
 
-    def test_a_load_whose_chance_was_chosen_keeps_it(self, played: Outcome) -> None:
+    def test_a_load_whose_chance_was_chosen_keeps_it(self, played: TournamentResult) -> None:
         first, second = (one for one in played.rounds if one.load == "fixed")
         assert first.statics == second.statics
 
     @pytest.mark.slow  # workers start afresh, which takes most of it
-    def test_processes_change_nothing(self, played: Outcome) -> None:
+    def test_processes_change_nothing(self, played: TournamentResult) -> None:
         loads = {"day": day()}
         one = play(file(), "threshold", loads, seeds=2, tries=2, jobs=1)
         two = play(file(), "threshold", loads, seeds=2, tries=2, jobs=2)
         assert one.to_json() == two.to_json()
 
-    def test_overall_is_the_mean_of_the_loads(self, played: Outcome) -> None:
+    def test_overall_is_the_mean_of_the_loads(self, played: TournamentResult) -> None:
         day, fixed, both = (
             played.values("threshold", "core_seconds", load) for load in ("day", "fixed", None)
         )
         assert both == [(a + b) / 2 for a, b in zip(day, fixed, strict=True) if a and b]
 
-    def test_static_peak_keeps_the_promise_and_costs_most(self, played: Outcome) -> None:
+    def test_static_peak_keeps_the_promise_and_costs_most(self, played: TournamentResult) -> None:
         peak = played.score("static-peak", "core_seconds", "day")
         assert peak is not None
         for name in played.names:
@@ -186,11 +188,13 @@ class TestPlay:
             assert cost.mean <= peak.mean
         assert played.values("static-peak", "violations") == [0, 0]
 
-    def test_the_clairvoyant_is_measured_by_itself(self, played: Outcome) -> None:
+    def test_the_clairvoyant_is_measured_by_itself(self, played: TournamentResult) -> None:
         for measure in ("accuracy", "settling_time", "overshoot"):
             assert set(played.values("clairvoyant", measure, "fixed")) <= {0.0, None}
 
-    def test_tables_mark_the_best_and_leave_the_clairvoyant_out(self, played: Outcome) -> None:
+    def test_tables_mark_the_best_and_leave_the_clairvoyant_out(
+        self, played: TournamentResult
+    ) -> None:
         every = list(tables(played))
         assert len(every) == 9  # of two loads, and of both together
         for table in every:
@@ -293,7 +297,7 @@ class TestClairvoyant:
         assert played.values("clairvoyant", "core_seconds")[0] == min(costs)
 
 
-def outcome(**values: tuple[list[float], list[float]]) -> Outcome:
+def outcome(**values: tuple[list[float], list[float]]) -> TournamentResult:
     """A tournament in which policies had these violations and core-seconds, seed by seed."""
     seeds = range(len(next(iter(values.values()))[0]))
     always = {name: ([0.0] * len(seeds), [100.0] * len(seeds)) for name in entrants.REFERENCES}
@@ -312,7 +316,7 @@ def outcome(**values: tuple[list[float], list[float]]) -> Outcome:
         )
         for seed in seeds
     )
-    return Outcome(
+    return TournamentResult(
         pipeline="p",
         on="twin",
         step=2.0,

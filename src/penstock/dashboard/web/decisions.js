@@ -95,7 +95,7 @@ function changes({ kind, steps, what }) {
   return [steps === 1 ? "held" : `held for ${plural(steps, "step")}`];
 }
 
-// An entry in one line; of several reasons nobody can say which was that of a moment.
+// An entry in one line; which of several reasons was that of a moment is unknown.
 function spoken(entry) {
   const why = entry.why.length === 1 ? entry.why[0][0] : "for several reasons, see below";
   return [during(entry), changes(entry).join(", "), why].join(" \u00b7 ");

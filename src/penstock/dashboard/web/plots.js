@@ -40,7 +40,7 @@ class Plots {
     const x = store.column("run", "", "at");
     const line = (of, name, measure, title, style, more) => ({ name: title, style, x, y: store.column(of, name, measure), ...more });
     const some = (series) => series.filter(({ y }) => y?.known);
-    const groups = [["Rows", this.rows(line, some, modules, queries)], ["Executors", this.executors(line, some, modules)], ["Load", this.load(line, some, modules, queries)], ["Cost and energy so far", this.spent(line, some)]];
+    const groups = [["Rows", this.rows(line, some, modules, queries)], ["Executors", this.executors(line, some, modules)], ["Load", this.load(line, some, modules, queries)], ["Cost and energy", this.spent(line, some)]];
     return groups.map(([title, specs]) => [title, specs.filter((spec) => spec.series.length)]).filter(([, specs]) => specs.length);
   }
 
@@ -94,7 +94,7 @@ class Plots {
   draw() {
     this.offer();
     const view = this.seen = this.view();
-    for (const plot of this.all) plot.draw(view);
+    drawAll(this.all, view);
     const now = performance.now();
     if (now - (this.spoken ?? -1e9) > 2000) {
       this.spoken = now;

@@ -1,4 +1,4 @@
-// The numbers that one looks at first.
+// The key figures of the run at this moment.
 class Tiles {
   constructor(store, holder) {
     this.store = store;
@@ -16,7 +16,7 @@ class Tiles {
     this.executors(last);
     this.cost();
     const { joules, origin } = store.now;
-    this.tile("Energy so far", known(joules) ? quantity(joules, "J") : UNKNOWN, known(joules) ? origin : "not measured");
+    this.tile("Energy", known(joules) ? quantity(joules, "J") : UNKNOWN, known(joules) ? origin : "not measured");
     this.violations(slo);
   }
 
@@ -39,15 +39,15 @@ class Tiles {
   cost() {
     const { cost, executor_seconds: seconds } = this.store.now;
     const hours = known(seconds) ? `${number(seconds / 3600)} executor-hours` : "";
-    if (known(cost)) this.tile("Cost so far", number(cost), hours);
-    else this.tile("Cost so far", known(seconds) ? number(seconds / 3600) : UNKNOWN, known(seconds) ? "executor-hours" : "");
+    if (known(cost)) this.tile("Cost", number(cost), hours);
+    else this.tile("Cost", known(seconds) ? number(seconds / 3600) : UNKNOWN, known(seconds) ? "executor-hours" : "");
   }
 
   violations(slo) {
     const { met, violated, unknown } = this.store.now, measured = met + violated;
-    if (slo === null) return this.tile("Violations so far", "no SLO", "");
+    if (slo === null) return this.tile("Violations", "no SLO", "");
     const share = measured ? `${percent(violated / measured)} of ${plural(measured, "step")}` : "no step measured it";
-    return this.tile("Violations so far", measured ? violated.toLocaleString("en") : UNKNOWN, unknown ? `${share}, ${unknown.toLocaleString("en")} unknown` : share, violated ? "bad" : measured ? "good" : "");
+    return this.tile("Violations", measured ? violated.toLocaleString("en") : UNKNOWN, unknown ? `${share}, ${unknown.toLocaleString("en")} unknown` : share, violated ? "bad" : measured ? "good" : "");
   }
 
   tile(label, value, note, tone = "") {

@@ -13,7 +13,7 @@ collects the measures, `tables` shows them and `advice` says which policy to cho
 
 from penstock.experiment.compare.advice import Advice, advise
 from penstock.experiment.compare.entrants import PEERS, REFERENCES, Entrant, Load
-from penstock.experiment.compare.outcome import Outcome, Verdict, dominance
+from penstock.experiment.compare.outcome import TournamentResult, Verdict, dominance
 from penstock.experiment.compare.play import play
 from penstock.experiment.compare.track import MEASURES, Measure, Prices
 
@@ -25,8 +25,8 @@ __all__ = [
     "Entrant",
     "Load",
     "Measure",
-    "Outcome",
     "Prices",
+    "TournamentResult",
     "Verdict",
     "advise",
     "dominance",

@@ -15,7 +15,7 @@ from typing import Any, Final
 from penstock.core.signals import Tick
 from penstock.core.words import count_of, joined, percent
 from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, STATIC_MEAN, STATIC_PEAK
-from penstock.experiment.compare.outcome import FEWER_CORE_SECONDS, Outcome
+from penstock.experiment.compare.outcome import FEWER_CORE_SECONDS, TournamentResult
 from penstock.experiment.compare.track import core_seconds, follow
 
 TOLERATED: Final = 0.02
@@ -41,7 +41,7 @@ class Choice:
     """Violations of every policy that was measured."""
 
 
-def choose(played: Outcome) -> Choice | None:
+def choose(played: TournamentResult) -> Choice | None:
     """The choice over all loads together; None where no policy could be measured.
 
     Static ones are not chosen, because their degrees were found with the load known.
@@ -73,18 +73,18 @@ def choose(played: Outcome) -> Choice | None:
     )
 
 
-def _near(played: Outcome, name: str, safest: str, broken: Mapping[str, float]) -> bool:
+def _near(played: TournamentResult, name: str, safest: str, broken: Mapping[str, float]) -> bool:
     more = broken[name] - broken[safest]
     doubtful = played.same(name, safest, "violations")
     return more <= (DOUBTED if doubtful else TOLERATED) + 1e-9
 
 
-def policies(played: Outcome) -> list[str]:
+def policies(played: TournamentResult) -> list[str]:
     """Those that could be chosen."""
     return [name for name in played.eligible if name not in REFERENCES]
 
 
-def cores(played: Outcome, name: str) -> float:
+def cores(played: TournamentResult, name: str) -> float:
     """Core-seconds of a run, on average over loads and seeds."""
     found = played.score(name, "core_seconds")
     return found.mean if found else float("inf")
@@ -106,7 +106,7 @@ class Advice:
         return {"choose": self.choose, "why": list(self.why), "saves": self.saves}
 
 
-def advise(played: Outcome) -> Advice:
+def advise(played: TournamentResult) -> Advice:
     """The choice of `choose`, and what else to know before it is made.
 
     Where a static one would have cost less with no more violations, that is told.
@@ -129,7 +129,7 @@ def advise(played: Outcome) -> Advice:
     )
 
 
-def beside_recording(advice: Advice, played: Outcome, ticks: Sequence[Tick]) -> Advice:
+def beside_recording(advice: Advice, played: TournamentResult, ticks: Sequence[Tick]) -> Advice:
     """The advice with what the choice would have saved of a recorded run, on average over time.
 
     Of a run that was played in part, that part counts.
@@ -148,12 +148,12 @@ def beside_recording(advice: Advice, played: Outcome, ticks: Sequence[Tick]) -> 
     return replace(advice, why=(*advice.why, told))
 
 
-def _broken(played: Outcome, name: str) -> float:
+def _broken(played: TournamentResult, name: str) -> float:
     found = played.score(name, "violations")
     return found.mean if found else 1.0
 
 
-def _reason(played: Outcome, found: Choice) -> str:
+def _reason(played: TournamentResult, found: Choice) -> str:
     return (
         f"Choose {found.chosen}: it {_merit(played, found)}. It breaks the promise "
         f"{_share(found.broken[found.chosen])} and takes {cores(played, found.chosen):,.0f} "
@@ -161,7 +161,7 @@ def _reason(played: Outcome, found: Choice) -> str:
     )
 
 
-def _merit(played: Outcome, found: Choice) -> str:
+def _merit(played: TournamentResult, found: Choice) -> str:
     chosen, many, few = found.chosen, len(found.broken), len(found.safe)
     if many == 1:
         return "is the only policy"
@@ -181,7 +181,7 @@ def _merit(played: Outcome, found: Choice) -> str:
     )
 
 
-def _safer(played: Outcome, found: Choice) -> list[str]:
+def _safer(played: TournamentResult, found: Choice) -> list[str]:
     """Who breaks less, and at what price."""
     chosen, safest = found.chosen, found.safest
     if found.broken[safest] >= found.broken[chosen]:
@@ -194,7 +194,7 @@ def _safer(played: Outcome, found: Choice) -> list[str]:
     ]
 
 
-def _worst(played: Outcome, found: Choice) -> list[str]:
+def _worst(played: TournamentResult, found: Choice) -> list[str]:
     """The load on which the choice does worst, where all loads together hide it."""
     scores = {load: played.score(found.chosen, "violations", load) for load in played.loads}
     known = {load: score.mean for load, score in scores.items() if score}
@@ -204,15 +204,15 @@ def _worst(played: Outcome, found: Choice) -> list[str]:
     return [f"On {load} alone it breaks it {_share(known[load])}."]
 
 
-def _untried(played: Outcome, chosen: str) -> list[str]:
-    """Whoever never acted has not shown what it can do."""
+def _untried(played: TournamentResult, chosen: str) -> list[str]:
+    """A policy that never acted has not shown what it can do."""
     acted = played.score(chosen, "reconfigurations")
     if acted is None or acted.mean > 0:
         return []
     return ["It never changed anything: this load does not tell how it scales."]
 
 
-def _ties(played: Outcome, chosen: str) -> list[str]:
+def _ties(played: TournamentResult, chosen: str) -> list[str]:
     """Others that chance may have put behind the choice."""
     others = [name for name in policies(played) if name != chosen]
     equal = [
@@ -240,7 +240,7 @@ def _ties(played: Outcome, chosen: str) -> list[str]:
     return told
 
 
-def _beside(played: Outcome, chosen: str) -> list[str]:
+def _beside(played: TournamentResult, chosen: str) -> list[str]:
     """What it saves, and what there is left to save."""
     mine, peak, best = (cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
     return [
@@ -251,7 +251,7 @@ def _beside(played: Outcome, chosen: str) -> list[str]:
     ]
 
 
-def _beats(played: Outcome, name: str, chosen: str) -> bool:
+def _beats(played: TournamentResult, name: str, chosen: str) -> bool:
     """Whether it would have been better, or safer for little more."""
     price, broken = cores(played, name), _broken(played, name)
     cheaper = price < cores(played, chosen) and broken <= _broken(played, chosen)
@@ -259,14 +259,14 @@ def _beats(played: Outcome, name: str, chosen: str) -> bool:
     return cheaper or safer
 
 
-def _static(played: Outcome, name: str) -> str:
+def _static(played: TournamentResult, name: str) -> str:
     return (
         f"{name} would have done with {cores(played, name):,.0f} and broken it "
         f"{_share(_broken(played, name))}, by degrees that were chosen with the load known."
     )
 
 
-def _against_peak(played: Outcome, chosen: str, change: float) -> str:
+def _against_peak(played: TournamentResult, chosen: str, change: float) -> str:
     costs = [played.score(name, "money") for name in (chosen, STATIC_PEAK)]
     paid = " and ".join(f"{cost.mean:.3g}" for cost in costs if cost)
     less = f"saves {percent(abs(change), '.0f')} of the core-seconds"

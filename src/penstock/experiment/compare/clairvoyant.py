@@ -100,7 +100,7 @@ class Found:
     by: str
     """`search`, or the policy that did so first."""
     utilisation: float
-    """Of the plan that the search began with; demand is reckoned at this, or at 1 if it is more."""
+    """Of the plan that the search began with; demand is computed at this, or at 1 if it is more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ STATIC_MEAN: Final = "static-mean"
 CLAIRVOYANT: Final = "clairvoyant"
 REFERENCES: Final = (STATIC_PEAK, STATIC_MEAN, CLAIRVOYANT)
 GUARDING: Final = ("own", "all", "none")
-"""Whom the guards of the file hold: all but peers, everybody, or nobody."""
+"""Which policies the guards of the file hold: all but peers, all, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def _guards(entrant: Entrant, file: PipelineFile, guards: str) -> tuple[Part, ..
 
 
 def check_guarding(guards: str) -> None:
-    """Refuse guards for nobody knows whom."""
+    """Refuse an unknown choice of guards."""
     if guards not in GUARDING:
         raise SettingError(f"guards must be one of {', '.join(GUARDING)}, got {guards!r}")
 

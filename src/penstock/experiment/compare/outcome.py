@@ -17,7 +17,7 @@ FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TournamentResult:
     """All rounds, and what was asked."""
 
     pipeline: str
@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def eligible(self) -> tuple[str, ...]:
-        """Those that could be chosen: nobody can choose to know the future."""
+        """Those that could be chosen: no policy can know the future."""
         whole = [name for name in self.names if name != CLAIRVOYANT]
         return tuple(name for name in whole if self.error(name) is None)
 
@@ -204,7 +204,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict as people say it: whoever only fails to win has not lost."""
+        """The verdict in words: a policy that only fails to win has not lost."""
         return f"{'is even with' if self.even else f'{self.verdict} against'} {self.theirs}"
 
     def to_json(self) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class Pair:
         return self.theirs > 0 and not self.same and self.ours <= (1 - share) * self.theirs + 1e-12
 
 
-def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) -> Verdict:
+def dominance(played: TournamentResult, ours: str, theirs: str, load: str | None = None) -> Verdict:
     """The verdict on a pair.
 
     Ours wins with no more violations and at least 15 % fewer core-seconds, or with no more
@@ -277,7 +277,9 @@ def dominance(played: Outcome, ours: str, theirs: str, load: str | None = None) 
     return told(verdict, why, even=even)
 
 
-def pair(played: Outcome, ours: str, theirs: str, measure: str, load: str | None) -> Pair | None:
+def pair(
+    played: TournamentResult, ours: str, theirs: str, measure: str, load: str | None
+) -> Pair | None:
     """One measure of both; None where it is unknown of one."""
     mine, other = (played.score(name, measure, load) for name in (ours, theirs))
     difference = played.difference(ours, theirs, measure, load)

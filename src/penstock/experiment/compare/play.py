@@ -8,7 +8,7 @@ from penstock.core.roles import Workload
 from penstock.experiment.compare import entrants
 from penstock.experiment.compare.clairvoyant import TRIES
 from penstock.experiment.compare.entrants import Entrant, Load, check_rows
-from penstock.experiment.compare.outcome import Outcome
+from penstock.experiment.compare.outcome import TournamentResult
 from penstock.experiment.compare.round import Perform, Played, Round, on_twin, play_round
 from penstock.experiment.compare.track import Prices
 from penstock.experiment.workers import Progress, check_amounts, repeat, silent
@@ -31,7 +31,7 @@ def play(
     perform: Perform = on_twin,
     on: str = "twin",
     progress: Progress = silent,
-) -> Outcome:
+) -> TournamentResult:
     """Play policies against each other, and against static-peak, static-mean and a clairvoyant.
 
     `file` says the graph, step, duration and promise, wherever it comes from; its own workload is
@@ -65,7 +65,7 @@ def play(
         for load in loads
         for seed in numbers
     ]
-    return Outcome(
+    return TournamentResult(
         pipeline=file.name,
         on=on,
         step=file.step,
@@ -92,7 +92,7 @@ def check_playable(file: PipelineFile) -> None:
         )
     if file.slo.latency_p95 is None:
         raise SettingError(
-            f"{file.name} promises no latency, so nobody could break it; add "
+            f"{file.name} promises no latency, so there is none to break; add "
             "--set slo.latency_p95=10s or the like"
         )
 

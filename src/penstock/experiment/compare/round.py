@@ -80,7 +80,7 @@ class Played:
     errors: Mapping[str, str]
     """What a policy raised, by its name; it has no scores then."""
     utilisation: float
-    """At which the demand is reckoned: that of the clairvoyant's plan."""
+    """At which the demand is computed: that of the clairvoyant's plan."""
     found_by: str
     """`search`, or the policy whose plan the clairvoyant took over."""
     statics: Mapping[str, Degrees]

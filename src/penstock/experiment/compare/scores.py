@@ -18,7 +18,7 @@ Elasticity(theta_u=25.0, theta_o=25.0, tau_u=50.0, tau_o=50.0)
 promise by its 95th percentile. A step that measured no latency although rows waited, or may have,
 is judged by those rows: it broke the promise if the latency measured next does, or if nothing was
 heard for longer than was promised. A step in which nothing waited says nothing and is left out, as
-is one at the end that nobody can judge.
+is one at the end that cannot be judged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -182,7 +182,7 @@ class Violations:
     time: float | None
     """Share of the time."""
     rows: float | None
-    """Share of the rows that were later than promised, reckoned from the quantiles of each step:
+    """Share of the rows that were later than promised, computed from the quantiles of each step:
     those above the 99th percentile of a step are not seen. Rows that came in a silence that broke
     the promise and lasted to the end never came out, and are late."""
 
@@ -210,7 +210,7 @@ def _lost(ticks: Sequence[Tick], broken: Column) -> int:
 
 
 def judged(ticks: Sequence[Tick], promised: float) -> Column:
-    """1 for each step that broke the promise, 0 for one that kept it, NaN where nobody can tell."""
+    """1 for each step that broke the promise, 0 for one that kept it, NaN where it is unknown."""
     p95 = latencies(ticks, "p95")
     verdict = np.where(np.isnan(p95), np.nan, p95 > promised)
     waited = total(reporting(ticks, "backlog"), len(ticks)) != 0  # unknown may be waiting

@@ -1,13 +1,13 @@
 """The tournament as tables, for a terminal and for a page alike.
 
 `*` marks the least of a column, and `=` what chance may have put behind it. The clairvoyant takes
-no part in that: nobody can choose to know the future.
+no part in that: no policy can know the future.
 """
 
 from collections.abc import Iterator
 
 from penstock.core.units import format_duration
-from penstock.experiment.compare.outcome import Outcome
+from penstock.experiment.compare.outcome import TournamentResult
 from penstock.experiment.compare.track import MEASURES, TABLES
 from penstock.experiment.interval import Interval
 from penstock.experiment.results import Table
@@ -15,7 +15,7 @@ from penstock.experiment.results import Table
 UNKNOWN = "-"
 
 
-def tables(played: Outcome) -> Iterator[Table]:
+def tables(played: TournamentResult) -> Iterator[Table]:
     """Those of each load, and of all together where there are several."""
     for load in played.loads:
         yield from (table(played, title, load) for title in TABLES)
@@ -23,7 +23,7 @@ def tables(played: Outcome) -> Iterator[Table]:
         yield from (table(played, title, None) for title in TABLES)
 
 
-def table(played: Outcome, title: str, load: str | None) -> Table:
+def table(played: TournamentResult, title: str, load: str | None) -> Table:
     """One table of one load, or of all."""
     measures = TABLES[title]
     header = [MEASURES[name].title for name in measures]
@@ -36,7 +36,7 @@ def table(played: Outcome, title: str, load: str | None) -> Table:
 
 
 def _row(
-    played: Outcome, name: str, measures: tuple[str, ...], load: str | None
+    played: TournamentResult, name: str, measures: tuple[str, ...], load: str | None
 ) -> tuple[str, ...]:
     if played.error(name, load) is not None:
         return (name, "raised", *[UNKNOWN] * (len(measures) - 1))
@@ -47,13 +47,13 @@ def _row(
     return (name, *cells)
 
 
-def _errors(played: Outcome, load: str | None) -> Iterator[str]:
+def _errors(played: TournamentResult, load: str | None) -> Iterator[str]:
     for name in played.names:
         if (error := played.error(name, load)) is not None:
             yield f"{name} raised {error}"
 
 
-def _mark(played: Outcome, name: str, measure: str, load: str | None) -> str:
+def _mark(played: TournamentResult, name: str, measure: str, load: str | None) -> str:
     best = played.best(measure, load)
     if best is None or name not in played.eligible:
         return ""

@@ -44,7 +44,7 @@ class Track:
     running: Mapping[str, Column]
     """Executors that could take tasks at the end of each step."""
     paid: Mapping[str, Column]
-    """Executors that were requested or running, whichever is more: whoever asks for an executor
+    """Executors that were requested or running, whichever is more: who requests an executor
     pays for it from then on, and for one that is sent away until it has left."""
 
     @property
@@ -106,7 +106,7 @@ def _sum(columns: Mapping[str, Column], length: int) -> Column:
     return total
 
 
-# What a run cost: executor time, money, energy, and the share of it that nobody used.
+# What a run cost: executor time, money, energy, and the share of it that was not used.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Prices:
     """Seconds that are begun are paid in full: 1 where seconds are billed, 3600 where hours are."""
 
     def __post_init__(self) -> None:
-        """Refuse what nobody pays."""
+        """Refuse a price or a period that is out of range."""
         if self.executor_hour < 0:
             raise SettingError(f"price must not be negative, got {self.executor_hour:g}")
         if not isfinite(self.executor_hour):

@@ -37,7 +37,7 @@ for (const [group, members] of groups) {
 
 function redraw() {
   readPalette();
-  for (const plot of plots) plot.draw();
+  drawAll(plots);
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

@@ -70,8 +70,7 @@ class Plot {
     return this.spec.points.length ? axisFor(unit, to) : spanAxis(from, to, unit);
   }
 
-  draw(view = null) {
-    const box = this.frame.getBoundingClientRect();
+  draw(view, box) {
     view = this.view = view ?? { axis: this.across(box.width < 500) };
     if (view.lazy && this.pen && (box.bottom < -200 || box.top > innerHeight + 200)) { this.stale = true; return; }
     this.stale = false;
@@ -292,7 +291,7 @@ class Plot {
     labels(this.y, shown ? axis.labels.map(([value, text]) => [100 * (1 - axis.share(value)), text]) : [], "top");
     labels(this.x, shown ? apart(across, width).map(([at, text]) => [100 * across.share(at), text]) : [], "left");
     this.x.dataset.unit = across.unit;
-    this.frame.style.setProperty("--chars", Math.max(...axis.labels.map(([, text]) => text.length)));
+    if (this.spec.sticks) this.frame.style.setProperty("--chars", Math.max(...axis.labels.map(([, text]) => text.length)));
   }
 
   // Values at a place along x, beside the names of the lines; null takes them away.
@@ -316,6 +315,12 @@ class Plot {
     if (sticks) names.push(plural(sticks.bars.length, "bar"));
     this.frame.setAttribute("aria-label", [`${title}${unit ? `, ${unit}` : ""}`, names.join(", ")].filter(Boolean).join(": "));
   }
+}
+
+// Draws figures after all were measured: measuring after each would lay out the page as often.
+function drawAll(plots, view = null) {
+  const boxes = plots.map(({ frame }) => frame.getBoundingClientRect());
+  plots.forEach((plot, index) => plot.draw(view, boxes[index]));
 }
 
 // What is in view of some lines: whether anything, the lowest, the highest, and a sample above zero.
@@ -452,7 +457,7 @@ function bars({ title, unit, names, series }) {
   return make("figure", "bars", ...caption, make("dl", "", ...rows));
 }
 
-// A crosshair that figures share. Whoever is told of a place shows it, with `show`, here and elsewhere.
+// A crosshair that figures share: `onPoint` gets the place that is pointed at, and calls `show` to show it.
 class Crosshair {
   constructor(plots, holder, onPoint) {
     Object.assign(this, { plots, holder, onPoint, last: null });
