@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.twin import Twin
@@ -102,6 +102,34 @@ def wordcount_hour(step: float, seed: int) -> Run:
     return Run(sum(t.served for t in totals.values()), seconds, 0.0)
 
 
+def with_feature(name: str, seed: int, rows: int = 500_000) -> Run:
+    """Simulate four servers, 60 % busy, row by row, in micro-batches, with keys, or with both."""
+    given: dict[str, Any] = {"trigger": 10.0, "overhead": 1.0} if "micro-batches" in name else {}
+    keys = 200 if "keys" in name else 0
+    module = Module(
+        name="only", service_time=1.0, service_cv=1.0, initial_replicas=4, keys=keys, **given
+    )
+    graph, rate = FlowGraph(source="only", modules=(module,)), 0.6 * 4
+    twin = Twin(graph, Constant(rate), step=rows / rate / 100, duration=rows / rate, seed=seed)
+    start = time.process_time()
+    for _ in twin.readings():
+        pass
+    return Run(twin.totals()["only"].served, time.process_time() - start, 0.0)
+
+
+def print_features() -> None:
+    """What each feature costs beside plain stations, in one run and mixed order."""
+    names = ("row by row", "micro-batches", "keys", "keys in micro-batches")
+    runs = {name: [with_feature(name, 0, 1000)][:0] for name in names}
+    for seed in range(REPEATS):
+        for name in names[seed % 4 :] + names[: seed % 4]:
+            runs[name].append(with_feature(name, seed))
+    plain = median(run.speed for run in runs[names[0]])
+    for name, made in runs.items():
+        speed = median(run.speed for run in made)
+        print(f"{name:<26}{speed / 1e6:>8.2f} million a second, {speed / plain:.2f} of row by row")
+
+
 def repeat(run: Callable[[int], Run], times: int = REPEATS) -> list[Run]:
     """The same run with several seeds, the slowest first."""
     return sorted((run(seed) for seed in range(times)), key=lambda run: run.speed)
@@ -140,6 +168,8 @@ def main() -> None:
     print(f"{'station':<26}{'':<14}{'low':>8}{'median':>9}{'high':>8}{'waiting s':>11}")
     for name, servers in STATIONS:
         print_station(name, servers)
+    print("\nfour servers, 60 % busy")
+    print_features()
     print("\nword count: splitter, filter, counter, consumer")
     for step in (60.0, 5.0, 1.0):
         print_hour(step)
