@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from penstock.cli import main
-from penstock.cli.plan_allocation import POLICIES, divide
+from penstock.cli.plan import ALLOCATION_POLICIES, divide
 from penstock.pipeline.format.allocation import AllocationGraph
 from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS
@@ -22,7 +22,7 @@ from tests.support.allocation import small_graphs, true_optimum
 from tests.support.paths import ROOT
 from tests.support.pipeline_files import GRAPH
 
-EVERYWHERE = tuple(sorted(set(POLICIES) - {"shrink", "single-output"}))
+EVERYWHERE = tuple(sorted(set(ALLOCATION_POLICIES) - {"shrink", "single-output"}))
 """Policies that plan any graph."""
 
 DIAMOND = """\
@@ -62,12 +62,12 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_the_policies_on_offer_are_those_that_there_are() -> None:
-    assert set(POLICIES) == set(PLANNERS)
-    assert POLICIES[0] == "cutting-plane"
+    assert set(ALLOCATION_POLICIES) == set(PLANNERS)
+    assert ALLOCATION_POLICIES[0] == "cutting-plane"
 
 
 class TestAnswers:
-    @pytest.mark.parametrize("policy", sorted(set(POLICIES) - {"single-output"}))
+    @pytest.mark.parametrize("policy", sorted(set(ALLOCATION_POLICIES) - {"single-output"}))
     def test_the_shape_is_that_which_others_script_against(
         self, graph: str, capsys: pytest.CaptureFixture[str], policy: str
     ) -> None:
@@ -193,7 +193,7 @@ class TestMistakes:
     ) -> None:
         assert re.search(r"\bd\b|a -> ", refused(capsys, str(write(DIAMOND)), "--policy", "shrink"))
 
-    @pytest.mark.parametrize("policy", POLICIES)
+    @pytest.mark.parametrize("policy", ALLOCATION_POLICIES)
     def test_a_policy_for_budgets_is_refused_where_there_is_none(
         self, capsys: pytest.CaptureFixture[str], policy: str
     ) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.experiment.interval import Interval
+from penstock.experiment.results import Interval
 from penstock.papers.alloc import published as alloc
 from penstock.papers.alloc.adaptation import READINGS, SHARED
 from penstock.papers.alloc.experiment import KINDS, PLANNERS

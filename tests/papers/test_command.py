@@ -11,9 +11,9 @@ import pytest
 
 from penstock.cli import reproduce
 from penstock.core.errors import FileError, PenstockError
-from penstock.experiment.interval import interval, student
+from penstock.experiment.results import interval, student
 from penstock.experiment.workers import spread
-from tests.support.reproduce_cli import LONG, arguments, start
+from tests.papers.commands import LONG, arguments, start
 
 QUICK = ["game", "--seeds", "2", "--steps", "3", "--workload", "trend", "--jobs", "1", "--quiet"]
 

@@ -12,9 +12,7 @@ from penstock.cli import reproduce as command
 from penstock.core.errors import FileError, SettingError
 from penstock.experiment.results import Reproduction
 from penstock.papers.framework import simulate
-from tests.support.papers import paper, run
-from tests.support.paths import PUBLISHED
-from tests.support.reproduce_cli import (
+from tests.papers.commands import (
     LONG,
     WATCHED,
     arguments,
@@ -23,6 +21,8 @@ from tests.support.reproduce_cli import (
     check_page,
     start,
 )
+from tests.support.papers import paper, run
+from tests.support.paths import PUBLISHED
 
 
 @dataclass(frozen=True, kw_only=True)

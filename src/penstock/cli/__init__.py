@@ -2,8 +2,7 @@
 
 `main` reads the words and calls the command. Shared: `options` of `run` and `simulate`, `session`
 (a run from its first step to its report), `view` (what is shown meanwhile), `sheets` (tables in a
-terminal), `output` (stdout and stderr) and `interrupt` (Ctrl-C and SIGTERM). `plan_allocation` is
-the part of `plan` for graphs with a budget.
+terminal), `output` (stdout and stderr) and `interrupt` (Ctrl-C and SIGTERM).
 """
 
 from penstock.cli.main import main

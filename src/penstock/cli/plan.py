@@ -3,11 +3,11 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from inspect import signature
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli import plan_allocation
 from penstock.cli.options import add_set, something
-from penstock.cli.output import duration, number, print_json, print_line
+from penstock.cli.output import duration, number, percent, print_json, print_line
 from penstock.core.errors import SettingError
 from penstock.core.settings import near
 from penstock.core.units import parse_rate
@@ -15,6 +15,9 @@ from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import Checked, PipelineFile
+    from penstock.pipeline.format.allocation import AllocationGraph
+    from penstock.policy.allocation.allocation import Allocation
+    from penstock.policy.allocation.network import Network
     from penstock.policy.game import Plan
 
 
@@ -29,6 +32,19 @@ examples:
   penstock plan alloc.yaml --policy heuristic-b --set budget=2 --json | jq .resource
 """
 _BEST: Final = "social"
+ALLOCATION_POLICIES: Final = (
+    "cutting-plane",
+    "heuristic-a",
+    "heuristic-b",
+    "lp",
+    "shrink",
+    "single-output",
+)
+"""Their names, as `penstock.policy.allocation` has them; its own list would take time to import."""
+
+_WIDEST: Final = len("limited by")
+_ROUNDING: Final = 1e-6
+"""Share by which sums of many numbers may differ."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="NAME",
         type=something,
         help="nash, incentive or social (default: the file's policy if it is one of them, "
-        f"else social); for a budget {', '.join(plan_allocation.POLICIES)} (default: the file's, "
+        f"else social); for a budget {', '.join(ALLOCATION_POLICIES)} (default: the file's, "
         "else the first)",
     )
     parser.add_argument(
@@ -57,7 +73,7 @@ def execute(args: Namespace) -> int:
 
     checked = check(args.graph)
     if checked.sort == "allocation graph":
-        return plan_allocation.execute(args, checked)
+        return _plan_allocation(args, checked)
     plan = _plan(args, checked)
     if args.json:
         print_json(plan.to_json())
@@ -97,7 +113,7 @@ def _load(args: Namespace, checked: "Checked") -> "PipelineFile":
 
 
 def _check_plans(policy: str, planners: Iterable[str]) -> None:
-    if policy in plan_allocation.POLICIES:
+    if policy in ALLOCATION_POLICIES:
         raise SettingError(
             f"policy {policy!r} divides the budget of an allocation graph, and this graph has "
             f"none; there are {', '.join(planners)}"
@@ -145,3 +161,141 @@ def lines(plan: "Plan") -> Iterator[str]:
         f"{'agreed by':{width}}  {number(plan.messages)} messages in "
         f"{count_of(plan.rounds, 'round')}"
     )
+
+
+# The division of the budget of an allocation graph.
+
+
+def _plan_allocation(args: Namespace, checked: "Checked") -> int:
+    """Divide the budget, and tell who gets what."""
+    graph = _load_allocation(args, checked)
+    plan, optimum = divide(graph)
+    if args.json:
+        print_json(plan.to_json(optimum=optimum))
+    else:
+        for line in allocation_lines(graph.network, plan, optimum):
+            print_line(line)
+    return 0
+
+
+def _load_allocation(args: Namespace, checked: "Checked") -> "AllocationGraph":
+    """The graph with the policy asked for, or else its own."""
+    from penstock.pipeline.file import load_allocation
+
+    if args.rate is not None:
+        raise SettingError(
+            f"--rate {args.rate} is for a graph with one source; for an allocation graph write "
+            f"--set sources.NAME.rate={args.rate}"
+        )
+    own = checked.graph.policy.name if checked.graph is not None else None
+    chosen = [] if args.policy in (None, own) else [f"policy={args.policy}"]
+    return load_allocation(args.graph, [*chosen, *args.set])
+
+
+def divide(graph: "AllocationGraph") -> tuple["Allocation", float]:
+    """What the graph's policy makes of its budget, and the most that there is to be made of it."""
+    from penstock.policy.allocation import PLANNERS, optimum
+
+    plan = PLANNERS[graph.policy.name](graph.network, **graph.policy.settings)
+    most = plan.value if plan.policy == "lp" else optimum(graph.network)
+    if not _holds(graph.network, plan, most):
+        raise SettingError(
+            f"the numbers of the graph lie too far apart for policy {plan.policy} to be right "
+            "about them; give flows in units that bring them closer together"
+        )
+    return plan, most
+
+
+def _holds(network: "Network", plan: "Allocation", optimum: float) -> bool:
+    """Whether a plan can be carried out, is worth what it says, and no more than there is."""
+    from penstock.policy.allocation.network import affordable, value
+
+    numbers = (plan.value, optimum, *plan.resource.values())
+    if not all(isfinite(number) and number >= 0 for number in numbers):
+        return False
+    least, most = 1 - _ROUNDING, 1 + _ROUNDING
+    worth = value(network, plan.resource)
+    affords = affordable(network, plan.resource) >= least
+    return affords and least * plan.value <= worth <= most * plan.value <= most**2 * optimum
+
+
+def allocation_lines(network: "Network", plan: "Allocation", optimum: float) -> Iterator[str]:
+    """The plan for people."""
+    names = (*network.modules, *(outflow.name for outflow in network.outflows))
+    width = max(_WIDEST, *(len(name) for name in names))
+    yield f"{'module':{width}}  {'resource':>9}  {'of the budget':>13}"
+    useful = set(leading_to_sinks(network))
+    for module, resource in plan.resource.items():
+        line = f"{module:{width}}  {figure(resource):>9}  {_of_budget(resource, network):>13}"
+        idle = "  idle" if module in useful else "  idle, it leads to no sink"
+        yield line if resource > 0 else line + idle
+    yield ""
+    yield f"{'sink':{width}}  {'flow/s':>9}  {'worth/s':>13}"
+    yield from _sink_lines(network, plan, width)
+    yield ""
+    yield f"{'value':{width}}  {figure(plan.value)}/s, {_share(plan.value, optimum)} of the optimum"
+    yield f"{'limited by':{width}}  {', '.join(limits(network, plan))}"
+    yield f"{'agreed by':{width}}  {_talk(plan)}"
+
+
+def leading_to_sinks(network: "Network") -> Iterator[str]:
+    """Modules whose flow comes to some sink, the last of them first."""
+    found: set[str] = set()
+    for module in reversed(network.order()):
+        onwards = any(link.target in found for link in network.outputs(module))
+        if onwards or network.outflows_of(module):
+            found.add(module)
+            yield module
+
+
+def _sink_lines(network: "Network", plan: "Allocation", width: int) -> Iterator[str]:
+    from penstock.policy.allocation.network import outputs
+
+    flow = outputs(network, plan.resource)
+    for outflow in network.outflows:
+        came = flow[outflow.name]
+        yield f"{outflow.name:{width}}  {figure(came):>9}  {figure(outflow.weight * came):>13}"
+
+
+def limits(network: "Network", plan: "Allocation") -> list[str]:
+    """What stands in the way of more: sources that are used up, and the budget."""
+    found = [
+        f"source {inflow.name}"
+        for inflow in network.inflows
+        if inflow.consumes * plan.resource[inflow.target] >= inflow.rate * (1 - _ROUNDING)
+    ]
+    spent = sum(plan.resource.values()) / network.budget
+    if spent >= 1 - _ROUNDING:
+        return ["the budget", *found]
+    return [*found, f"{percent(1 - spent)} of the budget is left"]
+
+
+def _of_budget(resource: float, network: "Network") -> str:
+    share = resource / network.budget
+    return percent(1.0 if share > 1 - _ROUNDING else share)
+
+
+def figure(value: float) -> str:
+    """An amount in at most nine characters, whatever its unit may be.
+
+    >>> figure(2.15), figure(12345.6), figure(0.25e-9), figure(7.5e11)
+    ('2.15', '12,346', '2.5e-10', '7.5e+11')
+    """
+    return f"{value:,.0f}" if 1e3 <= value < 1e7 else f"{value:.4g}"
+
+
+def _share(value: float, optimum: float) -> str:
+    """A share of the optimum, never rounded up to all of it.
+
+    >>> _share(0.99999, 1.0), _share(2.0, 2.0), _share(1.0, 3.0)
+    ('99.99 %', '100 %', '33.33 %')
+    """
+    share = value / optimum if optimum > 0 else 1.0
+    return "100 %" if share > 1 - 1e-9 else f"{int(share * 1e4) / 100:.2f} %"
+
+
+def _talk(plan: "Allocation") -> str:
+    if plan.passes == 0:
+        return "one that knows everything, without messages"
+    passes = count_of(plan.passes, "pass")
+    return f"{number(plan.messages)} messages in {passes}"

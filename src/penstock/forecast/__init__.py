@@ -15,8 +15,15 @@ that is predicted without it should be taken as zero or more. `Accuracy` tells h
 them was recently.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from penstock.core.errors import SettingError
+from penstock.core.plugins import Registry, having
+from penstock.core.roles import Forecaster
+from penstock.core.settings import build, choose, option_names
 from penstock.forecast.averages import Ewma, Last, MovingAverage
-from penstock.forecast.kinds import FORECASTERS, build_forecaster, make
 from penstock.forecast.trends import Holt, HoltWinters
 from penstock.forecast.trusted import Accuracy, Trusted
 
@@ -32,3 +39,72 @@ __all__ = [
     "build_forecaster",
     "make",
 ]
+
+FORECASTERS: Final[Registry[type[Forecaster]]] = Registry(
+    "forecaster",
+    group="penstock.forecasters",
+    built_in={
+        "last": "penstock.forecast.averages:Last",
+        "moving-average": "penstock.forecast.averages:MovingAverage",
+        "ewma": "penstock.forecast.averages:Ewma",
+        "holt": "penstock.forecast.trends:Holt",
+        "holt-winters": "penstock.forecast.trends:HoltWinters",
+        "trusted": "penstock.forecast.trusted:Trusted",
+    },
+    adapt=having("update", "forecast"),
+)
+
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+def make(name: str, settings: Mapping[str, object] = _NOTHING, /) -> Forecaster:
+    """A forecaster from its name and settings as people write them.
+
+    >>> make("holt", {"a": 1, "b": 0.015})
+    Holt(a=1.0, b=0.015)
+
+    The one that is to be trusted is a forecaster, its name, or its name with settings:
+
+    >>> make("trusted", {"forecaster": {"moving-average": {"window": 5}}}).forecaster
+    MovingAverage(window=5)
+    """
+    kind, of = choose(FORECASTERS, name, of="forecaster"), f"forecaster {name}"
+    given = dict(settings)
+    if "forecaster" in given and "forecaster" in option_names(kind):
+        given["forecaster"] = _inner(given["forecaster"], of)
+    return build(kind, given, of=of)
+
+
+def build_forecaster(given: str | Mapping[str, object], *, trust: bool, of: str) -> Forecaster:
+    """The forecaster of a policy, by name or by name with settings; on trial where `trust` says so.
+
+    >>> build_forecaster({"holt": {"a": 1, "b": 0.015}}, trust=False, of="policy mpc")
+    Holt(a=1.0, b=0.015)
+    """
+    if not isinstance(given, str) and len(given) != 1:
+        raise SettingError(
+            f"forecaster of {of} must be a name, alone or with settings as in "
+            f"{{holt: {{a: 1}}}}, got {dict(given)!r}"
+        )
+    name, settings = (given, None) if isinstance(given, str) else next(iter(given.items()))
+    if not (settings is None or isinstance(settings, Mapping)):
+        raise SettingError(
+            f"settings of forecaster {name} must be written as {{a: 1}}, got {settings!r}"
+        )
+    made = make(name, settings or {})
+    return Trusted(made) if trust and not isinstance(made, Trusted) else made
+
+
+def _inner(given: object, of: str) -> Forecaster:
+    if isinstance(given, Forecaster):
+        return given
+    if isinstance(given, str):
+        return make(given)
+    if isinstance(given, Mapping) and len(given) == 1:
+        ((name, settings),) = given.items()
+        if settings is None or isinstance(settings, Mapping):
+            return make(str(name), settings or {})
+    raise SettingError(
+        f"forecaster of {of} must be a name, alone or with settings as in "
+        f"{{holt: {{a: 1}}}}, got {given!r}"
+    )

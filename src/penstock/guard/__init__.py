@@ -18,22 +18,38 @@ other |
 | `excluded-periods` | `periods`, `began`, `zone` | changes outside some hours |
 | `dry-run` | | nothing: the decision is proposed and not made |
 
-Guards nest in any order, the outermost having the last word; `safe` nests the usual ones.
+Guards nest in any order, the outermost having the last word; `safe` nests the usual ones:
+
+| from the inside | does | because it stands there |
+|---|---|---|
+| hold | keeps what was not measured | nothing further out is decided on a guess |
+| dead band | leaves alone what is busy enough | a backlog may still raise it |
+| catch-up | raises for a backlog | the window below remembers what it asked for |
+| scale-down | shrinks to the window's maximum | |
+| step factor | limits a step | |
+| cooldown | lets a change rest | |
+| effectiveness | takes back what did not help | no delay further in may hold that up |
+| quota | limits the sum | |
+| clamp | keeps bounds | they hold whatever was decided |
+| pause, excluded periods | stop everything, even the return into bounds | |
 
 >>> from penstock.policy import Threshold
 >>> Clamp(Cooldown(Hold(Threshold()), in_=60.0), high=8).high
 8
 """
 
-from typing import Final
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
 
+from penstock.core.errors import SettingError
 from penstock.core.plugins import Registry, as_guard
 from penstock.core.roles import Policy
+from penstock.core.units import format_size
 from penstock.guard.capacity import CatchUp, DeadBand
 from penstock.guard.delays import Cooldown, DelayedScaleDown
 from penstock.guard.effectiveness import Effectiveness
 from penstock.guard.excluded_periods import ExcludedPeriods
-from penstock.guard.expected import safe
 from penstock.guard.hold import DryRun, Hold, Pause
 from penstock.guard.limits import Clamp, Quota, StepFactor, StepLimit
 
@@ -75,3 +91,104 @@ __all__ = [
     "StepLimit",
     "safe",
 ]
+
+
+def safe(
+    policy: Policy,
+    *,
+    low: int = 1,
+    high: int | None = None,
+    utilization_min: float | None = None,
+    utilization_max: float | None = None,
+    catch_up: float | None = 600.0,
+    scale_down_interval: float | None = 600.0,
+    scale_up_max_factor: float | None = None,
+    scale_down_max_factor: float | None = 0.6,
+    quota_cpu: float | None = None,
+    quota_memory: float | None = None,
+    executor_cores: int = 1,
+    executor_memory: float | None = None,
+    excluded_periods: tuple[str, ...] = (),
+    began: datetime | None = None,
+    pause_out: bool = False,
+    pause_in: bool = False,
+    effectiveness: float | None = 0.1,
+    stabilization: float | None = None,
+) -> Policy:
+    """The policy within the guards that these settings ask for; None leaves a guard out.
+
+    Times are seconds, memory is bytes.
+
+    >>> from penstock.policy import Static
+    >>> from penstock.testing import seen
+    >>> policy = safe(Static(degrees=9), high=8, quota_cpu=6)
+    >>> idle = {"running": 4, "utilisation": 0.2, "arrival_rate": 100.0}
+    >>> policy(seen(counter=idle)).configuration.degrees
+    {'counter': 6}
+    """
+    _check(low, executor_cores, quota_cpu)
+    _check_memory(low, executor_memory, quota_memory)
+    guarded = _steadied(
+        Hold(policy),
+        band={"low": utilization_min, "high": utilization_max},
+        catch_up=catch_up,
+        interval=scale_down_interval,
+        factors={"out": scale_up_max_factor, "in_": scale_down_max_factor},
+        stabilization=stabilization,
+    )
+    if effectiveness is not None:
+        guarded = Effectiveness(guarded, threshold=effectiveness)
+    if quota_cpu is not None or quota_memory is not None:
+        given = _given({"executor_memory": executor_memory})
+        guarded = Quota(
+            guarded, cores=quota_cpu, memory=quota_memory, executor_cores=executor_cores, **given
+        )
+    guarded = Clamp(guarded, low=low, high=high)
+    if pause_out or pause_in:
+        guarded = Pause(guarded, out=pause_out, in_=pause_in)
+    if excluded_periods:
+        guarded = ExcludedPeriods(guarded, periods=excluded_periods, began=began)
+    return guarded
+
+
+def _steadied(
+    policy: Policy,
+    *,
+    band: Mapping[str, float | None],
+    catch_up: float | None,
+    interval: float | None,
+    factors: Mapping[str, float | None],
+    stabilization: float | None,
+) -> Policy:
+    """The policy within the guards that look at one module and its past."""
+    if _given(band):
+        policy = DeadBand(policy, **_given(band))
+    if catch_up is not None:
+        policy = CatchUp(policy, duration=catch_up)
+    if interval is not None:
+        policy = DelayedScaleDown(policy, interval=interval)
+    if _given(factors):
+        policy = StepFactor(policy, **{"in_": 1.0, **_given(factors)})
+    if stabilization is not None:
+        policy = Cooldown(policy, out=stabilization, in_=stabilization)
+    return policy
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _check(low: int, executor_cores: int, quota: float | None) -> None:
+    if quota is not None and low * executor_cores > quota:
+        raise SettingError(
+            f"the fewest executors, {low}, take {low * executor_cores} cores, and the quota is "
+            f"{quota:g}; lower the one or raise the other"
+        )
+
+
+def _check_memory(low: int, executor: float | None, quota: float | None) -> None:
+    if quota is not None and executor is not None and low * executor > quota:
+        raise SettingError(
+            f"the fewest executors, {low}, take {format_size(low * executor)} of memory, and the "
+            f"quota is {format_size(quota)}; lower the one or raise the other"
+        )

@@ -35,8 +35,17 @@ import numpy as np
 
 from penstock.core.errors import SettingError
 from penstock.experiment import results as shown
-from penstock.experiment.interval import Interval, interval
-from penstock.experiment.results import Chart, Entry, Figure, Floats, Line, Reproduction, Words
+from penstock.experiment.results import (
+    Chart,
+    Entry,
+    Figure,
+    Floats,
+    Interval,
+    Line,
+    Reproduction,
+    Words,
+    interval,
+)
 from penstock.experiment.workers import Progress, check_amounts, check_workloads, repeat, silent
 
 Clock = Callable[[], float]

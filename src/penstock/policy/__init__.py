@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from penstock.policy.mpc import Mpc
     from penstock.policy.peers import Amadeus, Dhalion, Ds2, DStream, Flink, Hpa, KedaLag
     from penstock.policy.rl import QLearning, Rl, WarmStart
-    from penstock.policy.rules import Rules
     from penstock.policy.spl import Spl
     from penstock.policy.static import Fair, Fifo, Static
-    from penstock.policy.threshold import Threshold
+    from penstock.policy.threshold import Rules, Threshold
 
 POLICIES: "Final[Registry[type[Policy]]]" = Registry(
     "policy",
@@ -63,7 +62,7 @@ POLICIES: "Final[Registry[type[Policy]]]" = Registry(
         "nash": "penstock.policy.game:Nash",
         "q-learning": "penstock.policy.rl:QLearning",
         "rl": "penstock.policy.rl:Rl",
-        "rules": "penstock.policy.rules:Rules",
+        "rules": "penstock.policy.threshold:Rules",
         "social": "penstock.policy.game:Social",
         "spl": "penstock.policy.spl:Spl",
         "static": "penstock.policy.static:Static",

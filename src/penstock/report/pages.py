@@ -14,10 +14,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.experiment.results import Table
-
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from penstock.experiment.results import Table
 
 HERE: Final = "penstock.report"
 LIVE: Final = "penstock.dashboard"
@@ -35,7 +35,7 @@ class Section:
     """A part of the page of an experiment: tables, figures as data, and notes under them."""
 
     title: str
-    tables: tuple[Table, ...] = ()
+    tables: "tuple[Table, ...]" = ()
     figures: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -13,9 +13,8 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.papers.e2df.closed_loop import Levels
 from penstock.policy.hierarchy import ApplicationManager, Conflicts, TokenBucket
 from penstock.policy.rl import saved
-from penstock.policy.rl.learners import QLearning, Rl
+from penstock.policy.rl.learners import QLearning, Rl, WarmStart
 from penstock.policy.rl.nodes import LearnedNodes
-from penstock.policy.rl.warm_start import WarmStart
 
 PLACES = Infrastructure(regions=(Region(name="full"), Region(name="roomy")))
 

@@ -8,8 +8,7 @@ from penstock.core.words import percent
 from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, Entrant
 from penstock.experiment.compare.round import Played
 from penstock.experiment.compare.track import MEASURES, Prices
-from penstock.experiment.interval import Interval, interval
-from penstock.experiment.results import rounded
+from penstock.experiment.results import Interval, interval, rounded
 from penstock.pipeline.settings import Part
 
 FORMAT: Final = 1

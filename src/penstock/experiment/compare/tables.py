@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from penstock.core.units import format_duration
 from penstock.experiment.compare.outcome import TournamentResult
 from penstock.experiment.compare.track import MEASURES, TABLES
-from penstock.experiment.interval import Interval
-from penstock.experiment.results import Table
+from penstock.experiment.results import Interval, Table
 
 UNKNOWN = "-"
 

@@ -9,8 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from penstock.experiment.interval import Interval
-from penstock.experiment.results import Floats
+from penstock.experiment.results import Floats, Interval
 from penstock.papers.alloc.adaptation import (
     EVERY,
     HOPS,

@@ -48,9 +48,9 @@ from penstock.policy.mpc import (
     solve,
 )
 from penstock.policy.mpc.controller import ModuleController, Optimiser
-from penstock.policy.rules import Rules
 from penstock.policy.spl import Spl
 from penstock.policy.static import Static
+from penstock.policy.threshold import Rules
 from penstock.twin import KeyedTwin
 from penstock.twin.records import Array
 from penstock.workload import RandomWalk

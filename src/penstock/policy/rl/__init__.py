@@ -10,8 +10,7 @@
 """
 
 from penstock.policy.rl.agent import known_costs, level_of, utilisation_level, utilisation_levels
-from penstock.policy.rl.learners import QLearning, Rl
-from penstock.policy.rl.warm_start import WarmStart
+from penstock.policy.rl.learners import QLearning, Rl, WarmStart
 
 __all__ = [
     "QLearning",
