@@ -144,7 +144,7 @@ class TestMistakes:
                     *("wordcount", "--infrastructure", "rl"),
                     *("--set", "infrastructure.regions.dc1.max_nodes=0"),
                 ],
-                "max_nodes of region dc1 must be 1 or more, got 0",
+                "max_nodes of region dc1 must be 1 to 10,000, got 0",
             ),
         ],
     )
@@ -200,4 +200,4 @@ def test_help_names_every_policy_of_regions(
         main([command, "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert ", ".join(sorted(NODE_POLICIES)) in shown
-    assert "with wordcount, wordcount-regions is run" in shown
+    assert "with wordcount, wordcount-regions runs" in shown

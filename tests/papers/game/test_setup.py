@@ -159,8 +159,8 @@ def test_a_module_without_stakes_is_refused_by_name(kind: str, setting: str) -> 
     [
         ({"max_rounds": 0}, "max_rounds of policy incentive must be 1 or more, got 0"),
         ({"increment": -0.1}, r"increment of policy incentive must be in \(0, 1\], got -0.1"),
-        ({"aggregation": "sum"}, "there is no aggregation 'sum'"),
-        ({"rounding": "half"}, "there is no rounding 'half'"),
+        ({"aggregation": "sum"}, "kind of aggregation must be tree or gossip, got 'sum'"),
+        ({"rounding": "half"}, "rounding must be nearest or up, got 'half'"),
     ],
 )
 def test_planners_refuse_what_policies_refuse(settings: dict[str, Any], told: str) -> None:

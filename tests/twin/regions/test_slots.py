@@ -206,8 +206,8 @@ class TestPlaces:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"max_nodes": 0}, r"max_nodes of region r must be 1 or more, got 0; a region without"),
-            ({"slots": 0}, r"slots of region r must be 1 or more, got 0"),
+            ({"max_nodes": 0}, r"max_nodes of region r must be 1 to 10,000, got 0"),
+            ({"slots": 0}, r"slots of region r must be 1 to 10,000, got 0"),
             ({"min_nodes": 3}, r"0 <= min_nodes <= initial_nodes <= max_nodes, got 3, 1, 50"),
             ({"initial_nodes": 60}, r"got 1, 60, 50"),
         ],

@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from penstock.core.schema import Count, Share, read
 from penstock.model import FlowModel
 from penstock.policy.game.agents import AGENTS_UP_TO, exchange_for
 from penstock.policy.game.costs import SAME_PACE
@@ -73,6 +74,8 @@ def incentive(
     >>> plan.rounded, plan.rounds
     ({'scan': 1, 'match': 14}, 7)
     """
+    read(Share, increment, what="increment of policy incentive")
+    read(Count, max_rounds, what="max_rounds of policy incentive")
     by = Aggregation(aggregation, iterations)
     exchange = exchange_for(model, topology, by, agents_up_to=agents_up_to)
     rounds = play(exchange, increment=increment, max_rounds=max_rounds)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from penstock.core.schema import OneOf, read
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel
 from penstock.policy.game.exchange import Exchange
 
 ROUNDINGS: Final = ("nearest", "up")
+_Rounding = Annotated[str, OneOf(ROUNDINGS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,7 @@ def plan_of(
     policy: str, model: FlowModel, exchange: Exchange, *, rounds: int, rounding: str
 ) -> Plan:
     """What the agents of an exchange have agreed on."""
+    read(_Rounding, rounding, what="rounding")
     replicas = exchange.replicas()
     pace = model.pace(replicas)
     return Plan(
