@@ -132,5 +132,5 @@ def test_however_wrong_the_estimates_agents_stop_together_and_waste_nothing(
 def test_what_cannot_be_added_up_with_is_refused() -> None:
     with pytest.raises(SettingError, match="must be tree or gossip, got 'forest'"):
         Aggregation("forest")
-    with pytest.raises(SettingError, match="iterations of gossip must be 1 or more, got 0"):
+    with pytest.raises(SettingError, match="iterations of aggregation must be 1 or more, got 0"):
         Aggregation("gossip", 0)
