@@ -66,5 +66,5 @@ def check_interruption(words: list[str], runs: int | str, folder: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "penstock: stopped; nothing was written"
+    assert err.splitlines()[-1] == "penstock: stopped; nothing was written", err
     assert list(folder.iterdir()) == []
