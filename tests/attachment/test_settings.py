@@ -331,7 +331,7 @@ def test_a_quota_that_the_fewest_executors_pass_is_refused() -> None:
 
 
 def test_paths_are_told_as_texts() -> None:
-    assert settings(record=Path("runs/mine")).told()["record"] == "runs/mine"
+    assert settings(record=Path("runs/mine")).given_by_name()["record"] == "runs/mine"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from penstock.record import RunFolder, load, summarise, tick_from_json, tick_to_
 from penstock.record.acts import Act, Change, acts
 from penstock.record.codec import dumps
 from penstock.record.regions import RegionUse, RequestCount, uses
-from penstock.record.results import nodes_told, requests_told, silence_told
+from penstock.record.results import describe_nodes, describe_requests, describe_silent_regions
 from penstock.record.summary import summary_from_json
 from tests.record.test_codec import a_settings, a_tick
 from tests.support.reports import with_regions
@@ -172,7 +172,11 @@ def test_a_run_without_regions_has_nothing_to_say_of_them() -> None:
     assert summary.regions == {}
     assert summary.requests == {}
     assert (summary.nodes_min, summary.nodes_mean, summary.nodes_max) == (None, None, None)
-    assert (nodes_told(summary), requests_told(summary), silence_told(summary)) == ("", "", "")
+    assert (
+        describe_nodes(summary),
+        describe_requests(summary),
+        describe_silent_regions(summary),
+    ) == ("", "", "")
 
 
 def test_a_summary_from_before_there_were_regions_still_reads() -> None:
@@ -203,7 +207,7 @@ def test_a_region_that_never_answered_makes_the_whole_unknown() -> None:
     assert summary.regions["dc1"].node_seconds == 1
     assert summary.regions["dc2"].node_seconds is None
     assert summary.nodes_mean is None
-    assert nodes_told(summary).startswith("unknown, 0 acquired")
+    assert describe_nodes(summary).startswith("unknown, 0 acquired")
 
 
 def test_unmet_demand_is_added_up_by_region_and_unknown_where_nobody_measured_it() -> None:
@@ -235,7 +239,9 @@ def test_requests_are_counted_by_level_and_answer() -> None:
         "infrastructure": RequestCount(granted=2, refused=2),
         "application": RequestCount(granted=2, refused=0),
     }
-    assert requests_told(summary) == "2 of 6 refused (infrastructure 2 of 4, application 0 of 2)"
+    assert (
+        describe_requests(summary) == "2 of 6 refused (infrastructure 2 of 4, application 0 of 2)"
+    )
 
 
 def test_changes_of_nodes_are_no_reconfigurations_of_the_application() -> None:
@@ -262,15 +268,15 @@ def use(**other: int) -> RegionUse:
 def test_words_name_the_regions_that_lacked_room() -> None:
     nothing = replace(summarise([], None), nodes_mean=2.0, nodes_min=2, nodes_max=2)
     full = replace(nothing, regions={"dc1": use(), "dc2": use()})
-    assert nodes_told(full) == "2 throughout, 0 acquired, 0 released"
+    assert describe_nodes(full) == "2 throughout, 0 acquired, 0 released"
     two = replace(nothing, regions={"dc1": use(unmet=1), "dc2": use(unmet=1200)})
-    assert nodes_told(two).endswith("; 1,201 replicas found no room (dc1 1, dc2 1,200)")
+    assert describe_nodes(two).endswith("; 1,201 replicas found no room (dc1 1, dc2 1,200)")
     one = replace(nothing, regions={"dc1": use(unmet=1), "dc2": use()})
-    assert nodes_told(one).endswith("; 1 replica found no room (dc1)")
+    assert describe_nodes(one).endswith("; 1 replica found no room (dc1)")
 
 
 def test_requests_that_were_all_granted_are_told_so() -> None:
     summary = replace(
         summarise([], None), requests={"application": RequestCount(granted=7, refused=0)}
     )
-    assert requests_told(summary) == "all 7 granted"
+    assert describe_requests(summary) == "all 7 granted"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.record import Summary, summarise
-from penstock.record.results import refusals, results, told
+from penstock.record.results import format_value, refusals, results
 
 
 def with_results(**given_: object) -> Summary:
@@ -34,7 +34,7 @@ def test_where_no_row_was_refused_that_is_said(refused: dict[str, dict[str, int]
 @pytest.mark.parametrize("odd", [7, [1, 2], {"trader": 7}, {"trader": {"late": "many"}}, None])
 def test_refusals_of_another_shape_are_told_as_they_are(odd: object) -> None:
     assert with_results(rows_refused=odd).refused is None
-    assert words(rows_refused=odd) == {"rows refused": told(odd)}
+    assert words(rows_refused=odd) == {"rows refused": format_value(odd)}
 
 
 def test_what_the_drain_left_is_told_elsewhere() -> None:
@@ -67,9 +67,9 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_anything_can_be_told(value: Any) -> None:
-    assert isinstance(told(value), str)
+    assert isinstance(format_value(value), str)
 
 
 def test_a_count_keeps_all_its_digits() -> None:
-    assert told(2**53 + 1) == "9,007,199,254,740,993"
-    assert told(10**400).startswith("10,000,000")
+    assert format_value(2**53 + 1) == "9,007,199,254,740,993"
+    assert format_value(10**400).startswith("10,000,000")

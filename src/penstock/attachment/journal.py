@@ -144,7 +144,7 @@ def run_settings(settings: Settings, *, name: str, began: datetime) -> RunSettin
         policy=settings.policy_name,
         slo_latency_p95=settings.slo,
         file={
-            "attached": settings.told(),
+            "attached": settings.given_by_name(),
             "step": settings.step,
             **_description({}, acts=settings.mode == "apply"),
         },

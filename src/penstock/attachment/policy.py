@@ -121,7 +121,7 @@ def guard(policy: Policy, settings: Settings, *, began: datetime, size: Size) ->
         effectiveness=threshold if settings.scaling_effectiveness_detection_enabled else None,
         stabilization=settings.stabilization_interval,
     )
-    _tell_restart_time(guarded, settings)
+    _set_restart_time(guarded, settings)
     return guarded
 
 
@@ -205,8 +205,8 @@ def _foresight(settings: Settings, kind: type[Any]) -> dict[str, object]:
     return {"forecaster": forecaster, **ahead}
 
 
-def _tell_restart_time(guarded: Policy, settings: Settings) -> None:
-    """Begin with the time that executors were said to take to come, until it is learned."""
+def _set_restart_time(guarded: Policy, settings: Settings) -> None:
+    """Set the initial estimate of the time that executors take to start."""
     if settings.restart_time is None:
         return
     for each in _nested(guarded):

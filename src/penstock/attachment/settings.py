@@ -2,11 +2,12 @@
 
 Each is declared once, as a field of `Settings`: its names, type, unit, bounds and default.
 
->>> read_settings({"policy": "mpc", "scale_down_interval": "2m"}, {"minExecutors": "3"}).told()
+>>> given = {"policy": "mpc", "scale_down_interval": "2m"}
+>>> read_settings(given, {"minExecutors": "3"}).given_by_name()
 {'policy': 'mpc', 'min_executors': 3, 'scale-down.interval': 120.0}
 
-Names are those of Flink's autoscaler. Dots, dashes, underscores and capitals do not tell names
-apart:
+Names are those of Flink's autoscaler. Dots, dashes, underscores and capitals make no
+difference:
 
 >>> squash("scale-down.max-factor"), squash("minExecutors"), squash("utilisation.target")
 ('scale_down_max_factor', 'min_executors', 'utilization_target')
@@ -246,7 +247,7 @@ class Settings:
             return self.policy
         return str(getattr(self.policy, "__name__", type(self.policy).__name__))
 
-    def told(self) -> dict[str, Any]:
+    def given_by_name(self) -> dict[str, Any]:
         """The settings that were given, by their names."""
         named = {setting.field: setting.name for setting in declared()}
         shown = {"policy": self.policy_name, **{f"policy.{k}": v for k, v in self.options.items()}}
@@ -405,17 +406,17 @@ def layer(given: Mapping[str, object], where: str = "", after: str = "") -> Laye
     options: dict[str, object] = {}
     notes: list[str] = []
     for name, value in flat(given):
-        told = f"{where}{name}{after}"
+        label = f"{where}{name}{after}"
         plain = squash(name)
         if plain in ("policy", "policy_name"):
-            _put(values, "policy", _policy(value, told), told)
+            _put(values, "policy", _policy(value, label), label)
         elif plain.startswith("policy_"):
-            _put(options, _option(name), value, told)
+            _put(options, _option(name), value, label)
         else:
             setting = _meant(name, where, after)
-            _put(values, setting.field, _read(setting, value, told), told)
+            _put(values, setting.field, _read(setting, value, label), label)
             if plain in map(squash, setting.named.was):
-                notes.append(f"{told} is called {setting.name} now; it was taken for that")
+                notes.append(f"{label} is called {setting.name} now; it was taken for that")
     return Layer(values, options, tuple(notes))
 
 
@@ -423,21 +424,21 @@ def _meant(name: str, where: str, after: str) -> Known:
     try:
         return known(name)
     except SettingError as error:
-        told = str(error).replace(repr(name), repr(f"{where}{name}"), 1)
-        raise SettingError(f"{told.replace(';', f'{after};', 1)}") from None
+        message = str(error).replace(repr(name), repr(f"{where}{name}"), 1)
+        raise SettingError(f"{message.replace(';', f'{after};', 1)}") from None
 
 
-def _read(setting: Known, value: object, told: str) -> object:
+def _read(setting: Known, value: object, label: str) -> object:
     if setting.named.off and (value is False or str(value).strip().lower() == "off"):
         return None
-    return read_value(setting.hint, value, what=told)
+    return read_value(setting.hint, value, what=label)
 
 
-def _policy(value: object, told: str) -> object:
+def _policy(value: object, label: str) -> object:
     if isinstance(value, type):
-        raise SettingError(f"{told} must be a name or an instance, such as {value.__name__}()")
+        raise SettingError(f"{label} must be a name or an instance, such as {value.__name__}()")
     if not isinstance(value, str) and not callable(value):
-        raise SettingError(f"{told} must be the name of a policy or a callable, got {value!r}")
+        raise SettingError(f"{label} must be the name of a policy or a callable, got {value!r}")
     return value
 
 
@@ -446,9 +447,9 @@ def _option(name: str) -> str:
     return separated(re.sub(r"^policy[._-]", "", name))
 
 
-def _put(table: dict[str, object], key: str, value: object, told: str) -> None:
+def _put(table: dict[str, object], key: str, value: object, label: str) -> None:
     if key in table:
-        raise SettingError(f"{told} is set twice under different spellings; leave one out")
+        raise SettingError(f"{label} is set twice under different spellings; leave one out")
     table[key] = value
 
 

@@ -110,7 +110,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    """Play, and tell, draw and write down what came of it."""
+    """Play the tournament, write the results, and print them."""
     require("twin", "comparing", "numba", "rich")
     from penstock.record import run_path
 
@@ -122,12 +122,12 @@ def execute(args: Namespace) -> int:
     path = Path(args.out) if args.out else run_path(f"compare-{file.name}", started)
     with Interrupts() as interrupts:
         try:
-            told, shown = _carry_out(args, file, on, path, started, interrupts)
+            result, shown = _carry_out(args, file, on, path, started, interrupts)
         except (Interrupted, KeyboardInterrupt):
             interrupts.settle()
             say("stopped; no table was written")
             return 128 + (interrupts.signal or SIGINT)
-    _tell(args, told, shown)
+    _print_result(args, result, shown)
     return 0
 
 
@@ -223,10 +223,10 @@ def _carry_out(
         played = _play(args, file, on, path)
         interrupts.hold()
         shown = played, _advice(args, played), _verdicts(played)
-        told = _told(path, *shown)
-        _write(path, told, *shown, started)
+        result = _result_json(path, *shown)
+        _write(path, result, *shown, started)
         finish()
-    return told, shown
+    return result, shown
 
 
 def _advice(args: Namespace, played: "TournamentResult") -> "Advice":
@@ -263,7 +263,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Tourna
         billing=Prices().billing if args.billing is None else parse_duration(args.billing),
     )
     perform: Perform = on_twin if on == "twin" else _on_spark(args, file, path)
-    with progress("rounds", quiet=args.quiet) as tell:
+    with progress("rounds", quiet=args.quiet) as show:
         return play(
             file,
             args.policies,
@@ -274,7 +274,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Tourna
             jobs=args.jobs or usable_cores(),
             perform=perform,
             on=on,
-            progress=tell,
+            progress=show,
         )
 
 
@@ -286,9 +286,9 @@ def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
 
     hush_libraries()
     prepare(file, None)
-    tell = (lambda text: None) if args.quiet else say  # noqa: ARG005
+    log = (lambda text: None) if args.quiet else say  # noqa: ARG005
     words = ("penstock", *args.words)
-    return recording(path / RUNS, lambda: datetime.now().astimezone(), words, tell)
+    return recording(path / RUNS, lambda: datetime.now().astimezone(), words, log)
 
 
 def _verdicts(played: "TournamentResult") -> "list[Verdict]":
@@ -300,7 +300,7 @@ def _verdicts(played: "TournamentResult") -> "list[Verdict]":
     return [dominance(played, played.ours, name, load) for load in loads for name in others]
 
 
-def _told(
+def _result_json(
     path: Path, played: "TournamentResult", advice: "Advice", verdicts: "list[Verdict]"
 ) -> dict[str, Any]:
     return {
@@ -314,7 +314,7 @@ def _told(
 
 def _write(
     path: Path,
-    told: dict[str, Any],
+    result: dict[str, Any],
     played: "TournamentResult",
     advice: "Advice",
     verdicts: "list[Verdict]",
@@ -325,24 +325,24 @@ def _write(
     from penstock.report.page import write_report
 
     when = f"{started.day} {started:%B %Y, %H:%M} \u00b7 penstock {__version__}"
-    write_whole(path / RESULTS, json.dumps(told, allow_nan=False) + "\n")
+    write_whole(path / RESULTS, json.dumps(result, allow_nan=False) + "\n")
     write_whole(path / REPORT, compare_page(played, advice, verdicts, subtitle=when))
     for run in sorted((path / RUNS).glob("*/summary.json")):
         write_report(run.parent)
 
 
-def _tell(
-    args: Namespace, told: dict[str, Any], shown: "tuple[TournamentResult, Advice, list[Verdict]]"
+def _print_result(
+    args: Namespace, result: dict[str, Any], shown: "tuple[TournamentResult, Advice, list[Verdict]]"
 ) -> None:
     if args.json:
-        print_json(told)
+        print_json(result)
         return
 
     for line in standings(*shown):
         print_line(line)
     print_line()
-    print_line(f"  page    {told['report']}")
-    print_line(f"  data    {Path(told['folder']) / RESULTS}")
+    print_line(f"  page    {result['report']}")
+    print_line(f"  data    {Path(result['folder']) / RESULTS}")
 
 
 # A tournament in a terminal: tables, verdicts, and what to choose.
@@ -356,7 +356,7 @@ def standings(
 
     console = wide_console()
     yield _headline(played)
-    yield "  * least of a column, = not to be told apart from it; \u00b1 95 % interval over seeds"
+    yield "  * least of a column, = no significant difference; \u00b1 95 % interval over seeds"
     for table in tables(played):
         yield ""
         yield from table_lines(table, console)

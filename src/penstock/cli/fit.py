@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    """Fit, predict, write, and tell."""
+    """Fit, predict, and write and print the results."""
     require("twin", "fitting", "numba", "rich")
     from penstock.experiment.fit import decisive, fit, predict
     from penstock.experiment.fit.fitting import notes
@@ -74,7 +74,7 @@ def execute(args: Namespace) -> int:
 
 
 def _checked(out: Path) -> Path:
-    """The path of the twin: the suffix tells it from the name of a built-in pipeline."""
+    """The path of the twin; the suffix distinguishes it from the name of a built-in pipeline."""
     if out.suffix not in (".yaml", ".yml"):
         raise UserError(f"--out needs a file that ends in .yaml, got {out}")
     return out

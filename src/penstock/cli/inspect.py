@@ -110,13 +110,13 @@ def _heading(table: "Inspected") -> str:
     """Who learned what, how long, and how settled it is."""
     states = [visits for flag in table.visits for row in flag for visits in row]
     visited = sum(visits > 0 for visits in states)
-    told = (
+    heading = (
         f"{table.manager} ({table.level}, {table.kind}): {table.steps:,} steps, "
         f"{visited:,} of {len(states):,} states visited, {percent(table.settled)} of them settled"
     )
     if table.handed_over is None:
-        return told
-    return f"{told}, {'decides itself' if table.handed_over else 'does not decide itself yet'}"
+        return heading
+    return f"{heading}, {'decides itself' if table.handed_over else 'does not decide itself yet'}"
 
 
 def _titled(title: str, body: Iterator[str]) -> Iterator[str]:

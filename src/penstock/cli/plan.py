@@ -68,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    """Plan, and tell the plan."""
+    """Compute a plan and print it."""
     from penstock.pipeline.file import check
 
     checked = check(args.graph)
@@ -167,7 +167,7 @@ def lines(plan: "Plan") -> Iterator[str]:
 
 
 def _plan_allocation(args: Namespace, checked: "Checked") -> int:
-    """Divide the budget, and tell who gets what."""
+    """Divide the budget and print the shares."""
     graph = _load_allocation(args, checked)
     plan, optimum = divide(graph)
     if args.json:

@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    """Write the page and tell where it is."""
+    """Write the page and print its path."""
     page = _write(Path(args.run), args.out)
     if args.json:
         print_json({"report": str(page)})

@@ -67,7 +67,7 @@ def execute(args: Namespace) -> int:
     with Interrupts() as interrupts:
         try:
             with DashboardServer(Path(args.run), args.host, args.port, args.token) as server:
-                _tell(args, server)
+                _print_address(args, server)
                 threading.Event().wait()
         except Interrupted:
             interrupts.hold()
@@ -95,7 +95,7 @@ def beside(args: Namespace, folder: "RunFolder") -> Iterator[None]:
         server.close()
 
 
-def _tell(args: Namespace, server: "DashboardServer") -> None:
+def _print_address(args: Namespace, server: "DashboardServer") -> None:
     if args.json:
         print_json({"run": args.run, "address": server.address})
     else:

@@ -52,23 +52,25 @@ class Written:
     summary: "Summary"
 
 
-def tell(args: Namespace, outcome: Outcome, settings: "RunSettings", written: Written) -> int:
-    """Say how the run went; an error that ended it is raised with what there is to tell."""
-    told = _for_machines(outcome, settings, written)
+def print_outcome(
+    args: Namespace, outcome: Outcome, settings: "RunSettings", written: Written
+) -> int:
+    """Print the summary; an error that ended the run is raised with it as details."""
+    result = _for_machines(outcome, settings, written)
     if outcome.error is not None:
         if not isinstance(outcome.error, BrokenPipeError):  # the reader of the pipe has gone
             say(f"what ran before the error is in {written.folder}, with {written.report.name}")
-        outcome.error.details = told  # type: ignore[attr-defined]  # for the message
+        outcome.error.details = result  # type: ignore[attr-defined]  # for the message
         raise outcome.error
     if args.json:
-        print_json(told)
+        print_json(result)
     else:
         for line in lines(settings, written):
             print_line(line)
     return outcome.exit_code
 
 
-def tell_nothing(args: Namespace, outcome: Outcome, logs: Path | None) -> int:
+def print_no_steps(args: Namespace, outcome: Outcome, logs: Path | None) -> int:
     """Say that no step was run; of a run that failed to start only the logs are left."""
     if outcome.error is not None:
         if logs is not None:
@@ -125,32 +127,32 @@ def _row(name: str, text: str) -> str:
 
 def _rows(summary: "Summary") -> str:
     """Rows as the steps saw them, and what was left when the last ones had been waited for."""
-    told = f"{number(summary.rows_arrived)} came, {number(summary.rows_processed)} processed"
+    counts = f"{number(summary.rows_arrived)} came, {number(summary.rows_processed)} processed"
     most, last = number(summary.backlog_max), number(summary.backlog_final)
     if summary.left is None:
-        return f"{told}; backlog at most {most}, {last} at the end"
-    return f"{told}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
+        return f"{counts}; backlog at most {most}, {last} at the end"
+    return f"{counts}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
 
 
 def _stages(summary: "Summary") -> Iterator[str]:
     """How loaded the stages were, how finely panes were split, how many windows came."""
     loads = [f"{name} {percent(load)}" for name, load in summary.load_mean.items()]
-    told = [f"load of {', '.join(loads)}"] if loads else []
-    told += [f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()]
-    told += [f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()]
-    if told:
-        yield _row("stages", "; ".join(told))
+    texts = [f"load of {', '.join(loads)}"] if loads else []
+    texts += [f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()]
+    texts += [f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()]
+    if texts:
+        yield _row("stages", "; ".join(texts))
 
 
 def _regions(summary: "Summary") -> Iterator[str]:
     """Nodes, and what became of requests, each where there are any."""
-    from penstock.record.results import nodes_told, requests_told, silence_told
+    from penstock.record.results import describe_nodes, describe_requests, describe_silent_regions
 
-    told = [text for text in (nodes_told(summary), silence_told(summary)) if text]
-    if told:
-        yield _row("nodes", "; ".join(told))
+    texts = [text for text in (describe_nodes(summary), describe_silent_regions(summary)) if text]
+    if texts:
+        yield _row("nodes", "; ".join(texts))
     if summary.requests:
-        yield _row("requests", requests_told(summary))
+        yield _row("requests", describe_requests(summary))
 
 
 def _energy(summary: "Summary") -> Iterator[str]:
@@ -193,7 +195,7 @@ def _latency(latency: Latency | None, slo: "SloCheck | None") -> str:
 
 
 def _kept(slo: "SloCheck") -> str:
-    """How often the promise was kept; a step that may hide an overload is told apart.
+    """How often the promise was kept; steps that may hide an overload are counted apart.
 
     >>> from penstock.record import SloCheck
     >>> _kept(SloCheck(latency_p95=10, met=25, violated=3, unknown=2, violated_share=3 / 28))
@@ -202,10 +204,10 @@ def _kept(slo: "SloCheck") -> str:
     promised = f"promised p95 {duration(slo.latency_p95)}"
     if slo.violated_share is None:
         return f"{promised}, which no step could measure"
-    told = (
+    kept = (
         f"{promised}, kept in {slo.met} of {slo.measured} steps ({percent(slo.met / slo.measured)})"
     )
-    return f"{told}, {slo.stalled} more measured none" if slo.stalled else told
+    return f"{kept}, {slo.stalled} more measured none" if slo.stalled else kept
 
 
 def _executors(summary: "Summary") -> str:
@@ -217,12 +219,12 @@ def _executors(summary: "Summary") -> str:
 
 
 def _changes(summary: "Summary") -> str:
-    told = f"{summary.reconfigurations}, of which {_kinds(summary)}"
+    text = f"{summary.reconfigurations}, of which {_kinds(summary)}"
     if summary.failed_tasks:
-        told += f"; {count_of(summary.failed_tasks, 'task')} failed"
+        text += f"; {count_of(summary.failed_tasks, 'task')} failed"
     if summary.steps_with_gaps:
-        told += f"; {count_of(summary.steps_with_gaps, 'step')} lacked a measurement"
-    return told
+        text += f"; {count_of(summary.steps_with_gaps, 'step')} lacked a measurement"
+    return text
 
 
 def _kinds(summary: "Summary") -> str:
@@ -236,12 +238,12 @@ def _kinds(summary: "Summary") -> str:
 
 
 def _results(summary: "Summary") -> Iterator[str]:
-    """What the application came to, but for what the rows have told."""
+    """Results of the application, except those that other rows show."""
     from penstock.record.results import LONGEST, results
 
     for name, value, words in results(summary):
-        told = "none" if _is_bare(value) else words
-        yield _row(name, told if len(told) <= LONGEST else "in the report")
+        shown = "none" if _is_bare(value) else words
+        yield _row(name, shown if len(shown) <= LONGEST else "in the report")
 
 
 def _is_bare(value: object) -> bool:
@@ -259,7 +261,7 @@ Opener = Callable[["RunFolder"], AbstractContextManager[Plant]]
 
 
 def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener, note: str) -> int:
-    """Run a pipeline on a plant, record it, show it, and tell how it went.
+    """Run a pipeline on a plant, record it, show it, and print its summary.
 
     `note` is what the user sees until the first step is there.
     """
@@ -279,12 +281,12 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
         outcome.stopped_by = interrupts.signal
         if not outcome.ticks:
             logs = folder.withdraw(keep_logs=outcome.error is not None)
-            return tell_nothing(args, outcome, logs)
+            return print_no_steps(args, outcome, logs)
         if outcome.stopped_by:
             steps = f"{len(outcome.ticks)} steps"
             say(f"stopped by {outcome.stopped_by.name} after {steps}; writing what there is")
         written = _finish(file, policy, folder, outcome)
-    return tell(args, outcome, settings, written)
+    return print_outcome(args, outcome, settings, written)
 
 
 def _unused(path: Path) -> Path:
@@ -367,4 +369,4 @@ def _finish(file: "PipelineFile", policy: Policy, folder: "RunFolder", outcome: 
     except FileError:
         if outcome.error is None:
             raise
-        raise outcome.error from None  # the first thing that went wrong is the one to tell
+        raise outcome.error from None  # the first error is the one to report

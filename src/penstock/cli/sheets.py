@@ -79,7 +79,7 @@ def wrapped(text: str, width: int, mark: str = "") -> Iterator[str]:
 # How far a long computation is, beside its result.
 
 
-Tell = Callable[[int, int], None]
+ShowProgress = Callable[[int, int], None]
 """Takes how many of how many are done."""
 
 _LINES: Final = 10
@@ -87,23 +87,23 @@ _LINES: Final = 10
 
 
 @contextmanager
-def progress(what: str, *, quiet: bool = False) -> Iterator[Tell]:
+def progress(what: str, *, quiet: bool = False) -> Iterator[ShowProgress]:
     """A bar with the time that is left on a terminal, a few plain lines elsewhere."""
     if quiet or sys.stderr is None:
         yield lambda done, total: None  # noqa: ARG005  # no progress is shown
     elif sys.stderr.isatty():
-        with _bar(what) as tell:
-            yield tell
+        with _bar(what) as show:
+            yield show
     else:
         yield lines(what, say)
 
 
-def lines(what: str, write: Callable[[str], None]) -> Tell:
-    """Tell of every tenth part.
+def lines(what: str, write: Callable[[str], None]) -> ShowProgress:
+    """Write a line at every tenth of the work.
 
-    >>> tell = lines("runs", print)
+    >>> show = lines("runs", print)
     >>> for done in range(31):
-    ...     tell(done, 30)  # doctest: +ELLIPSIS
+    ...     show(done, 30)  # doctest: +ELLIPSIS
     0 of 30 runs done
     3 of 30 runs done
     6 of 30 runs done
@@ -111,15 +111,15 @@ def lines(what: str, write: Callable[[str], None]) -> Tell:
     30 of 30 runs done
     """
 
-    def tell(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         if done * _LINES // total > (done - 1) * _LINES // total:
             write(f"{done} of {total} {what} done")
 
-    return tell
+    return show
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Tell]:
+def _bar(what: str) -> Iterator[ShowProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 

@@ -125,5 +125,5 @@ def _show(one: dict[str, Any]) -> None:
     if one["ok"]:
         kind, fine = _SORTS[one["sort"]]
         refused = any(_REFUSES in note for note in one["notes"])
-        told = one["notes"] if refused else [fine, *one["notes"]]
-        print_line(f"{one['file']}: {kind}, {'; '.join(told)}")
+        remarks = one["notes"] if refused else [fine, *one["notes"]]
+        print_line(f"{one['file']}: {kind}, {'; '.join(remarks)}")

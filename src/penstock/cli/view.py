@@ -46,7 +46,7 @@ def region_line(seen: Observation) -> str:
     >>> region_line(Observation(at=2, step=2, modules={}, regions=regions))
     'dc1: nodes 3/3/2, idle 1, unmet 0, busy - | dc2: no answer, its manager is gone'
     """
-    return " | ".join(f"{name}: {_told(region)}" for name, region in seen.regions.items())
+    return " | ".join(f"{name}: {_region_text(region)}" for name, region in seen.regions.items())
 
 
 def region_cells(region: RegionReading) -> tuple[str, ...]:
@@ -72,12 +72,12 @@ def nodes(region: RegionReading) -> str:
     return "/".join(UNKNOWN if count is None else str(count) for count in counts)
 
 
-def _told(region: RegionReading) -> str:
-    told = (
+def _region_text(region: RegionReading) -> str:
+    readings = (
         f"nodes {nodes(region)}, idle {number(region.idle)}, unmet {number(region.unmet)}, "
         f"busy {percent(region.utilisation)}"
     )
-    known = told if region.answers else NO_ANSWER
+    known = readings if region.answers else NO_ANSWER
     return f"{known}, {region.trouble}" if region.trouble else known
 
 
@@ -245,19 +245,19 @@ class Table:
         rows = [(name, *region_cells(region)) for name, region in tick.seen.regions.items()]
         columns, order = COLUMNS, BY_WEIGHT
         shown = fitting(rows, self.live.console.width, columns, order)
-        told = any(row[-1] for row in rows)
-        return _grid(rows, columns, [n for n in shown if told or n < len(columns) - 1])
+        has_trouble = any(row[-1] for row in rows)
+        return _grid(rows, columns, [n for n in shown if has_trouble or n < len(columns) - 1])
 
     def _progress(self, tick: Tick) -> RenderableType:
         total, promised = self.file.duration, self.file.slo.latency_p95
-        told = f"{duration(tick.seen.at)} of {duration(total)}"
+        elapsed = f"{duration(tick.seen.at)} of {duration(total)}"
         kept = f"latency p95 {p95(tick.seen.latency)}"
         kept += f", promised {duration(promised)}" if promised else ""
         kept += f"; {machine}" if (machine := processors(tick.seen)) else ""
         if self.live.console.width < _WIDE:
-            return Text(f"{told}, {kept}")
+            return Text(f"{elapsed}, {kept}")
         grid = Grid.grid(padding=(0, 2))
-        grid.add_row(ProgressBar(total=total, completed=tick.seen.at, width=30), told, kept)
+        grid.add_row(ProgressBar(total=total, completed=tick.seen.at, width=30), elapsed, kept)
         return grid
 
     def _decisions(self, room: int) -> RenderableType:
@@ -349,7 +349,7 @@ def _asked(tick: Tick) -> Text:
         return Text(UNKNOWN, style="bold")
     degrees = "/".join(str(degree) for degree in tick.asked.degrees.values()) or UNKNOWN
     clock = tick.asked.frequency
-    told = [degrees, *([] if clock is None else [f"{number(clock)} GHz"])]
+    parts = [degrees, *([] if clock is None else [f"{number(clock)} GHz"])]
     before = nodes_in_force(tick.seen)
-    told += [f"{name} {n}" for name, n in tick.asked.nodes.items() if before.get(name) != n]
-    return Text(" ".join(told), style="bold")
+    parts += [f"{name} {n}" for name, n in tick.asked.nodes.items() if before.get(name) != n]
+    return Text(" ".join(parts), style="bold")

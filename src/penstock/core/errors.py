@@ -1,4 +1,4 @@
-"""What can go wrong, told in one sentence with the offending value and the remedy."""
+"""The errors of Penstock: each message is one sentence with the offending value and the remedy."""
 
 from collections.abc import Iterable
 

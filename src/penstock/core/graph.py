@@ -102,7 +102,7 @@ class Module:
     """Keys by which rows are routed, each to the one replica that has its state, 10 million at
     most; 0 where any replica serves any row."""
     migration: Annotated[str, OneOf(MIGRATIONS)] = "mp"
-    """How the state of a key changes hands: `mp` (nobody waits but the key), `r-blk` (the replica
+    """How the state of a key changes hands: `mp` (only rows of the key wait), `r-blk` (the replica
     that gets keys waits for all of them) or `s-blk` (rows of such keys are held before all others
     that follow); mpc, Section 5.2.2."""
     work: Annotated[str, OneOf(WORK)] = "wait"

@@ -112,7 +112,7 @@ class Mistake:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What a file says, where it says it, and what is wrong with it so far."""
+    """What a file says, where it says it, and which mistakes were found in it."""
 
     name: str
     value: Any

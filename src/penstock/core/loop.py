@@ -1,4 +1,4 @@
-"""The loop: see, decide, act, and hand each turn to whoever listens."""
+"""The control loop: observe, decide, act, and yield each tick."""
 
 from collections.abc import Iterator
 

@@ -54,22 +54,22 @@ class Panes:
         for name in ("window", "slide"):
             if (size := getattr(self, name)) <= 0:
                 raise SettingError(
-                    f"{name} must be longer than 0, got {_told(size)}; write it as 200ms or 1s"
+                    f"{name} must be longer than 0, got {_text(size)}; write it as 200ms or 1s"
                 )
         if self.window > LONGEST:
             raise SettingError(
-                f"window must be at most 100 years, got {_told(self.window)}; choose a shorter one"
+                f"window must be at most 100 years, got {_text(self.window)}; choose a shorter one"
             )
         if self.slide > self.window:
             raise SettingError(
-                f"a slide of {_told(self.slide)} leaves out rows between windows of "
-                f"{_told(self.window)}; choose at most {_told(self.window)}"
+                f"a slide of {_text(self.slide)} leaves out rows between windows of "
+                f"{_text(self.window)}; choose at most {_text(self.window)}"
             )
         if self.window // self.length > MOST_PANES:
             raise SettingError(
-                f"a window of {_told(self.window)} that slides by {_told(self.slide)} has "
-                f"{self.window // self.length:,} panes of {_told(self.length)}, more than "
-                f"{MOST_PANES:,}; choose a slide that divides it, such as {_told(self._better())}"
+                f"a window of {_text(self.window)} that slides by {_text(self.slide)} has "
+                f"{self.window // self.length:,} panes of {_text(self.length)}, more than "
+                f"{MOST_PANES:,}; choose a slide that divides it, such as {_text(self._better())}"
             )
 
     @classmethod
@@ -147,7 +147,7 @@ def microseconds(duration: object, name: str) -> int:
     >>> microseconds("1 month", "window")
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: window cannot be told in calendar units, got '1 month', \
+    penstock.core.errors.SettingError: window cannot be given in calendar units, got '1 month', \
 as they differ in length; write it in days or hours
     """
     if isinstance(duration, timedelta):
@@ -178,7 +178,7 @@ def _sum(text: str, name: str) -> Fraction:
 def _size(unit: str, text: str, name: str) -> int:
     if unit in _CALENDAR:
         raise SettingError(
-            f"{name} cannot be told in calendar units, got {text!r}, as they differ in length; "
+            f"{name} cannot be given in calendar units, got {text!r}, as they differ in length; "
             "write it in days or hours"
         )
     if unit not in _MICROSECONDS:
@@ -193,7 +193,7 @@ def _unreadable(text: str, name: str) -> SettingError:
     )
 
 
-def _told(duration: int) -> str:
+def _text(duration: int) -> str:
     """A duration to the microsecond, in the unit a reader would choose."""
     for size, unit in ((3_600_000_000, "h"), (60_000_000, "min")):
         if duration and duration % size == 0:

@@ -115,7 +115,7 @@ class Registry(Mapping[str, T]):
         """The import strings of entry points by name, without those that are built in."""
         found = _entry_points(self.group)
         for name in found.keys() & self.built_in.keys():
-            _tell_shadowed(self.of, name, found[name])
+            _warn_shadowed(self.of, name, found[name])
         return {name: value for name, value in found.items() if name not in self.built_in}
 
     def _plug_in(self, name: str, target: str) -> T:
@@ -229,8 +229,8 @@ def _read_entry_points(group: str, _: tuple[str, ...]) -> dict[str, str]:
 
 
 @cache
-def _tell_shadowed(of: str, name: str, target: str) -> None:
-    """Once for each."""
+def _warn_shadowed(of: str, name: str, target: str) -> None:
+    """Warn once for each name."""
     _log.warning("%s %s is built in; write %s for that of the plug-in", of, name, target)
 
 
@@ -301,8 +301,8 @@ def _decides(part: Callable[..., Any]) -> bool:
     needed = [p for p in parameters if p.kind in kinds and p.default is Parameter.empty]
     if len(needed) != 1 or needed[0].name in FILLED_IN:
         return False
-    told = needed[0].annotation
-    return told in (Parameter.empty, Any) or "Observation" in str(told)
+    annotation = needed[0].annotation
+    return annotation in (Parameter.empty, Any) or "Observation" in str(annotation)
 
 
 def _import_string(function: Callable[..., Any]) -> str:
@@ -327,11 +327,11 @@ class PolicyFunction:
 
     def __repr__(self) -> str:
         """The function by its import string, and its settings."""
-        told = [
+        arguments = [
             _import_string(self.function),
             *(f"{key}={value!r}" for key, value in self.settings.items()),
         ]
-        return f"PolicyFunction({', '.join(told)})"
+        return f"PolicyFunction({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, eq=False)

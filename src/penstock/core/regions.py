@@ -56,7 +56,7 @@ class Infrastructure:
     """Seconds between two regions, written as `dc1-dc2`; the same both ways, 0 where not given."""
 
     def __post_init__(self) -> None:
-        """Refuse regions that cannot be told apart, and delays between places that are none."""
+        """Refuse regions of the same name, and delays between regions that do not exist."""
         if not self.regions:
             raise SettingError("infrastructure needs at least one region, got none")
         for name, count in Counter(self.names()).items():

@@ -1,4 +1,4 @@
-"""The parts that people plug in. Each is one or two methods; nobody inherits to fit in."""
+"""The interfaces of plug-ins: protocols of one or two methods; no base class is needed."""
 
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable

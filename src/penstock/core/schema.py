@@ -466,7 +466,7 @@ _PLAIN: Final = "(plain)"
 _OBJECT: Final = "(object)"
 _LIST: Final = "(list)"
 _SHAPES: Final = frozenset({_PLAIN, _OBJECT, _LIST})
-"""How errors inside a union are told apart; no part of a path."""
+"""Mark the alternatives of a union in errors; not part of a path."""
 
 
 def _shape(value: object) -> str:

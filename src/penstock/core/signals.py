@@ -15,7 +15,7 @@ from penstock.core.routing import Routing
 from penstock.core.settings import near
 
 UNRECORDED: Final = MappingProxyType({"record": False})
-"""Marks a field that recordings leave out: it would be most of them, and nobody reads it there."""
+"""Marks a field that recordings leave out: it would be most of their size, and is not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class ModuleReading:
     """Busy share of the module's slots, 0 to 1."""
     load: float | None = None
     """Work that came by the work that running executors could have done: above 1 where they fall
-    behind, and by how much, which `utilisation` cannot tell."""
+    behind, and by how much, which `utilisation` does not show."""
     splitting: float | None = None
     """Parts that a pane was split into on average, of a module that finds panes."""
     results_rate: float | None = None
@@ -171,7 +171,7 @@ class Observation:
     want are then shares of them."""
     queries: Mapping[str, ModuleReading] = field(default_factory=dict)
     """By name, the streaming queries of an application that was attached to: they share its
-    executors, so that it is the one module, and they are told beside it."""
+    executors, so that it is the one module, and they are listed beside it."""
 
     @property
     def wanted(self) -> int | None:
@@ -201,8 +201,8 @@ class Configuration:
 
     degrees: Mapping[str, int]
     routing: Mapping[str, Routing] = field(default_factory=dict, metadata=UNRECORDED)
-    """By module, the table for its new degree; a module without one keeps its own, or spreads its
-    keys afresh where its degree changes."""
+    """By module, the table for its new degree; a module without one keeps its own, or
+    redistributes its keys where its degree changes."""
     frequency: float | None = None
     """GHz at which the processors are to run; None leaves them alone."""
     nodes: Mapping[str, int] = field(default_factory=dict)

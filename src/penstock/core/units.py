@@ -1,6 +1,6 @@
 """Durations and rates as people write them: `300ms`, `5m`, `600/s`.
 
-A bare number is refused, because nobody agrees on what it would mean.
+A bare number is refused, because its unit would be ambiguous.
 
 >>> parse_duration("1m 30s")
 90.0

@@ -1,6 +1,6 @@
 """Values as text: numbers, shares, quantities, durations, moments, counts and lists.
 
-Each is written by one function, whoever shows it: a policy's reason, a terminal or a page.
+One function writes each kind of value, in policies' reasons, terminals and pages alike.
 
 >>> percent(0.754), count_of(3, "row"), duration(90), clock(75), quantity(12_400, "J")
 ('75.4 %', '3 rows', '1.5 min', '1:15', '12.4 kJ')

@@ -130,7 +130,7 @@ class ClusterSettings:
         return min(cores, worker // parse_size(self.memory_of_executor(), _MEMORY))
 
     def memory_of_executor(self) -> str:
-        """Memory of one executor, as Spark is told."""
+        """Memory of one executor, as Spark's configuration has it."""
         return str(self.conf.get(_MEMORY, self.executor_memory))
 
     def _check_memory(self) -> None:
@@ -173,7 +173,7 @@ class PipelineFile:
     guards: tuple[Part, ...]
     """Innermost first; the clamp to each module's bounds comes on top of them."""
     manager: Part | None = None
-    """What grants the replicas that the policy proposes; None where nobody has to."""
+    """What grants the replicas that the policy proposes; without one all are granted."""
     infrastructure: InfrastructureSettings | None = None
     """The regions whose nodes are decided about as well; None where they are not."""
     slo: Slo

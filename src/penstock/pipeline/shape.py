@@ -30,7 +30,7 @@ from penstock.core.settings import near
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An application's operators, and who hands rows to whom."""
+    """An application's operators and the connections between them."""
 
     operators: tuple[str, ...]
     """In an order in which rows cross them."""

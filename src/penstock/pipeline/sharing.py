@@ -119,7 +119,7 @@ def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
 def _shipped(name: object) -> Text | None:
     try:
         return shipped_as(name)
-    except UserError:  # which is told where the application is read
+    except UserError:  # reported where the application is read
         return None
 
 
@@ -218,7 +218,7 @@ def check_exchanges(draft: Draft, file: PipelineFile) -> None:
 
 
 def check_alone(draft: Draft, policy: str) -> None:
-    """Refuse to share executors with nobody."""
+    """Refuse a policy that shares executors where the file has one pipeline."""
     if policy in SCHEDULERS:
         draft.note(
             ("policy",),
@@ -252,8 +252,8 @@ def worth(
 ) -> dict[str, Any]:
     """Rows that left each of these modules in the steps of a run, and what all were worth.
 
-    `counted` are results of the plant, which may have counted the rows; else rates tell them. Where
-    nothing tells of a module, nobody knows what all were worth.
+    `counted` are results of the plant, which may have counted the rows; otherwise they follow from
+    rates. If the rows of a module are unknown, so is the total value.
     """
     left = counted.get("rows_out") or _left(tuple(ticks), values)
     known = {name: values[name] * rows for name, rows in left.items() if rows is not None}
@@ -262,5 +262,5 @@ def worth(
 
 
 def _left(ticks: Sequence[Tick], names: Iterable[str]) -> dict[str, float | None]:
-    """By rates; None of a module that never told any, such as one that counts windows."""
+    """From rates; None for a module without any, such as one that counts windows."""
     return {name: added(column(ticks, name, "processed_rate") * steps(ticks)) for name in names}

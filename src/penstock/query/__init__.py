@@ -6,7 +6,7 @@
 | `top_delta` | the rows of each window that are dominated in the fewest columns |
 | `prefer` | the same by a preference of your own |
 | `Splitting` | heavy panes split over workers, by a threshold that changes while a query runs |
-| `Measures` | what a batch of a running query tells of both stages |
+| `Measures` | metrics of both stages for a batch of a running query |
 | `keyed` | state by key behind a routing table that changes while the query runs |
 | `kernels` | skyline and dominance factors of plain arrays; needs no Spark |
 """

@@ -130,7 +130,7 @@ def _plain_other(value: object) -> Any:
 def _plain_dataclass(value: object) -> dict[str, Any] | None:
     kind: Any = type(value)
     written = {name: plain(getattr(value, name)) for name in _names(kind)}
-    # Half a latency is no latency: whoever reads it may count on every number being there.
+    # Readers rely on a latency having all of its numbers: one that lacks any is written as null.
     return None if any(written[name] is None for name in needed(kind)) else written
 
 

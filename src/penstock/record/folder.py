@@ -67,7 +67,7 @@ def is_going_on(path: Path) -> bool:
     """Whether some process has claimed the folder, as `claim` does while it writes a run.
 
     Ask only of a folder with a run that has no summary: no other process may claim one of
-    those, so that asking cannot get in the way. True where it cannot be told.
+    those, so that asking cannot get in the way. True where that is unknown.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -275,5 +275,5 @@ class RunFolder:
         if error is None:
             self.close()
         else:
-            with suppress(FileError):  # the first thing that went wrong is the one to tell
+            with suppress(FileError):  # the first error is the one to report
                 self.close()

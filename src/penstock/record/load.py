@@ -124,7 +124,7 @@ def read_text(path: Path) -> str:
         raise FileError(f"cannot read {path}: {error}") from error
 
 
-_MOST: Final = 4_000_000  # bytes at a time, so that whoever waits sees the first ticks soon
+_MOST: Final = 4_000_000  # bytes at a time, so that the first ticks are shown soon
 _Identity = tuple[int, int]
 
 
@@ -133,9 +133,9 @@ class News:
     """What was added to a run folder since it was last looked at."""
 
     settings: RunSettings | None = None
-    """Of a run that has begun since; all that was told before belongs to another run."""
+    """Of a run that has begun since; everything reported before belongs to another run."""
     key: str = ""
-    """Tells the run apart from others, also after a restart."""
+    """Identifies the run, also after a restart."""
     ticks: tuple[Tick, ...] = ()
     summary: Summary | None = None
     """Of a run that finished."""
@@ -167,7 +167,7 @@ class Follower:
         parse(read_text(self.path / SETTINGS), settings_from_json, str(self.path / SETTINGS))
 
     def poll(self) -> News:
-        """What is new. What cannot be read is told in `trouble`, once, and passed over."""
+        """What is new. What cannot be read is reported once in `trouble` and skipped."""
         identity = _identity(self.path)
         if identity is None or identity == self._passed_over:
             return News()

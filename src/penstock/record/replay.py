@@ -36,7 +36,7 @@ class Replay:
         return cls(observations=tuple(tick.seen for tick in ticks))
 
     def readings(self) -> Iterator[Observation]:
-        """Each observation as recorded; called again, the replay begins anew."""
+        """Each observation as recorded; each call restarts the replay."""
         self.decisions.clear()
         self._asked.clear()
         for seen in self.observations:

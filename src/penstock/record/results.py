@@ -1,6 +1,6 @@
 """What a run came to in words, for a terminal and for a page: results, nodes, requests.
 
->>> told({"river": 12, "mill": 7})
+>>> format_value({"river": 12, "mill": 7})
 'river 12, mill 7'
 
 >>> from dataclasses import replace
@@ -13,11 +13,11 @@
 ...     summarise([], None), regions={"dc3": use}, nodes_min=3, nodes_mean=4.2, nodes_max=6,
 ...     requests={"infrastructure": RequestCount(granted=13, refused=1)},
 ... )
->>> nodes_told(run)
+>>> describe_nodes(run)
 '4.2 on average (3 to 6), 9 acquired, 8 released; 3 replicas found no room (dc3)'
->>> requests_told(run)
+>>> describe_requests(run)
 '1 of 14 refused'
->>> silence_told(run)
+>>> describe_silent_regions(run)
 'dc3 did not answer in 4 steps'
 """
 
@@ -39,7 +39,7 @@ def results(summary: Summary) -> Iterator[tuple[str, object, str]]:
         if name == "rows_waiting" and summary.left is not None:
             continue  # said beside the backlog, which it explains
         known = name == "rows_refused" and summary.refused is not None
-        words = refusals(summary.refused or {}) if known else told(value)
+        words = refusals(summary.refused or {}) if known else format_value(value)
         yield name.replace("_", " "), value, words or "none"
 
 
@@ -69,16 +69,16 @@ def _reasons(counts: Counter[str]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
 
 
-def told(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Any value that JSON knows, in a line.
 
-    >>> told([{"symbol": "B", "heard": True}, 1234567, 0.123456, None])
+    >>> format_value([{"symbol": "B", "heard": True}, 1234567, 0.123456, None])
     'symbol B, heard yes, 1,234,567, 0.123, unknown'
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {told(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {format_value(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(told(item) for item in value)
+        return ", ".join(format_value(item) for item in value)
     if value is None:
         return "unknown"
     if isinstance(value, bool):
@@ -88,7 +88,7 @@ def told(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def nodes_told(summary: Summary) -> str:
+def describe_nodes(summary: Summary) -> str:
     """How many nodes there were, came and went, and what found no room; empty without regions."""
     if not summary.regions:
         return ""
@@ -96,11 +96,11 @@ def nodes_told(summary: Summary) -> str:
     moves = (
         f"{sum(u.acquired for u in uses):,} acquired, {sum(u.released for u in uses):,} released"
     )
-    lacked = unmet_told(summary)
+    lacked = describe_unmet(summary)
     return f"{_on_average(summary)}, {moves}{f'; {lacked}' if lacked else ''}"
 
 
-def unmet_told(summary: Summary) -> str:
+def describe_unmet(summary: Summary) -> str:
     """Replicas that found no node with room, and where; empty where all did."""
     lacking = {name: use.unmet for name, use in summary.regions.items() if use.unmet}
     if not lacking:
@@ -112,7 +112,7 @@ def unmet_told(summary: Summary) -> str:
     return f"{count_of(sum(lacking.values()), 'replica')} found no room ({where})"
 
 
-def requests_told(summary: Summary) -> str:
+def describe_requests(summary: Summary) -> str:
     """How many requests were refused, by level where there are two; empty where none was made."""
     made = sum(count.made for count in summary.requests.values())
     if not made:
@@ -123,7 +123,7 @@ def requests_told(summary: Summary) -> str:
     return f"{refused:,} of {made:,} refused{_by_level(summary)}"
 
 
-def silence_told(summary: Summary) -> str:
+def describe_silent_regions(summary: Summary) -> str:
     """Regions that did not answer, and in how many steps; empty where all did."""
     silent = {name: use.silent_steps for name, use in summary.regions.items() if use.silent_steps}
     return ", ".join(

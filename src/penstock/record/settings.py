@@ -47,7 +47,7 @@ _ASSIGNED: Final = re.compile(r"""([\w.-]*\w)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[
 
 
 def names_secret(name: str) -> bool:
-    """Whether the value of that name is nobody's business.
+    """Whether the value of that name is a secret.
 
     >>> names_secret("fs.s3a.accessKey"), names_secret("partitioning.key"), names_secret("compass")
     (True, False, False)
@@ -155,7 +155,7 @@ class RunSettings:
 
     @property
     def dry(self) -> bool:
-        """Whether decisions were told and not carried out."""
+        """Whether decisions were recorded and not carried out."""
         guards = self.file.get("guards")
         return isinstance(guards, list | tuple) and "dry-run" in guards
 

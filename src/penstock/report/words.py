@@ -6,7 +6,7 @@ from typing import Final
 
 from penstock.core.words import UNKNOWN, count_of, duration, percent, quantity, short_number
 from penstock.record.energy import spent
-from penstock.record.results import nodes_told, requests_told
+from penstock.record.results import describe_nodes, describe_requests
 from penstock.record.settings import RunSettings
 from penstock.record.summary import SloCheck, Summary
 
@@ -123,9 +123,9 @@ def _energy(summary: Summary) -> Iterator[str]:
 def _nodes(summary: Summary) -> Iterator[str]:
     """What regions and the managers above them came to, where there are any."""
     if summary.regions:
-        yield f"Nodes: {nodes_told(summary)}."
+        yield f"Nodes: {describe_nodes(summary)}."
     if summary.requests:
-        yield f"Requests of managers: {requests_told(summary)}."
+        yield f"Requests of managers: {describe_requests(summary)}."
 
 
 def _left(summary: Summary) -> str:

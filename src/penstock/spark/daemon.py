@@ -1,7 +1,7 @@
 """Spark's Python daemon, with the libraries that every worker needs loaded before it forks.
 
 A worker then starts in milliseconds and shares their memory, where it would otherwise import
-them anew: most of the wait for a new executor's first task. What an application needs besides is
+them again: most of the wait for a new executor's first task. What an application needs besides is
 named in the environment, as modules and functions to call: `package.module` or
 `package.module:function`, with commas between them.
 """

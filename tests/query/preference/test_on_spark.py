@@ -348,7 +348,7 @@ TYPES = "ts timestamp, x double, y double, name string, at struct<a:int>, day da
         ({"window": "-1s"}, "window must be longer than 0, got -1 s; write it as"),
         ({"window": "5"}, "cannot read the window '5'; write it as '1 second'"),
         ({"window": 5}, "window needs a unit, got 5; write it as"),
-        ({"window": "1 month"}, "window cannot be told in calendar units, got '1 month'"),
+        ({"window": "1 month"}, "window cannot be given in calendar units, got '1 month'"),
         ({"slots": 0}, "slots must be a whole number of at least 1, got 0"),
         ({"slots": True}, "slots must be a whole number of at least 1, got True"),
         ({"drop_rate": 1.5}, r"drop_rate must be a number in \[0, 1\), got 1.5; write 5 % as 0.05"),

@@ -45,7 +45,7 @@ class Score:
         self.sorted_right += sum(row["route"] == ROUTES[row["noise"]] for row in seen)
 
     def results(self) -> dict[str, Any]:
-        """Shares of all images so far; None before the first."""
+        """Shares of all images seen; None before the first."""
         images = self.shown.total()
         by_shape = {label: self.right[label] / self.shown[label] for label in sorted(self.shown)}
         return {

@@ -7,7 +7,7 @@ a quiet symbol has one quote hours before the others.
 
 Every window is worked out from its own quotes alone and in their order, so that a result has the
 same bits however the stream was cut into batches. All of it is in one file, because the machine
-code kept on disk is made anew only when the file of the function that Python calls has changed.
+code kept on disk is compiled again only when the file of the called function has changed.
 """
 
 from typing import Any, Final, NamedTuple

@@ -133,7 +133,7 @@ class Share:
 def read_part(
     draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str
 ) -> T | None:
-    """A part, with its mistakes noted; None where it cannot be told what it joins."""
+    """A part, with its mistakes noted; None where it is unknown what it joins."""
     return assemble(draft, path, given, part, of=of) or _stand_in(given, part)
 
 
@@ -197,7 +197,7 @@ def _try(draft: Draft, name: str, settings: Mapping[str, Any]) -> None:
 
 
 def check_suits(draft: Draft, network: Network, part: Part) -> None:
-    """Write down why a policy cannot divide the budget of this network, where it can tell soon."""
+    """Note why a policy cannot divide the budget of this network, where that is quick to check."""
     checks: Mapping[str, Callable[[Network], object]] = {
         "shrink": tree_nodes,
         "single-output": only_sink,
@@ -212,8 +212,8 @@ def check_suits(draft: Draft, network: Network, part: Part) -> None:
 
 def _planner(draft: Draft, name: str) -> Callable[..., Any] | None:
     if name not in PLANNERS:
-        told = f"policy {name!r} does not divide the budget of an allocation graph"
-        draft.note(("policy", "name"), f"{told}{near(name, PLANNERS)}")
+        sentence = f"policy {name!r} does not divide the budget of an allocation graph"
+        draft.note(("policy", "name"), f"{sentence}{near(name, PLANNERS)}")
     return PLANNERS.get(name)
 
 
@@ -243,7 +243,7 @@ _MOST_COMPARED: Final = 200
 """Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
 
 _MOST_CYCLES: Final = 10
-"""Cycles that are told at once; each takes a search of the whole graph."""
+"""Cycles reported at once; each takes a search of the whole graph."""
 
 _RULES: Final = {
     ("sources", "to"): "a source feeds a module",
@@ -310,8 +310,8 @@ def _check_names(draft: Draft, shape: Shape) -> None:
         for name in names:
             sort = section[:-1]
             if name in taken:
-                told = f"there is a {taken[name]} {name} already; give the {sort} another name"
-                draft.note((section, name), told)
+                sentence = f"there is a {taken[name]} {name} already; give the {sort} another name"
+                draft.note((section, name), sentence)
             taken.setdefault(name, sort)
 
 
@@ -357,25 +357,25 @@ def _check_pairs(draft: Draft, shape: Shape) -> None:
 
 def _check_feed(draft: Draft, path: Path, stream: Stream, source: Source | None) -> None:
     if source and source.to != stream.to:
-        told = f"source {stream.from_} says `to: {source.to}`; make them agree"
-        draft.note((*path, "to"), f"{stream} leads elsewhere than {told}")
+        remedy = f"source {stream.from_} says `to: {source.to}`; make them agree"
+        draft.note((*path, "to"), f"{stream} leads elsewhere than {remedy}")
     if stream.produces is not None:
-        told = "comes from a source, which has no resource; leave produces out"
-        draft.note((*path, "produces"), f"{stream} {told}")
+        reason = "comes from a source, which has no resource; leave produces out"
+        draft.note((*path, "produces"), f"{stream} {reason}")
     _check_consumes(draft, path, stream)
 
 
 def _check_link(draft: Draft, path: Path, stream: Stream) -> None:
     if stream.produces is None:
-        told = f"the flow that a unit of resource of {stream.from_} produces for {stream.to}"
-        draft.note(path, f"{stream} needs produces, {told}")
+        meaning = f"the flow that a unit of resource of {stream.from_} produces for {stream.to}"
+        draft.note(path, f"{stream} needs produces, {meaning}")
     _check_consumes(draft, path, stream)
 
 
 def _check_consumes(draft: Draft, path: Path, stream: Stream) -> None:
     if stream.consumes is None:
-        told = f"the flow that a unit of resource of {stream.to} takes from {stream.from_}"
-        draft.note(path, f"{stream} needs consumes, {told}")
+        meaning = f"the flow that a unit of resource of {stream.to} takes from {stream.from_}"
+        draft.note(path, f"{stream} needs consumes, {meaning}")
 
 
 def _cycles(shape: Shape) -> Iterator[tuple[int, str]]:
@@ -401,14 +401,14 @@ def _check_fed(draft: Draft, shape: Shape) -> None:
     leaving = {stream.from_ for stream in shape.feeds.values()}
     for name, source in shape.sources.items():
         if name not in leaving and source:
-            told = f"add {{from: {name}, to: {source.to}, consumes: 1.0}} to streams"
-            draft.note(("sources", name), f"no stream leaves source {name}; {told}")
+            remedy = f"add {{from: {name}, to: {source.to}, consumes: 1.0}} to streams"
+            draft.note(("sources", name), f"no stream leaves source {name}; {remedy}")
     fed = {stream.to for stream in (*shape.feeds.values(), *shape.links.values())}
     fed |= {source.to for source in shape.sources.values() if source}
     for name in shape.modules:
         if name not in fed:
-            told = "add a source for it, or a stream from another module"
-            draft.note(("modules", name), f"nothing feeds module {name}; {told}")
+            remedy = "add a source for it, or a stream from another module"
+            draft.note(("modules", name), f"nothing feeds module {name}; {remedy}")
 
 
 def _check_reached(draft: Draft, shape: Shape) -> None:
@@ -424,8 +424,8 @@ def _check_reached(draft: Draft, shape: Shape) -> None:
             ahead += after.get(module, ())
     for name, sink in shape.sinks.items():
         if sink and sink.from_ not in reached:
-            told = f"no source stands above module {sink.from_}; add a source or a stream to it"
-            draft.note(("sinks", name), f"nothing reaches sink {name}: {told}")
+            remedy = f"no source stands above module {sink.from_}; add a source or a stream to it"
+            draft.note(("sinks", name), f"nothing reaches sink {name}: {remedy}")
 
 
 SECTIONS: Final = ("budget", "policy", "sources", "modules", "streams", "sinks")
@@ -505,8 +505,8 @@ def _streams(draft: Draft) -> Iterator[Stream | None]:
             of = f"stream {given.get('from', '?')} -> {given.get('to', '?')}"
             yield read_part(draft, ("streams", i), given, Stream, of=of)
         else:
-            told = f"a stream must be a mapping such as {like[1:-1]}, got {kind(given)}"
-            draft.note(("streams", i), told)
+            sentence = f"a stream must be a mapping such as {like[1:-1]}, got {kind(given)}"
+            draft.note(("streams", i), sentence)
             yield None
 
 

@@ -60,7 +60,7 @@ def read_places(draft: Draft, graph: FlowGraph | None) -> Infrastructure | None:
 
 
 def refuse_regions(draft: Draft) -> None:
-    """Tell of every module that is in a region, in a file that has none."""
+    """Note each module that is in a region, in a file that has none."""
     for name, region in _modules(draft):
         if region is not None:
             draft.note(
@@ -89,7 +89,7 @@ def _read_region(draft: Draft, name: str) -> Region | None:
 
 
 def _connect(draft: Draft, regions: tuple[Region, ...]) -> Infrastructure | None:
-    """The regions with their delays, of which each is tried by itself so that all are told."""
+    """The regions with their delays; each delay is checked, so that all mistakes are noted."""
     like = "{dc1-dc2: 2ms}"
     given = mapping(draft, _DELAYS, of="delays of infrastructure", like=like)
     before = len(draft.mistakes)
@@ -114,7 +114,7 @@ def _modules(draft: Draft) -> Iterator[tuple[str, str | None]]:
     given = draft.at(("modules",))
     for name in given if isinstance(given, dict) else ():
         region = draft.at(("modules", name, "region"))
-        if not isinstance(region, dict | list | bool):  # which is told where modules are read
+        if not isinstance(region, dict | list | bool):  # reported where modules are read
             yield name, None if region is None else str(region)
 
 
@@ -132,7 +132,7 @@ def _check_room(draft: Draft, graph: FlowGraph, places: Infrastructure) -> None:
     """Refuse a region whose first nodes cannot host the first replicas of its modules."""
     for name, modules in _by_region(graph).items():
         if name not in places.names():
-            continue  # which is told where the module stands
+            continue  # reported at the module
         region, first = places[name], sum(module.initial_replicas for module in modules)
         room = region.initial_nodes * region.slots
         if first > room:
@@ -160,7 +160,7 @@ _SOME_PLACES: Final = Infrastructure(regions=(Region(name="any"),))
 
 
 def read_manager(draft: Draft) -> Part | None:
-    """`manager`: what grants replicas; without one nobody has to, unless there are regions."""
+    """`manager`: what grants replicas; without one all are granted, unless there are regions."""
     given, regions = draft.at(("manager",)), draft.at(_PATH)
     if given is None and regions is None:
         return None

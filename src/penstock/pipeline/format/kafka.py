@@ -137,28 +137,28 @@ class NoWorkload:
     >>> NoWorkload("topic lines").rate(None)
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: rows come from topic lines, and nobody knows how many will; \
+    penstock.core.errors.SettingError: rows come from topic lines, at an unknown rate; \
 give a workload to simulate or plan with: --workload constant:100/s
     """
 
     origin: str
 
     def rate(self, at: Any) -> NoReturn:  # noqa: ARG002
-        """Nobody knows."""
+        """Raise an error: the rate is unknown."""
         self.refuse()
 
     def arrivals(self, at: Any) -> NoReturn:  # noqa: ARG002
-        """Nobody knows."""
+        """Raise an error: the rate is unknown."""
         self.refuse()
 
     def times(self, index: Any) -> NoReturn:  # noqa: ARG002
-        """Nobody knows."""
+        """Raise an error: the rate is unknown."""
         self.refuse()
 
     def refuse(self) -> NoReturn:
         """Say what is missing."""
         raise SettingError(
-            f"rows come from {self.origin}, and nobody knows how many will; give a workload to "
+            f"rows come from {self.origin}, at an unknown rate; give a workload to "
             "simulate or plan with: --workload constant:100/s"
         )
 
@@ -186,8 +186,8 @@ def check_suits(draft: Draft, source: KafkaSource | None, application: AppSpec |
     if application.makes_own_rows:
         draft.note(path, f"pipeline {name} makes its rows itself; leave kafka out of source")
     elif source.format == "text" and not application.one_text:
-        told = f"rows of pipeline {name} have several columns; write format: json"
-        draft.note((*path, "format"), told)
+        sentence = f"rows of pipeline {name} have several columns; write format: json"
+        draft.note((*path, "format"), sentence)
 
 
 def _read(draft: Draft, path: Path, part: type[T], *, of: str) -> T | None:

@@ -28,8 +28,8 @@ class Setting:
     """A setting as it was given: `key.path=value`, or `list+=item`."""
 
     text: str
-    told: str
-    """How messages call it."""
+    label: str
+    """Its name in messages."""
     literal: bool = False
     """Whether the value is a text as it stands, rather than YAML."""
 
@@ -42,7 +42,7 @@ class Setting:
     def of_spark(cls, text: str) -> "Setting":
         """One of Spark's own.
 
-        >>> Setting.of_spark("spark.ssl.keyPassword=hush").told
+        >>> Setting.of_spark("spark.ssl.keyPassword=hush").label
         '--conf spark.ssl.keyPassword=(redacted)'
         """
         if not all(part.strip() for part in text.partition("=")[:2]):
@@ -54,7 +54,7 @@ class Setting:
     @property
     def place(self) -> Place:
         """Where its value stands: on no line of any file."""
-        return Place(0, self.told)
+        return Place(0, self.label)
 
 
 def override(draft: Draft, given: str | Setting) -> None:

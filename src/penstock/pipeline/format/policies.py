@@ -99,7 +99,7 @@ def read_settings(
 ) -> Any:
     """What the settings of a part make of it, `given` being what it may take from the file.
 
-    Saved tables fit the rest of a file or do not: with a mistake in that, nobody can tell.
+    Saved tables must fit the rest of the file, which cannot be checked while that has mistakes.
     """
     settings = part.settings
     if draft.mistakes:
@@ -124,7 +124,7 @@ def _check_sampling(draft: Draft, policy: object) -> None:
     try:
         step = Timing().step if given is None else parse_duration(given)
     except SettingError:
-        return  # which is told where the step is read
+        return  # reported where the step is read
     try:
         check_period(policy.inner.period, step)
     except SettingError as error:

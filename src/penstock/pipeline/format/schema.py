@@ -78,8 +78,8 @@ def _part(kind: Any, made: dict[str, Json]) -> Json:
 
 def _object(kind: Any, made: dict[str, Json], fixed: Mapping[str, Json] = _NOTHING) -> Json:
     given = [s for s in settings_of(kind) if s.name not in _left_out(kind)]
-    told = descriptions(kind)
-    own = {s.outer: _setting(s, told.get(s.name), made) for s in given}
+    texts = descriptions(kind)
+    own = {s.outer: _setting(s, texts.get(s.name), made) for s in given}
     ends = {"from": _NAME, "to": _NAME} if kind is StreamSettings else {}
     required = [*fixed, *ends, *(s.outer for s in given if s.required)]
     return {
@@ -103,10 +103,10 @@ def _left_out(kind: Any) -> frozenset[str]:
 _NAME: Final[Json] = {"type": "string", "description": "The name of a module."}
 
 
-def _setting(setting: Setting, told: str | None, made: dict[str, Json]) -> Json:
+def _setting(setting: Setting, description: str | None, made: dict[str, Json]) -> Json:
     schema = dict(_type(setting.hint, made))
-    if told:
-        schema["description"] = told
+    if description:
+        schema["description"] = description
     default = default_of(setting)
     if default is not None and "$ref" not in schema:
         schema["default"] = default
@@ -222,9 +222,9 @@ def _under_fields(kind: Any) -> Iterable[tuple[str, str]]:
         return
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for field, text in itertools.pairwise(body):
-        told = text.value if isinstance(text, ast.Expr) else None
-        if isinstance(field, ast.AnnAssign) and isinstance(told, ast.Constant):
-            yield ast.unparse(field.target), re.sub(r"\s+", " ", str(told.value)).strip()
+        docstring = text.value if isinstance(text, ast.Expr) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(docstring, ast.Constant):
+            yield ast.unparse(field.target), re.sub(r"\s+", " ", str(docstring.value)).strip()
 
 
 def _first_sentence(kind: Callable[..., object]) -> str:
@@ -234,6 +234,6 @@ def _first_sentence(kind: Callable[..., object]) -> str:
 
 def options(kind: Any) -> list[tuple[Setting, str]]:
     """The settings of a part that a file may hold, each with what it means."""
-    told = descriptions(kind)
+    texts = descriptions(kind)
     given = [s for s in settings_of(kind) if s.name not in (*_FROM_FILE, "name")]
-    return [(setting, told.get(setting.name, "")) for setting in given]
+    return [(setting, texts.get(setting.name, "")) for setting in given]

@@ -76,7 +76,7 @@ def _most_by_rank(ranks: Ranks, point: int, idle: int, counts: Ranks) -> int:
     lanes, most, limit = len(ranks), idle, 1 << (8 * counts.itemsize)
     for begin in range(0, ranks.shape[1], STRETCH):
         size = min(STRETCH, ranks.shape[1] - begin)
-        # So far below zero that the count of an equal point wraps to 0, where it is the lowest.
+        # Starts at -lanes so that the count of an equal point wraps to 0, the lowest.
         counts[:] = -lanes
         for j in range(0, lanes, LANES):
             _count(ranks, j, point, begin, size, counts)

@@ -21,7 +21,7 @@ Longs = NDArray[np.int64]
 def as_points(given: ArrayLike) -> Floats:
     """Rows of floats, one after the other, that compare with each other as those given.
 
-    Numbers that floats cannot tell apart are replaced by their ranks among their column.
+    Numbers that are equal as floats and differ are replaced by their ranks in their column.
 
     >>> as_points([[2**60 + 1, 5], [2**60, 7]]).tolist()
     [[1.0, 0.0], [0.0, 1.0]]

@@ -98,7 +98,7 @@ class StateStore:
             self._name.write_text(uuid4().hex)
 
     def identity(self) -> str:
-        """The unique name, which tells it from an earlier store at the same path."""
+        """The unique name, which differs from that of an earlier store at the same path."""
         return self._name.read_text()
 
     def write(self, rows: Rows) -> str:
