@@ -93,7 +93,7 @@ def test_what_is_unknown_is_called_unknown() -> None:
 
 
 def test_a_run_without_steps_has_nothing_to_tell() -> None:
-    assert "nothing to tell" in paragraph(NOTHING)
+    assert "nothing to report" in paragraph(NOTHING)
 
 
 def test_executors_that_never_changed_are_said_once() -> None:

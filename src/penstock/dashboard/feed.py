@@ -150,7 +150,7 @@ class Board:
     def _written(
         self, more: dict[str, Any], after: int, until: int, status: dict[str, Any], columns: bool
     ) -> str:
-        told = {
+        message = {
             "run": self.key,
             "after": after,
             "now": {**status, **self._now()},
@@ -159,7 +159,7 @@ class Board:
             **more,
         }
         rows = ",".join(self.rows[after:until])
-        return f'{json.dumps(plain(told), separators=(",", ":"))[:-1]},"rows":[{rows}]}}'
+        return f'{json.dumps(plain(message), separators=(",", ":"))[:-1]},"rows":[{rows}]}}'
 
     def _now(self) -> dict[str, Any]:
         running = self.state.running
@@ -236,7 +236,7 @@ class Feed:
             raise FileError(self._status["trouble"])
 
     def close(self) -> None:
-        """Look once more, tell those who wait, and stop."""
+        """Read once more, wake the waiting threads, and stop."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -302,7 +302,7 @@ class Feed:
         self._look(heard=bool(news.settings or news.ticks), board=board)
 
     def _look(self, *, heard: bool, board: Board) -> None:
-        """Tell a run that goes on from one that was killed, where it has been silent."""
+        """After a silence, check whether the run goes on or was killed."""
         now = time.monotonic()
         if heard:
             self._heard = now

@@ -1,4 +1,4 @@
-"""A dashboard for Grafana over the metrics that `/metrics` tells.
+"""A dashboard for Grafana over the metrics that `/metrics` serves.
 
 >>> dashboard()["title"], len(dashboard()["panels"])
 ('Penstock', 15)

@@ -66,8 +66,8 @@ def _lines(found: Family) -> Iterator[str]:
     yield f"# HELP {found.name} {_escaped(found.meaning)}\n"
     yield f"# TYPE {found.name} {found.kind}\n"
     for labels, value in found.samples.items():
-        told = ",".join(f'{name}="{_quoted(word)}"' for name, word in labels)
-        yield f"{found.name}{'{' + told + '}' if told else ''} {_number(value)}\n"
+        shown = ",".join(f'{name}="{_quoted(word)}"' for name, word in labels)
+        yield f"{found.name}{'{' + shown + '}' if shown else ''} {_number(value)}\n"
 
 
 def _number(value: float) -> str:
@@ -98,7 +98,7 @@ MODULE_GAUGES: Final = (
     ("batch_duration_seconds", "batch_duration", "Mean time of a micro-batch"),
     ("service_time_seconds", "service_time", "Time of one executor that a row takes"),
 )
-"""Name, field of a reading and meaning of what is told of each module."""
+"""Name, field of a reading and meaning of the gauges of each module."""
 
 QUERY_GAUGES: Final = (
     ("lag_records", "backlog", "Records that a query has not finished yet"),

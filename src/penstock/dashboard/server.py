@@ -66,10 +66,10 @@ class Place:
 def events(feed: Feed, place: Place) -> Iterator[str]:
     """What is new, as it comes, until the feed closes."""
     yield "retry: 1000\n\n"
-    told: object = None
+    sent: object = None
     columns = -1
     while True:
-        text, place, told, columns = _next(feed, place, told, columns)
+        text, place, sent, columns = _next(feed, place, sent, columns)
         yield text
         if text.startswith("event: bye"):
             return
@@ -77,17 +77,17 @@ def events(feed: Feed, place: Place) -> Iterator[str]:
             time.sleep(_PACE)
 
 
-def _next(feed: Feed, place: Place, told: object, columns: int) -> tuple[str, Place, object, int]:
+def _next(feed: Feed, place: Place, sent: object, columns: int) -> tuple[str, Place, object, int]:
     """The next event, a comment where nothing happens, or the last."""
     with feed.changed:
-        if not _is_news(feed, place, told) and not feed.closing:
+        if not _is_news(feed, place, sent) and not feed.closing:
             feed.changed.wait(_HEARTBEAT)
-        news, board, status = _is_news(feed, place, told), feed.board, feed.status
+        news, board, status = _is_news(feed, place, sent), feed.board, feed.status
         if not news:
             return (
                 ("event: bye\ndata: {}\n\n" if feed.closing else ": still here\n\n"),
                 place,
-                told,
+                sent,
                 columns,
             )
         if board is None:
@@ -99,11 +99,11 @@ def _next(feed: Feed, place: Place, told: object, columns: int) -> tuple[str, Pl
         return f"id: {board.key}-{until}\ndata: {text}\n\n", place, status, board.width()
 
 
-def _is_news(feed: Feed, place: Place, told: object) -> bool:
+def _is_news(feed: Feed, place: Place, sent: object) -> bool:
     if feed.board is None:
-        return told != feed.status
+        return sent != feed.status
     there = (feed.board.key, len(feed.board.rows))
-    return there != (place.run, place.after) or told != feed.status
+    return there != (place.run, place.after) or sent != feed.status
 
 
 # The page: one answer that needs no other file, and a policy that lets it load none.
@@ -128,7 +128,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-# One request: which answer, to whom.
+# The answer to one request.
 
 
 _HEADERS: Final = {
@@ -292,7 +292,7 @@ class Gate:
 
     def __init__(self, host: str, port: int, token: str | None) -> None:
         self.token = token
-        self.cookie = f"penstock-{port}"  # cookies do not tell ports apart by themselves
+        self.cookie = f"penstock-{port}"  # cookies are shared by all ports of a host
         self._local = is_loopback(host)
         self._host = host.lower()
 
@@ -392,7 +392,7 @@ class DashboardServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Tell the pages what is left to tell, and leave no thread or socket behind."""
+        """Send the pages the last events, and end all threads and sockets."""
         if self._listener is None or self._thread is None:
             return
         self.feed.close()
@@ -478,7 +478,7 @@ class Listener(ThreadingHTTPServer):
 
 
 def listen(host: str, port: int, feed: Feed) -> Listener:
-    """A socket that listens; what stands in the way is told in a sentence."""
+    """A socket that listens; raises a SettingError that says what prevents it."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return Listener(found[0][0], found[0][4][:2], feed)  # type: ignore[arg-type]  # host, port

@@ -5,7 +5,7 @@
 >>> repeat(abs, [-3, 4], jobs=1)
 [3, 4]
 
-`spread` yields results as they come. Workers are started afresh, so that they inherit no thread and
+`spread` yields results as they come. Workers are spawned, not forked, so they inherit no thread and
 no lock, and ignore Ctrl-C: the process that started them ends them.
 
 >>> dict(spread(abs, [-3, 4], jobs=1))

@@ -11,8 +11,8 @@
 another does while that comes true, else the newest value |
 
 Forecasters know of no bounds: a trend may lead below zero. `trusted` does not go there, and a rate
-that is predicted without it should be taken as zero or more. `Accuracy` tells how far off any of
-them was recently.
+that is predicted without it should be taken as zero or more. `Accuracy` measures how far off any
+of them was recently.
 """
 
 from collections.abc import Mapping

@@ -149,7 +149,7 @@ class Multiplicative:
         return levels * terms
 
     def level(self, value: float, term: float, expected: float, /) -> float:
-        """What a value is of its factor; a place that is always near zero tells nothing."""
+        """What a value is of its factor; a term near zero is ignored."""
         return value / term if term >= _LEAST_FACTOR else expected
 
     def term(self, value: float, level: float, known: float, period: int, /) -> float:

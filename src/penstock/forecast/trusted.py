@@ -184,7 +184,7 @@ class Trusted:
     def caveat(self) -> str | None:
         """What a reader must know of the forecast, in words; None while it is passed on as it is.
 
-        Nor is the trial told, which every forecaster goes through.
+        None also during the trial, which every forecaster goes through.
 
         >>> foresight = Trusted(Holt())
         >>> for rate in (1000.0, 850.0, 700.0, 550.0, 400.0):

@@ -17,7 +17,7 @@ from penstock.policy.common.estimates import RescaleTimes, known
 @dataclass
 @checked("guard catch-up")
 class CatchUp:
-    """Raises a degree until rows that wait are worked off within `duration`.
+    """Raises a degree until the backlog is processed within `duration`.
 
     The rows are those that wait and those that come while a change of degree takes place; the time
     that it takes is learned. They need `backlog / duration + arrival_rate * rescale_time / duration

@@ -92,8 +92,8 @@ def rows_wait(module: ModuleReading, step: float) -> bool | None:
 
 
 def _rate(module: ModuleReading, running: int) -> float:
-    """Rows a second, but no more than executors can do: a batch that ends in a step is told as if
-    all of its rows had been processed in it."""
+    """Rows a second, but no more than executors can do: a batch that ends in a step is
+    reported as if all of its rows had been processed in it."""
     each, rate = pace(module), module.processed_rate or 0.0
     return rate if each is None else min(rate, running * each)
 

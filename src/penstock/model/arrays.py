@@ -18,8 +18,8 @@ from penstock.core.errors import SettingError
 Numbers: TypeAlias = float | NDArray[Any]
 """A number, or an array of them."""
 Outcome: TypeAlias = Any
-"""A float where every argument was a number, and otherwise an array of floats: which of them, no
-type can tell without writing each formula's arguments down three times."""
+"""A float where every argument was a number, and otherwise an array of floats: no type
+says which of them without writing each formula's arguments down three times."""
 
 
 def plain(result: NDArray[np.float64]) -> Outcome:

@@ -25,7 +25,7 @@ from penstock.model.arrays import Numbers, Outcome, check, plain
 
 @dataclass(frozen=True, slots=True)
 class VoltageTable:
-    """Volts by frequency in GHz. Frequencies are told apart to the MHz.
+    """Volts by frequency in GHz. Frequencies are exact to the MHz.
 
     >>> table = VoltageTable({1.2: 0.85, 1.6: 0.95})
     >>> table.frequencies, table.at(1.6)

@@ -3,9 +3,9 @@
 The replicas of an operator are seen as one server that is as fast as all of them together, as in
 the paper. Where rows are routed by key, each replica has a queue of its own, and rows wait about as
 many times longer as there are replicas. The feedback of Expr. 8 learns that for the degree in
-force; `own_queues` tells it for every degree.
+force; `own_queues` gives it for every degree.
 
-Each argument may be an array, so that one call tells every degree at every frequency.
+Each argument may be an array, so that one call covers every degree at every frequency.
 
 >>> operator = {"rate": 800.0, "service_time": 0.001, "arrival_cv": 1.0, "service_cv": 1.0}
 >>> wait = waiting_time(replicas=1, headroom=1.0, **operator)

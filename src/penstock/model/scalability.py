@@ -1,6 +1,6 @@
 """How a module's service time falls as replicas are added: game, Section 4.1 and Fig. 3.
 
-Every model tells the *share* of the running time that is left between two results with n replicas:
+Every model gives the *share* of the running time that is left between two results with n replicas:
 `share(1)` is 1, and the service time is `running_time * share(n)`. Shares are convex and fall until
 `best` replicas; more of them would only cost.
 

@@ -3,9 +3,9 @@
 A bar that rises is hollow and one that falls is filled, so that colours are not needed.
 
 >>> bars = [[0.0, 9.0, 9.5, 8.0, 8.5], [5.0, 8.5, 9.0, 8.5, 9.0], [10.0, 9.0, 9.0, 7.0, 7.0]]
->>> told = {"length": 5.0, "symbols": [{"symbol": "B", "results": 3, "bars": bars}]}
->>> [found] = sticks({"candlesticks": told})
->>> found.symbol, found.bars[0].rises, found.bars[1].rises
+>>> published = {"length": 5.0, "symbols": [{"symbol": "B", "results": 3, "bars": bars}]}
+>>> [chart] = sticks({"candlesticks": published})
+>>> chart.symbol, chart.bars[0].rises, chart.bars[1].rises
 ('B', False, True)
 """
 
@@ -80,21 +80,23 @@ class _Published:
 def sticks(results: Mapping[str, object]) -> tuple[Sticks, ...]:
     """The candlesticks among the results of an application; none where nothing looks like it."""
     try:
-        told = reader(_Published)(results.get(NAME))
+        published = reader(_Published)(results.get(NAME))
     except FieldError:
         return ()
-    bars = (bar for symbol in told.symbols for bar in symbol.bars)
-    whole = told.length > 0 and all(len(bar) == _NUMBERS for bar in bars)
-    return tuple(_sticks(symbol, told.length) for symbol in told.symbols) if whole else ()
+    bars = (bar for symbol in published.symbols for bar in symbol.bars)
+    whole = published.length > 0 and all(len(bar) == _NUMBERS for bar in bars)
+    if not whole:
+        return ()
+    return tuple(_sticks(symbol, published.length) for symbol in published.symbols)
 
 
-def _sticks(told: _Symbol, length: float) -> Sticks:
-    known = [prices for prices in map(_known, told.bars) if len(prices) == _NUMBERS]
-    ahead = told.forecast or {}
+def _sticks(one: _Symbol, length: float) -> Sticks:
+    known = [prices for prices in map(_known, one.bars) if len(prices) == _NUMBERS]
+    ahead = one.forecast or {}
     sides = {side: _known([ahead.get(side)]) for side in ("bid", "ask")}
     return Sticks(
-        symbol=told.symbol,
-        results=told.results,
+        symbol=one.symbol,
+        results=one.results,
         length=length,
         bars=tuple(sorted(map(_bar, known), key=_start)),
         ahead={side: price for side, prices in sides.items() for price in prices},

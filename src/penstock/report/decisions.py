@@ -64,7 +64,7 @@ class Entry:
             return self.what
         return ("held" if self.steps == 1 else f"held for {count_of(self.steps, 'step')}",)
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As the page wants it, the newest reason first, then the most frequent."""
         others = [pair for pair in self.reasons.most_common() if pair[0] != self.newest]
         shown = [(self.newest, self.reasons[self.newest]), *others][:_SHOWN]
@@ -120,7 +120,7 @@ class Decisions:
     def since(self, index: int) -> list[dict[str, Any]]:
         """Entries that are new, or longer, since that many ticks."""
         first = bisect_left(self._entries, index + 1, key=lambda entry: entry.last)
-        return [entry.told() for entry in self._entries[first:]]
+        return [entry.to_json() for entry in self._entries[first:]]
 
 
 def _ways(act: Act) -> dict[str, str]:
@@ -268,8 +268,8 @@ def _newest(ticks: Sequence[Tick], most: int) -> list[tuple[float, Request]]:
 def _opening(ticks: Sequence[Tick], most: int) -> str:
     answers = [request.granted for tick in ticks for request in tick.decided.requests]
     refused = answers.count(False)
-    told = f"{len(answers):,} in all, {refused:,} of them refused."
-    return f"{told} The last {most:,}:" if len(answers) > most else told
+    count = f"{len(answers):,} in all, {refused:,} of them refused."
+    return f"{count} The last {most:,}:" if len(answers) > most else count
 
 
 def _row(at: float, request: Request) -> dict[str, str]:

@@ -15,7 +15,7 @@ from penstock.record.measures import Column, column, held, modules, reporting, s
 from penstock.report.figures import Plot, Span, span
 
 _MINUTES: Final = 300.0
-"""Seconds from which a moment is told in minutes, as everywhere on the page."""
+"""Seconds from which a moment is given in minutes, as everywhere on the page."""
 
 
 def shaded(run: Run, plots: Iterable[Plot]) -> tuple[Plot, ...]:
@@ -97,9 +97,9 @@ def _executors(run: Run, found: Span) -> str:
     if not known:
         return ""
     (mean, when), *rest = known
-    told = [f"{short_number(mean)} executors on average {when}"]
-    told += [f"{short_number(mean)} {when}" for mean, when in rest]
-    return f": {', '.join(told)}"
+    means = [f"{short_number(mean)} executors on average {when}"]
+    means += [f"{short_number(mean)} {when}" for mean, when in rest]
+    return f": {', '.join(means)}"
 
 
 def _means(run: Run, found: Span) -> Iterator[tuple[float, str]]:

@@ -39,13 +39,13 @@ def page(run: Run) -> str:
     """A run as one HTML page, which loads nothing from anywhere."""
     settings, summary = run.settings, _summary(run)
     candles = sticks(summary.results)
-    told = (paragraph(summary), sentence(run), *silences(run.ticks), *troubles(run.ticks))
+    sentences = (paragraph(summary), sentence(run), *silences(run.ticks), *troubles(run.ticks))
     return render(
         "run.html",
         title=title(settings),
         subtitle=subtitle(settings),
         warning=f"This is not all of it: {run.incomplete}." if run.incomplete else "",
-        lead=" ".join(filter(None, told)),
+        lead=" ".join(filter(None, sentences)),
         tiles=[_toned(tile) for tile in tiles(summary)] if run.ticks else (),
         flow=_flow(run),
         economy=_economy(summary),

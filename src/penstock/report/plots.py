@@ -32,9 +32,9 @@ def _clock(run: Run) -> tuple[Plot, ...]:
     ghz = frequency(run.ticks)
     if np.isnan(ghz).all():
         return ()
-    # Nothing recorded tells a clock that is only thought from a real one, but its watts do.
-    thought = np.isnan(watt(run.ticks, modelled=False)).all() and _any(run, modelled=True)
-    name = "modelled" if thought else "in force"
+    # The record does not mark a modelled clock, but only a real one comes with measured watts.
+    modelled = np.isnan(watt(run.ticks, modelled=False)).all() and _any(run, modelled=True)
+    name = "modelled" if modelled else "in force"
     line = Series(name=name, style="c1 fill", at=times(run.ticks), values=ghz, stepped=True)
     decisions = marks(run.ticks, tuple(acts(run.ticks)), _turn)
     return (over_time(run, "Clock", "GHz", (line,), style="low", marks=decisions),)

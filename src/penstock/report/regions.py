@@ -73,15 +73,15 @@ def troubles(ticks: Sequence[Tick]) -> Iterator[str]:
     >>> list(troubles([Tick(decided=held, asked=None, seen=now)]))
     ['In dc2 at 0:25: dc2-1 ended and was started again.']
     """
-    told = [
+    sentences = [
         f"In {name} at {clock(tick.seen.at)}: {region.trouble}."
         for tick in ticks
         for name, region in tick.seen.regions.items()
         if region.answers and region.trouble
     ]
-    yield from told[:_MOST_TROUBLES]
-    if len(told) > _MOST_TROUBLES:
-        yield f"There were {len(told) - _MOST_TROUBLES:,} more troubles like these."
+    yield from sentences[:_MOST_TROUBLES]
+    if len(sentences) > _MOST_TROUBLES:
+        yield f"There were {len(sentences) - _MOST_TROUBLES:,} more troubles like these."
 
 
 def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:
@@ -120,11 +120,11 @@ def _silent(ticks: Sequence[Tick], name: str) -> list[bool]:
 def _when(ticks: Sequence[Tick], spans: Sequence[tuple[float, float]]) -> str:
     if spans[0][0] <= ticks[0].seen.at - ticks[0].seen.step and spans[0][1] >= ticks[-1].seen.at:
         return "in any step"
-    told = [_span(ticks, start, end) for start, end in spans[:_MOST_SPANS]]
+    named = [_span(ticks, start, end) for start, end in spans[:_MOST_SPANS]]
     more = len(spans) - _MOST_SPANS
     if more > 0:
-        return f"{', '.join(told)} and {count_of(more, 'more time')}"
-    return joined(told)
+        return f"{', '.join(named)} and {count_of(more, 'more time')}"
+    return joined(named)
 
 
 def _span(ticks: Sequence[Tick], start: float, end: float) -> str:

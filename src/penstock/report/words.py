@@ -42,9 +42,9 @@ def subtitle(settings: RunSettings) -> str:
 def paragraph(summary: Summary) -> str:
     """What happened, in plain words."""
     if summary.steps == 0:
-        return "The run ended before its first control step, so there is nothing to tell."
-    told = [_quality(summary), *_flow(summary), *_energy(summary), _actions(summary)]
-    return " ".join([*told, *_nodes(summary)])
+        return "The run ended before its first control step, so there is nothing to report."
+    sentences = [_quality(summary), *_flow(summary), *_energy(summary), _actions(summary)]
+    return " ".join([*sentences, *_nodes(summary)])
 
 
 def tiles(summary: Summary) -> tuple[Tile, ...]:

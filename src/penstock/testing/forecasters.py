@@ -70,7 +70,7 @@ def forks_into_copies_that_live_apart(factory: Factory) -> None:
 def has_a_repr_and_equality_of_its_settings(factory: Factory) -> None:
     """Two made alike look alike."""
     require(repr(factory()) == repr(factory()), f"its repr differs: {factory()!r}")
-    require(" at 0x" not in repr(factory()), f"its repr does not tell its settings: {factory()!r}")
+    require(" at 0x" not in repr(factory()), f"its repr does not show its settings: {factory()!r}")
 
 
 FORECASTER_CHECKS: Final[Sequence[Check[Factory]]] = (

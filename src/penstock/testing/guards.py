@@ -50,7 +50,7 @@ def holds_a_policy_in_its_first_field(wrap: Wrapper) -> None:
 
 
 def keeps_what_was_proposed(wrap: Wrapper) -> None:
-    """A changed decision still tells what the policy wanted."""
+    """A changed decision still names what the policy wanted."""
     for wanted, ruled in _pairs(wrap, AlternatingPolicy()):
         if ruled.configuration != wanted.configuration:
             require(

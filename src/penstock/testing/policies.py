@@ -161,7 +161,7 @@ def has_a_repr_and_equality_of_its_settings(factory: Factory) -> None:
     one, other = factory(), factory()
     require(one == other, f"{one!r} made twice is not equal to itself")
     require(repr(one) == repr(other), f"its repr differs from one to the next: {one!r}")
-    require(" at 0x" not in repr(one), f"its repr does not tell its settings: {one!r}")
+    require(" at 0x" not in repr(one), f"its repr does not show its settings: {one!r}")
 
 
 def touches_nothing_outside(factory: Factory) -> None:

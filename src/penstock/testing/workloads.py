@@ -97,7 +97,7 @@ def is_equal_by_its_settings(workload: Workload) -> None:
     """A copy is equal and looks alike."""
     copy = deepcopy(workload)
     require(copy == workload, f"a copy of {workload!r} is not equal to it")
-    require(" at 0x" not in repr(workload), f"its repr does not tell its settings: {workload!r}")
+    require(" at 0x" not in repr(workload), f"its repr does not show its settings: {workload!r}")
 
 
 WORKLOAD_CHECKS: Final[Sequence[Check[Workload]]] = (

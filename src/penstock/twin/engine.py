@@ -25,7 +25,7 @@ from penstock.twin.keys.engine import (
     switch_table,
     write_down,
 )
-from penstock.twin.records import IDLE, NOBODY
+from penstock.twin.records import IDLE, NO_INDEX
 from penstock.twin.rows import (
     append,
     give_back,
@@ -129,7 +129,7 @@ def _free_server(state: Any, station: Any, visit: int, now: float) -> None:
 @inlined
 def _visit_of(state: Any, station: Any, index: int) -> int:
     """What a replica has to be freed of, where there are keys."""
-    return int(state.tags[index].visit) if station.keyed.keys > 0 else NOBODY
+    return int(state.tags[index].visit) if station.keyed.keys > 0 else NO_INDEX
 
 
 @inlined
@@ -154,7 +154,7 @@ def _draw_results(station: Any, row: Any) -> None:
     row.left = station.whole
     if station.fraction > 0.0 and uniform(station.way_chance) < station.fraction:
         row.left += 1
-    row.way = NOBODY
+    row.way = NO_INDEX
 
 
 @inlined
@@ -165,7 +165,7 @@ def _place_results(state: Any, index: int, first_at: int, now: float) -> bool:
     """
     row = state.rows[index]
     while row.left > 0:
-        if row.way == NOBODY:
+        if row.way == NO_INDEX:
             row.way = _choose_way(state, state.stations[row.home])
         way = state.ways[row.way]
         target = state.stations[way.target]
@@ -177,7 +177,7 @@ def _place_results(state: Any, index: int, first_at: int, now: float) -> bool:
         else:
             _enter(state, target, row.created, now)
         row.left -= 1
-        row.way = NOBODY
+        row.way = NO_INDEX
     return True
 
 
@@ -385,7 +385,7 @@ def _next_station(stations: Any) -> int:
 
 @inlined
 def _happen(state: Any, station: Any) -> None:
-    now, index = state.clock[0].now, NOBODY
+    now, index = state.clock[0].now, NO_INDEX
     if station.keyed.keys > 0 and next_key_event(state, station) <= now:
         elapse(station, now)
         happen_to_keys(state, station, now)
@@ -399,10 +399,10 @@ def _happen(state: Any, station: Any) -> None:
         index = _end_service(state, station, now)
         if station.batch.trigger > 0.0:
             _collect(state, station, index, now)
-            index = NOBODY
+            index = NO_INDEX
         else:
             station.holding += 1
-    if index != NOBODY:
+    if index != NO_INDEX:
         _send(state, station, index)
     _plan(state, station)
 
@@ -410,7 +410,7 @@ def _happen(state: Any, station: Any) -> None:
 @inlined
 def _send(state: Any, station: Any, index: int) -> None:
     _draw_results(station, state.rows[index])
-    if _place_results(state, index, NOBODY, state.clock[0].now):
+    if _place_results(state, index, NO_INDEX, state.clock[0].now):
         _finish(state, station, index)
 
 

@@ -25,8 +25,8 @@ class JointTwin:
 
     Modules must have names of their own throughout (`fraud.match`). Latency end to end is that of
     the pipeline whose 95th percentile is worst in this step, watts are those of all together, and a
-    frequency is told where all have the same. With weights, by pipeline or by last module, there is
-    among the results what all rows that left the last modules were worth; 1 each where not given.
+    frequency is given where all have the same. With weights, by pipeline or by last module, the
+    results include what all rows that left the last modules were worth; 1 each where not given.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.twin import Twin
@@ -56,7 +56,7 @@ class JointTwin:
 
     @property
     def results(self) -> dict[str, float]:
-        """What came out of each part that tells, as `pipeline.result`, and what all is worth."""
+        """Results of each part that has any, as `pipeline.result`, and the total worth."""
         found = {
             f"{name}.{key}": value
             for name, part in self.parts.items()

@@ -10,8 +10,8 @@ from penstock.core.graph import Module
 
 Array = np.ndarray[Any, Any]
 
-NOBODY: Final = -1
-"""No row, or no station."""
+NO_INDEX: Final = -1
+"""Index of no row, or of no station."""
 IDLE: Final = 0
 """No micro-batch is open; the next moment is the trigger."""
 OPEN: Final = 1

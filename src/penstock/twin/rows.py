@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from penstock.model.compiling import inlined
-from penstock.twin.records import NOBODY
+from penstock.twin.records import NO_INDEX
 
 
 @inlined
@@ -64,7 +64,7 @@ def pop(rows: Any, lane: Any) -> int:
 @inlined
 def push(rows: Any, station: Any, index: int) -> None:
     """A server has begun with the row, and will be done with it at `row.done`."""
-    rows[index].next = rows[index].right = NOBODY
+    rows[index].next = rows[index].right = NO_INDEX
     station.first_done = _merge(rows, station.first_done, index)
     station.busy += 1
     station.due = min(station.due, rows[index].done)
@@ -82,7 +82,7 @@ def pop_done(rows: Any, station: Any) -> int:
 @inlined
 def next_done(rows: Any, station: Any) -> float:
     """When the next server will be done."""
-    if station.first_done == NOBODY:
+    if station.first_done == NO_INDEX:
         return inf
     moment: float = rows[station.first_done].done
     return moment
@@ -91,12 +91,12 @@ def next_done(rows: Any, station: Any) -> float:
 @inlined
 def _merge(rows: Any, a: int, b: int) -> int:
     """One heap of two: walk down the right sides, and swap children on the way."""
-    if a == NOBODY or b == NOBODY:
-        return a if b == NOBODY else b
+    if a == NO_INDEX or b == NO_INDEX:
+        return a if b == NO_INDEX else b
     if _before(rows, b, a):
         a, b = b, a
     root = a
-    while rows[a].right != NOBODY:
+    while rows[a].right != NO_INDEX:
         below = rows[a].right
         if _before(rows, b, below):
             below, b = b, below

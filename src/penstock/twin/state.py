@@ -27,7 +27,7 @@ from penstock.twin.records import (
     BATCH,
     CHANCE,
     LANE,
-    NOBODY,
+    NO_INDEX,
     POOL,
     Array,
     check_room,
@@ -207,7 +207,7 @@ def build(
     _connect(state, graph, names, places)
     _add_keys(state, graph, names, tables)
     state.clock["source"] = names.index(graph.source)
-    state.clock["free"] = state.clock["visits"]["free"] = NOBODY
+    state.clock["free"] = state.clock["visits"]["free"] = NO_INDEX
     state.clock["reserve"] = state.stations["whole"].max() + 2
     return more_rows(state)
 
@@ -244,7 +244,7 @@ def _equip(station: Any, module: Module, seed: np.random.SeedSequence, *, keyed:
     station["service_chance"], station["way_chance"] = draws[0], draws[-1]
     station["keyed"]["key_chance"] = draws[1]
     station["servers"] = module.initial_replicas
-    station["first_done"] = NOBODY
+    station["first_done"] = NO_INDEX
 
 
 def _scatter(station: Any, cv: float, law: str) -> None:

@@ -20,8 +20,8 @@ Daily(low=60.0, high=420.0, period=120.0, noise=0.0, slot=None, seed=1)
 >>> parse({"kind": "constant", "rate": "300/s"})
 Constant(rate_=300.0)
 
-Those from `poisson` to `trace` say when each row comes, chance included: `drawn` tells. How bursty
-counts are can be measured with `penstock.workload.burstiness`.
+Those from `poisson` to `trace` give the moment of each row, chance included: `drawn` is true for
+them. How bursty counts are can be measured with `penstock.workload.burstiness`.
 
 Row number `i`, counted from 0, comes when `arrivals` reaches `i + 1`; so by any moment `t`,
 `floor(arrivals(t))` rows have come.

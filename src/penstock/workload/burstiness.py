@@ -20,7 +20,7 @@ from penstock.workload.curve import Floats
 _FEWEST: Final = 16
 """Counts below which an answer would be noise."""
 _BAND: Final = 0.7
-"""Of n counts, the lowest n**0.7 frequencies tell the Hurst parameter."""
+"""Of n counts, the lowest n**0.7 frequencies determine the Hurst parameter."""
 _HALVINGS: Final = 50
 
 

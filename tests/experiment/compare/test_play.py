@@ -425,13 +425,13 @@ class TestAdvice:
 
     def test_tells_that_a_policy_which_did_nothing_was_not_tried(self) -> None:
         calm = {"calm": parse("constant:50/s")}
-        told = "It never changed anything: this load does not tell how it scales."
+        told = "It never changed anything: this load does not show how it scales."
         assert told in advise(play(file(), "static", calm, seeds=1, tries=0)).why
         rising = {"rising": parse("step:50/s,500/s@10s")}
         assert told not in advise(play(file(), "threshold", rising, seeds=1, tries=0)).why
 
     def test_one_seed_is_not_enough_to_be_sure(self) -> None:
-        told = "One seed cannot tell merit from chance; more seeds would."
+        told = "One seed cannot separate merit from chance; use more seeds."
         assert told in advise(outcome(a=([0], [50]), b=([0], [60]))).why
         assert told not in advise(outcome(a=([0, 0], [50, 51]))).why
 
@@ -441,7 +441,7 @@ class TestAdvice:
 
     def test_tells_what_chance_may_have_put_behind(self) -> None:
         played = outcome(a=([0, 0], [50, 60]), b=([0, 0], [56, 55]))
-        assert "b cannot be told apart from it with 2 seeds." in advise(played).why
+        assert "b cannot be distinguished from it with 2 seeds." in advise(played).why
 
     def test_does_not_choose_what_was_sized_with_the_load_known(self) -> None:
         played = outcome(a=([0, 0], [150, 151]))

@@ -20,7 +20,7 @@ from penstock.twin import Costs, PaneTwin
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import PaneTotals
 from penstock.twin.panes.state import PaneState
-from penstock.twin.records import NOBODY
+from penstock.twin.records import NO_INDEX
 from penstock.workload import Constant, parse
 from tests.support.pane_reference import Given, Reference, decide, stamps_of, twin_of, two_stages
 from tests.support.twins import chain
@@ -41,7 +41,7 @@ def with_room(twin: PaneTwin, times: Callable[[int], int]) -> PaneTwin:
         parts=np.zeros((windows, times(old.parts.shape[1])), np.int64),
         finished=np.zeros((times(len(old.finished)), 2)),
     )
-    made.panes["owner"], made.ledger["expected"] = NOBODY, -1
+    made.panes["owner"], made.ledger["expected"] = NO_INDEX, -1
     twin._state = made
     return twin
 

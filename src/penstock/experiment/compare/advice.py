@@ -109,7 +109,7 @@ class Advice:
 def advise(played: TournamentResult) -> Advice:
     """The choice of `choose`, and what else to know before it is made.
 
-    Where a static one would have cost less with no more violations, that is told.
+    Where a static one would have cost less with no more violations, the advice says so.
     """
     found = choose(played)
     if found is None:
@@ -139,13 +139,13 @@ def beside_recording(advice: Advice, played: TournamentResult, ticks: Sequence[T
     if chosen is None or not track.duration:
         return advice
     took, takes = core_seconds(track) / track.duration, chosen.mean / played.duration
-    if not took > 0:  # executors were never told
+    if not took > 0:  # executors were never recorded
         return advice
-    told = (
+    comparison = (
         f"The recorded run took {took:.3g} executors on average, and {advice.choose} would take "
         f"{takes:.3g}: {_changed(takes / took - 1)}."
     )
-    return replace(advice, why=(*advice.why, told))
+    return replace(advice, why=(*advice.why, comparison))
 
 
 def _broken(played: TournamentResult, name: str) -> float:
@@ -209,7 +209,7 @@ def _untried(played: TournamentResult, chosen: str) -> list[str]:
     acted = played.score(chosen, "reconfigurations")
     if acted is None or acted.mean > 0:
         return []
-    return ["It never changed anything: this load does not tell how it scales."]
+    return ["It never changed anything: this load does not show how it scales."]
 
 
 def _ties(played: TournamentResult, chosen: str) -> list[str]:
@@ -228,16 +228,16 @@ def _ties(played: TournamentResult, chosen: str) -> list[str]:
         and cores(played, name) < cores(played, chosen)
     ]
     seeds = f"{count_of(len(played.seeds), 'seed')}"
-    told = [f"{joined(equal)} cannot be told apart from it with {seeds}."] if equal else []
+    caveats = [f"{joined(equal)} cannot be distinguished from it with {seeds}."] if equal else []
     if len(played.seeds) == 1:
-        told.append("One seed cannot tell merit from chance; more seeds would.")
+        caveats.append("One seed cannot separate merit from chance; use more seeds.")
     if cheaper:
-        told.append(
+        caveats.append(
             f"{joined(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
             f"explain the violations that {'it has' if len(cheaper) == 1 else 'they have'} more; "
-            "more seeds would tell."
+            "more seeds would show."
         )
-    return told
+    return caveats
 
 
 def _beside(played: TournamentResult, chosen: str) -> list[str]:

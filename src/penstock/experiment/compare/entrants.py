@@ -45,10 +45,10 @@ class Entrant:
     def file(self, file: PipelineFile, guards: str) -> PipelineFile:
         """The pipeline with this policy, inside what guards it is due."""
         guarded = _guards(self, file, guards)
-        told = {"name": self.part.name, **self.part.settings}
+        policy = {"name": self.part.name, **self.part.settings}
         resolved = {
             **file.resolved,
-            "policy": told,
+            "policy": policy,
             "guards": [{part.name: dict(part.settings)} for part in guarded],
         }
         return replace(file, policy=self.part, guards=guarded, resolved=resolved)

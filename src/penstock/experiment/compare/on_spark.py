@@ -19,19 +19,20 @@ def recording(
     root: Path,
     clock: Callable[[], datetime],
     command: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda text: None,  # noqa: ARG005
+    report: Callable[[str], None] = lambda text: None,  # noqa: ARG005
 ) -> Perform:
     """Runs pipelines on a cluster of our own, one after the other, each into a folder of `root`.
 
-    Folders are numbered in the order of the runs and named after the policy; `tell` hears of each.
+    Folders are numbered in the order of the runs and named after the policy; `report` receives a
+    line about each.
     """
     numbers = count(1)
 
     def perform(file: PipelineFile, policy: Policy) -> Sequence[Tick]:
-        told = file.resolved.get("policy")
-        name = str(told.get("name")) if isinstance(told, dict) else file.policy.name
+        resolved = file.resolved.get("policy")
+        name = str(resolved.get("name")) if isinstance(resolved, dict) else file.policy.name
         path = root / f"{next(numbers):02}-{name}-seed-{file.seed}"
-        tell(f"{name} runs on Spark for {format_duration(file.duration)}, recorded in {path}")
+        report(f"{name} runs on Spark for {format_duration(file.duration)}, recorded in {path}")
         settings = RunSettings(
             pipeline=file.name,
             plant="spark",

@@ -79,7 +79,7 @@ class TournamentResult:
     def difference(
         self, name: str, other: str, measure: str, load: str | None = None
     ) -> Interval | None:
-        """How much more one has than another, seed by seed; None where nothing can be told."""
+        """How much more one has than another, seed by seed; None without a pair of measurements."""
         mine, theirs = self.values(name, measure, load), self.values(other, measure, load)
         pairs = [
             a - b for a, b in zip(mine, theirs, strict=True) if a is not None and b is not None
@@ -260,20 +260,20 @@ def dominance(played: TournamentResult, ours: str, theirs: str, load: str | None
     neither beats the other by that rule, which the reason then says.
     """
 
-    def told(verdict: str, why: str, *, even: bool = False) -> Verdict:
+    def judged(verdict: str, why: str, *, even: bool = False) -> Verdict:
         return Verdict(ours=ours, theirs=theirs, load=load, verdict=verdict, why=why, even=even)
 
     for name, otherwise in ((ours, LOSES), (theirs, WINS)):
         if (error := played.error(name, load)) is not None:
-            return told(otherwise, f"{name} raised {error}")
+            return judged(otherwise, f"{name} raised {error}")
     broken = pair(played, ours, theirs, "violations", load)
     cores = pair(played, ours, theirs, "core_seconds", load)
     if broken is None or cores is None:
-        return told(TIES, "nothing could be measured of one of them")
+        return judged(TIES, "nothing could be measured of one of them")
     verdict = _judge(broken, cores)
     even = verdict == LOSES and _judge(broken.turned, cores.turned) != WINS
     why = _words(broken, cores) + "; neither beats the other" * even
-    return told(verdict, why, even=even)
+    return judged(verdict, why, even=even)
 
 
 def pair(

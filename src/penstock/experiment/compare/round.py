@@ -90,7 +90,7 @@ class Played:
 
 
 def play_round(one: Round, perform: Perform = on_twin) -> Played:
-    """Everybody in turn with the same rows; then the clairvoyant, by whom all are measured."""
+    """Each policy in turn with the same rows; then the clairvoyant, the baseline of all."""
     file, errors = one.fed, dict[str, str]()
     runs: dict[str, Sequence[Tick]] = {}
     for entrant in one.entrants:

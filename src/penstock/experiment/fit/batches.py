@@ -1,14 +1,14 @@
 """The micro-batches of a recording, from Spark's progress events or else from its steps.
 
-A step tells the mean duration of its batches and how many rows they finished, not how many batches
-there were. A batch begins at the next trigger after the one before, or at once where that overran,
+A step records the mean duration of its batches and how many rows they finished, not the number of
+batches. A batch begins at the next trigger after the one before, or at once where that overran,
 so that there is one in every `max(trigger, duration)`.
 
 Spark's progress events in a run folder, and the moment at which the run began by their clock.
 
-Events tell the time of day, steps the seconds since the run began. The mean duration that a step
-tells is that of the events it took in, to the millisecond: where the two agree, the step came just
-after the last of those events, and most such pairs agree about when the run began.
+Events have the time of day, steps the seconds since the run began. The mean duration in a step is
+that of the events it took in, to the millisecond: where the two agree, the step came just after the
+last of those events, and most such pairs agree about when the run began.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -185,7 +185,7 @@ def _task_overhead(
         return kept(name, setting, file, "the times of rows and tasks cannot be separated")
     samples = _busy_beyond_rows(ticks, batches, module.name)
     if not samples:
-        return kept(name, setting, file, "no step tells how busy executors were")
+        return kept(name, setting, file, "no step records how busy executors were")
     value = middle(samples)
     value = value if value > _LEAST * middle([b.duration for b in batches]) else 0.0
     how = "busy time beyond the rows, median over steps"
@@ -267,7 +267,9 @@ def _service_time(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: 
     if not samples:
         samples, how = _of_busy_time(ticks, name), "busy executors by rows finished"
     if not samples:
-        return kept(name, setting, file, "no step tells rows finished and how busy executors were")
+        return kept(
+            name, setting, file, "no step records rows finished and how busy executors were"
+        )
     value = steady_mean(*zip(*samples, strict=True))
     return estimated(name, setting, file, value, len(samples), how)
 

@@ -496,8 +496,8 @@ def _remarks(options: Options) -> Iterator[str]:
     )
     yield (
         f"In trees a unit of time is a hop. At hop 0 each module is perturbed with a chance of "
-        f"{CHOSEN:g}: its rates change by up to {100 * EXTENT:g} %. Modules notice, tell their "
-        "parents, and the top plans anew."
+        f"{CHOSEN:g}: its rates change by up to {100 * EXTENT:g} %. Modules notice, report "
+        "to their parents, and the top plans again."
     )
     yield (
         "The paper leaves much open, from how a tree is drawn to what becomes of resource that a "

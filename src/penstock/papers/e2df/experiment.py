@@ -90,7 +90,7 @@ MOST: Final = 600.0
 SLOW: Final = 0.12
 """Standard deviation of the noise that lasts, as a share of the mean."""
 FAST: Final = 0.04
-"""Standard deviation of the noise that is drawn anew every minute."""
+"""Standard deviation of the noise that is drawn every minute."""
 MEMORY: Final = 0.97
 """How much of the slow noise is left after a minute."""
 

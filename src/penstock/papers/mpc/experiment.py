@@ -153,7 +153,7 @@ def open_operator(
 
 
 DRAIN: Final = 20.0
-"""Seconds after the last quote in which rows that still wait are worked off."""
+"""Seconds after the last quote in which the remaining backlog is processed."""
 
 
 # The strategies of Tab. 6 and 7, with the settings that the paper gives them.

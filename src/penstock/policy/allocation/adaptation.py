@@ -47,9 +47,9 @@ measured then is the rate from now on.
 
 What a subtree can make of resource: the most worthwhile piece first.
 
-A module that tells only what its best leaves come to, as in Theorem 3, keeps from its parent the
-leaves that are worth having once the way to them is paid for (`shrink` has an example). So it tells
-all of it: what its resource and that of modules below brings, in pieces of falling worth.
+A module that reports only what its best leaves come to, as in Theorem 3, hides from its parent the
+leaves that are worth having once the way to them is paid for (`shrink` has an example). So it
+reports all of it: what its resource and that of modules below brings, in pieces of falling worth.
 
 >>> good = curve(10.0, [])
 >>> fair = curve(4.0, [])
@@ -190,7 +190,7 @@ class Order:
     made: int
     """When."""
     hops: int
-    """From the top to whom it is for."""
+    """From the top to the receiver."""
     price: float
     """What a unit of resource has to bring in this plan."""
     flow: float
@@ -256,7 +256,7 @@ class Agent:
         return True
 
     def follow(self, order: Order) -> dict[str, Order]:
-        """Note what it will get, and tell its children their part."""
+        """Note what it will get, and send its children their parts."""
         known = self._knew(order.made - order.hops)
         resource = known.resource(order.flow, order.price)
         self.waiting.append((order, resource))

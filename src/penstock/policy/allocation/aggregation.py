@@ -49,7 +49,7 @@ flow of the link, and the others work on what it lets through.
 
 Behind the link all must be fed through it. Modules there may have sources of their own as long as
 these are unlimited; the paper does not say so. A part whose super nodes would differ by too many
-orders of magnitude to tell them all apart is left as it is.
+orders of magnitude for floating-point numbers is left as it is.
 
 >>> from penstock.policy.allocation.network import Link, Network, Outflow
 >>> network = Network(
@@ -76,7 +76,7 @@ orders of magnitude to tell them all apart is left as it is.
 What a part of a network makes of a unit of flow, by how much resource it gets.
 
 The more it gets the more it brings, and ever less for each further unit: a concave curve of
-straight pieces, told by its corners. Each corner is the best answer to a price of resource.
+straight pieces, given by its corners. Each corner is the best answer to a price of resource.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ def series_parallel(network: Network) -> Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Groups:
-    """Who joins whom, and what share of the resource of all that join is whose."""
+    """Which module joins which, and the share of each in the resource of its group."""
 
     tail: Mapping[str, str]
     share: Mapping[str, float]

@@ -130,7 +130,7 @@ def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000
                 + ("" if search.exhausted else f", or for most_passes above {most_passes}")
             )
         search.learn(query.ask(search.targets))
-    resource = query.tell(search.best)
+    resource = query.allocate(search.best)
     return checked_allocation(
         network, resource, policy="cutting-plane", promised=search.value, bus=query.bus
     )

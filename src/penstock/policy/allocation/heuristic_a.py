@@ -1,9 +1,9 @@
 """Every network as if it were a tree: not always the best, but soon agreed (alloc, Heuristic A).
 
-Up the network each module makes what its children told one with itself (Theorems 3 and 4) and tells
-*all* its parents. Down the network flow is offered to the children that are worth it. The paper
+Up the network each module joins what its children sent with itself (Theorems 3 and 4) and sends it
+to *all* its parents. Down the network flow is offered to the children that are worth it. The paper
 leaves open what several parents mean for a child; here
-- a child tells each parent of a part of itself, so that none of it is counted twice: equal parts at
+- a child offers each parent a part of itself, so that none of it is counted twice: equal parts at
   first, then only those parents that had to work for it;
 - it works on what the scarcest of its parents offers, or not at all if one of them offers nothing;
 - those before all others offer as much as their sources and the budget allow;
@@ -53,7 +53,7 @@ class Bundle:
     cost: float
     worth: float
     share: float
-    """Part of it that the parent who is told may count."""
+    """Part of it that the parent that receives this may count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Tally:
     total: float
     times: float
     pays: bool
-    """Whether the one who is told made its parent work this much."""
+    """Whether the receiver made its parent work this much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,7 @@ class Rounds:
         self.bus.up(flows, send)
 
     def _count(self) -> list[Tally]:
-        """Down: who pays, and sums of all that is used. Returns what the final sink is told."""
+        """Down: who pays, and sums of all that is used. Returns what the final sink receives."""
 
         def send(module: str, received: Mapping[Link, Tally]) -> dict[Stream, Tally]:
             used, asked = self.resource[module], self.asked[module]
@@ -230,7 +230,7 @@ def _best(agents: Rounds, rounds: int) -> Outcome:
 
 
 def _fit(bus: MessageBus, best: Outcome) -> dict[str, float]:
-    """Up: each is told how many times what it has in mind there is."""
+    """Up: each receives the factor by which its planned resource is scaled."""
     resource = dict.fromkeys(bus.network.modules, 0.0)
 
     def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:

@@ -55,7 +55,7 @@ def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> 
         if climb.calm(tolerance):
             break
         climb.move()
-    resource = query.tell(climb.best)
+    resource = query.allocate(climb.best)
     return checked_allocation(
         network, resource, policy="heuristic-b", promised=climb.value, bus=query.bus
     )

@@ -208,12 +208,12 @@ def example(graph: FlowGraph) -> Offer:
     )
 
 
-# What a running pipeline tells of its modules, averaged, for dividing cores by.
+# What a running pipeline measures of its modules, averaged, as the basis for dividing cores.
 
 
 _LONGER: Final = 3.0
-"""Times as long are selectivities averaged: they are what the data are, and each step tells little,
-because rows leave a module and come to the next in batches."""
+"""Selectivities are averaged over so many times as long: they depend on the data, and one step is a
+small sample, because rows leave a module and come to the next in batches."""
 
 
 @dataclass
@@ -296,7 +296,7 @@ class Measured:
 
 _MOST_NAMED: Final = 4
 _NOTABLE: Final = 0.005
-"""Share of the weighted output under which a difference is not told."""
+"""Differences below this share of the weighted output are not reported."""
 
 _NEXT_TO_NOTHING: Final = 1e-4
 

@@ -1,14 +1,14 @@
 """How agents speak: along the streams of the network, in sweeps, and every message is counted.
 
 Each module has an agent that knows its own module (what it consumes and produces of each stream,
-the rates of its sources, the weights of its sinks) and what it was told; it can tell something only
-to those at the other end of its streams. A virtual final sink stands behind all sinks, as in the
-paper's Heuristic B, and speaks with the modules before them.
+the rates of its sources, the weights of its sinks) and what it has received; it can send messages
+only to those at the other end of its streams. A virtual final sink stands behind all sinks, as in
+the paper's Heuristic B, and speaks with the modules before them.
 
 A **pass** is one sweep over the whole network, up from the sinks or down from the sources, in which
 each agent speaks once, after all that it hears. An algorithm that asks upwards and is answered
 downwards takes two. Sweeps keep step, so an agent that says nothing is understood. A **message** is
-what one agent tells another on one stream in one pass: a number, or one for each sink.
+what one agent sends another on one stream in one pass: a number, or one for each sink.
 
 >>> from penstock.policy.allocation.network import Link, Network, Outflow
 >>> network = Network(
@@ -115,7 +115,7 @@ class MessageBus:
 
 
 class Demand(NamedTuple):
-    """What a module tells those that feed it."""
+    """What a module sends to those that feed it."""
 
     flow: float
     sink: str
@@ -123,7 +123,7 @@ class Demand(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """What a module tells the one that asks most of it."""
+    """What a module sends to the one that asks most of it."""
 
     prices: Mapping[str, float]
     """Resource for a unit of flow, by the home of the modules that need it."""
@@ -135,7 +135,7 @@ class Bill(NamedTuple):
 
 @dataclass(slots=True)
 class Agent:
-    """A module that knows itself, and what it was told."""
+    """A module that knows itself and the messages that it has received."""
 
     network: Network
     """Of which it looks only at its own streams and sources."""
@@ -158,7 +158,7 @@ class Agent:
         return {link: Demand(link.consumes * self.resource, sink) for link in inputs}
 
     def bill(self, received: Mapping[Link, Bill]) -> dict[Stream, Bill]:
-        """What a unit of flow costs the one that asks most; sinks are told in any case."""
+        """What a unit of flow costs the one that asks most; sinks always receive one."""
         if self._asker is None:
             return {}
         sinks = self.network.outflows_of(self.module)
@@ -229,11 +229,11 @@ class PricingQuery:
 
     def ask(self, targets: Mapping[str, float]) -> Answer:
         """What so much flow at each sink would take: one pass up and one down."""
-        self.tell(targets)
+        self.allocate(targets)
         bills = self.bus.down(self._bill)
         return Answer(targets=targets, bills=bills)
 
-    def tell(self, targets: Mapping[str, float]) -> dict[str, float]:
+    def allocate(self, targets: Mapping[str, float]) -> dict[str, float]:
         """Have every module take what so much flow at each sink needs: one pass up."""
         text = {sink: Demand(flow, sink) for sink, flow in targets.items() if flow > 0}
         self.bus.up(text, self._ask)

@@ -1,4 +1,4 @@
-"""The best division on trees, by agents that tell what is behind them (alloc, Algorithm 2).
+"""The best division on trees, by agents that report what is behind them (alloc, Algorithm 2).
 
 Modules report to one module of each tree, its root, and resource flows back. The published
 algorithm shrinks a fork to the leaves that are best *for the fork* and forgets the others. That can
@@ -32,8 +32,8 @@ takes time for each of those. Ten or so prices are enough.
 
 What a module is worth having, by how much of it: a concave curve of straight pieces.
 
-At a price of resource, a module of a tree tells its neighbour what it and all behind it gain from
-each further unit of the neighbour's resource, up to where a source behind it is used up.
+At a price of resource, a module of a tree reports to its neighbour what it and all behind it gain
+from each further unit of the neighbour's resource, up to where a source behind it is used up.
 
 >>> rising = [(2.0, 3.0), (inf, 0.0)]
 >>> falling = [(5.0, -1.0)]
@@ -190,7 +190,7 @@ def _to_hub(seen: Mapping[str, TreeNode], module: str) -> list[str]:
 
 
 NEAR: Final = 1e-12
-"""Share by which prices differ that are told apart.
+"""Prices that differ by less than this share are the same.
 
 What is worth its price to the last digit can be so large that rounding it hides all others. So
 the search ends between two prices at which such a part is certainly in and certainly out, and not
@@ -231,11 +231,11 @@ class _Agent:
     most: float
     """What it takes if its gain is unlimited."""
 
-    def tell_slope(self, slope: float) -> float:
+    def report_slope(self, slope: float) -> float:
         """What its neighbour gains a unit, where no source limits anything behind."""
         return self.ratio * (min(slope, 0.0) if self.feeds else max(slope, 0.0))
 
-    def tell(self, curve: Curve) -> Curve:
+    def report(self, curve: Curve) -> Curve:
         return feeding(curve, self.ratio) if self.feeds else fed(curve, self.ratio)
 
     def take(self, wanted: float, near: float) -> float:
@@ -282,12 +282,12 @@ class _Agents:
             if i not in curves and agent.limit == inf:
                 wanted[i] = agent.most if slopes[i] > 0 else 0.0
                 if agent.parent is not None:
-                    slopes[agent.parent] += agent.tell_slope(slopes[i])
+                    slopes[agent.parent] += agent.report_slope(slopes[i])
             else:
                 curve = total(curves.pop(i, []), own=slopes[i], limit=agent.limit)
                 wanted[i] = min(best(curve), agent.most)
                 if agent.parent is not None:
-                    curves[agent.parent].append(agent.tell(curve))
+                    curves[agent.parent].append(agent.report(curve))
         self._swept()
         return wanted
 

@@ -136,7 +136,7 @@ def solve(network: Network) -> Allocation:
     query, weight = PricingQuery.of(network), only_sink(network).weight
     each = alone(query.bus)
     flows = reachable_flows(network, {k: one.flow(network.budget) for k, one in each.items()})
-    resource = query.tell(flows)
+    resource = query.allocate(flows)
     promised = weight * sum(flows.values())
     return checked_allocation(
         network, resource, policy="single-output", promised=promised, bus=query.bus

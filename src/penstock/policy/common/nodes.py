@@ -63,7 +63,7 @@ def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -
 def decide(
     infrastructure: Infrastructure, seen: Observation, remembered: dict[str, int], judge: Judge
 ) -> Decision:
-    """A verdict on each region as one decision, changes told first.
+    """A verdict on each region as one decision, changes first.
 
     A region that does not answer keeps what it was last known to have, and is not asked for
     anything.

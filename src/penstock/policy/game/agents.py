@@ -1,4 +1,4 @@
-"""The agent of one module: it knows itself, and what its neighbours tell it.
+"""The agent of one module: it knows its own module and the messages of its neighbours.
 
 An agent never sees the graph. It could live in another process: all that goes in and out are
 messages of a few numbers.
@@ -124,13 +124,13 @@ class Agent:
         self.preferred, self.own_interval, self.pace = self.before
 
     def follow(self, source_pace: float) -> None:
-        """Go as fast as it is told, or as fast as it can: so many seconds per row of the source."""
+        """Take the given pace, in seconds per row of the source, or the fastest that it can."""
         self.preferred = most(self.model)
         self.own_interval = shortest_interval(self.model)
         self.pace = max(source_pace / self.model.reach, self.own_interval)
 
     def advertise(self) -> tuple[Message, ...]:
-        """Tell every neighbour its pace: row 4."""
+        """Send its pace to every neighbour: row 4."""
         answer = (self.pace,)
         return tuple(
             Message(sender=self.model.name, receiver=name, content=answer) for name in self.ratios
@@ -163,7 +163,7 @@ def adapt(agents: Sequence[Agent], network: Network, iterations: int) -> None:
 
 
 Role = Callable[[ModuleModel], bool]
-"""Whom a message down the tree is for, or a report up the tree is from."""
+"""Which modules receive a message down the tree, or send a report up the tree."""
 
 
 class MessageExchange:
@@ -255,7 +255,7 @@ class MessageExchange:
         return {agent.model.name: agent.replicas for agent in self.agents}
 
     def bottleneck(self) -> tuple[str, ...]:
-        """As seen from outside: who was not told the pace does not know it."""
+        """As seen from outside: an agent that was not sent the pace does not know it."""
         slowest = max(agent.pace * agent.model.reach for agent in self.agents)
         own = {agent.model.name: agent.own_interval * agent.model.reach for agent in self.agents}
         return tuple(name for name, pace in own.items() if pace >= slowest * (1.0 - SAME_PACE))
@@ -312,7 +312,7 @@ def agents_of(model: FlowModel) -> tuple[Agent, ...]:
 
 
 def _prices(agent: Agent, paces: Numbers) -> Numbers:
-    """What its replicas would cost at each pace of the source, where only it can tell."""
+    """Cost of its replicas at each pace of the source, where only the agent itself knows it."""
     module = agent.model
     if not is_nonlinear(module):
         return (0.0,) * len(paces)

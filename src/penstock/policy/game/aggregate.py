@@ -96,7 +96,7 @@ class Tally:
 
 @dataclass(slots=True, kw_only=True)
 class Branch:
-    """An agent's place in the tree: whom it reports to, and who reports to it."""
+    """An agent's place in the tree: its parent and its children."""
 
     name: str
     parent: str | None
@@ -114,7 +114,7 @@ class Branch:
         self.tally, self.awaited, self.answer = own, len(self.children), None
 
     def report(self) -> tuple[Message, ...]:
-        """Tell the parent, as soon as all children have told it."""
+        """Report to the parent, as soon as all children have reported."""
         if self.awaited or self.parent is None:
             return ()
         self.awaited = -1
@@ -129,7 +129,7 @@ class Branch:
             self.awaited -= 1
 
     def forward(self) -> tuple[Message, ...]:
-        """Tell the children what it was told."""
+        """Forward the answer of the parent to the children."""
         if self.answer is None:
             return ()
         return tuple(
@@ -158,7 +158,7 @@ def gather(branches: Sequence[Branch], own: Mapping[str, Tally], network: Networ
 
 
 def broadcast(branches: Sequence[Branch], answer: Numbers, network: Network) -> dict[str, Numbers]:
-    """From the root to the leaves: what each agent was told."""
+    """From the root to the leaves: the answer that each agent received."""
     for branch in branches:
         branch.answer = answer if branch.parent is None else None
     speaking = [branch for branch in branches if branch.parent is None]

@@ -53,7 +53,7 @@ class Estimates:
     routing: str = "declared"
     """Whether rows are taken to go as the graph declares, or as they were measured to."""
     catch_up: float | None = None
-    """Seconds in which rows that wait are to be worked off, as if they arrived meanwhile."""
+    """Seconds in which the backlog is to be processed: its rows count as arrivals of that time."""
     _waiting: float = field(default=0.0, init=False, repr=False)
     """Rows of the source that the fullest module has before it."""
     _arrivals: Averages = field(init=False, repr=False)
@@ -177,7 +177,7 @@ class Game:
     routing: Annotated[str, OneOf(ROUTINGS)] = "declared"
     """Whether rows are taken to go as the graph declares, or as they were measured to."""
     catch_up: PositiveSeconds | None = None
-    """Seconds in which rows that wait are to be worked off; None leaves them to themselves."""
+    """Seconds in which the backlog is to be processed; None plans for arrivals only."""
     rounding: Annotated[str, OneOf(ROUNDINGS)] = "nearest"
     """Of real-valued degrees: to the nearest whole number, or up."""
     agents_up_to: Natural = AGENTS_UP_TO
@@ -283,14 +283,14 @@ class Social(Game):
     """Of gossip."""
 
     def plan(self, model: FlowModel) -> Plan:
-        """Ask all, and tell all."""
+        """Collect the costs of all modules, then send every module the pace."""
         return social(
             model, aggregation=self.aggregation, iterations=self.iterations, **self._common()
         )
 
 
 def decide(estimates: Estimates, seen: Observation, plan: Planner) -> Decision:
-    """Learn, play, and tell what changes; without arrivals to go by, hold."""
+    """Update the estimates, play, and report what changes; hold while the arrivals are unknown."""
     estimates.observe(seen)
     graph, kept = estimates.graph, in_force(seen)
     if known(seen.modules.get(graph.source, ModuleReading()).arrival_rate) is None:

@@ -8,7 +8,7 @@ at once.
 
 `smallest` finds the minimum of a convex function, asking for many points at a time. Each question
 goes once up and down the tree, so a few long questions are better than many short ones. Values at
-neighbouring points also tell how much lower the function can be between them, so the search knows
+neighbouring points also bound how much lower the function can be between them, so the search knows
 when it is done.
 
 >>> found = smallest(1.0, 100.0, lambda x: x + 9.0 / x)
@@ -65,7 +65,7 @@ def smallest(
 
 
 class _Bracket:
-    """The lowest of several points, and what its neighbours tell about the room between them."""
+    """The lowest of several points, with the neighbours that bound the minimum between them."""
 
     def __init__(self, points: Floats, values: Floats) -> None:
         best = int(values.argmin())

@@ -13,7 +13,7 @@ from penstock.policy.common.degrees import in_force, with_degrees
 from penstock.policy.common.nodes import nodes_in_force
 from penstock.policy.hierarchy.rules import Answer, Proposal, Rule
 
-# How a manager puts proposals to its rule, and tells what came of them.
+# How a manager submits proposals to its rule, and reports the answers.
 
 
 PARTLY: Final = "a part of the request"

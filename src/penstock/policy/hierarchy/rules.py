@@ -28,7 +28,7 @@ class Proposal:
     """Where it would take room."""
     load: float | None = None
     """Work that comes by what its replicas could do, where that is known; else how busy they are,
-    which cannot tell one overload from another."""
+    which is the same for every overload."""
 
     @property
     def grows(self) -> bool:
@@ -115,7 +115,7 @@ class Conflicts:
     """Grants no more replicas in a region than it has room for, the busiest module first.
 
     The first request in a region is granted even where there is no room, if only for one replica:
-    only a request that finds none tells the region that it needs a node. What gives replicas up is
+    a region adds a node only after a request that found no room. What gives replicas up is
     granted always, and so are nodes, for which regions do not compete (e2df, Section 7.3).
 
     >>> from penstock.core.signals import RegionReading

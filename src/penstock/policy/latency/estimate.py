@@ -103,7 +103,7 @@ _MOST_AHEAD: Final = 60
 _MOST_MARGIN: Final = 0.1
 """Share of the predicted rate that is added for doubt at the most."""
 _ALL_BUSY: Final = 0.98
-"""What executors of a module reach at best, when rows that wait are to be worked off."""
+"""Highest utilisation of a module's executors while a backlog is processed."""
 
 
 @dataclass
@@ -189,7 +189,7 @@ class Estimate:
     def stage(self, *, limit: float, catch_up: float) -> Stage:
         """What executors are chosen by. Rows that wait count where they would be late.
 
-        Late is what would take longer than `limit` seconds; it is to be worked off within
+        Late is what would take longer than `limit` seconds; it is to be processed within
         `catch_up` seconds after the executors have come.
         """
         steady = self._steady(needs=1)
@@ -211,7 +211,7 @@ class Estimate:
         )
 
     def _needed(self, stage: Stage, limit: float, catch_up: float) -> int:
-        """Executors by which late rows are worked off in time."""
+        """Executors that process late rows in time."""
         running, service = self._reading.running, stage.service_time
         waiting = known(self._reading.backlog)
         if waiting is None or not running or not service:

@@ -169,8 +169,8 @@ _LEAST_OFF, _MOST_OFF = 1.0, 4.0
 class LatencyPolicy:
     """The fewest executors with which rows are through in time, at the load that is predicted.
 
-    Rates are predicted until executors requested now would run. Of every number of executors it is
-    told how long rows would take through each module, and the fewest are taken with which 95 % of
+    Rates are predicted until executors requested now would run. For every number of executors it
+    estimates how long rows would take through each module, and takes the fewest with which 95 % of
     them keep the promise on their whole way. Rows that wait count where they would be late.
     Executors are released once they have not been needed for a while. How long that is, what a row
     takes, what a batch takes beyond its rows, how long executors take to come and how far off the
@@ -191,14 +191,14 @@ class LatencyPolicy:
     """Share of the promise that is planned for; what is left is for what was not predicted."""
     max_utilisation: Share | None = None
     """Busy share that no module is planned above. Unless given 0.95, and 0.75 where nothing was
-    promised or where a module does not tell the rows that wait: then it may be that only what it
+    promised or where a module does not report its backlog: then it may be that only what it
     got through was counted as arrived, and all that shows of the rest is how busy it is."""
     forecaster: str | Mapping[str, object] = "last"
     """By name, or with settings as in {holt: {a: 1, b: 0.015}}."""
     margin: bool = False
     """Whether rates are raised by as much as forecasts were off recently, a tenth at the most."""
     catch_up: PositiveSeconds | None = None
-    """Time in which late rows are to be worked off; twice the start of an executor unless given."""
+    """Time in which late rows are to be processed; twice the start of an executor unless given."""
     keep: NotNegativeSeconds | None = None
     """Time for which executors are kept after they were needed; learned unless given."""
     smoothing: Share = 0.3

@@ -168,7 +168,7 @@ class ModuleController:
     horizon: int
     optimiser: Optimiser = solve
     catch_up: float | None = None
-    """Seconds in which rows that wait are to be worked off."""
+    """Seconds in which the backlog is to be processed."""
     arrival_cv: float = 1.0
     """Taken where it was never measured."""
     own_queues: bool = False
@@ -269,7 +269,7 @@ class ModuleController:
         return self._coming() + self._behind
 
     def _backlog(self, rows: float | None, step: float) -> NDArray[np.float64]:
-        """Rows that wait, spread over the steps in which they are to be worked off."""
+        """The backlog, spread over the steps in which it is to be processed."""
         waiting = known(rows)
         if self.catch_up is None or waiting is None:
             return np.zeros(self.horizon)

@@ -11,7 +11,7 @@ Switching costs are those of Expr. 15 in all four.
 
 **The unit of the throughput cost.** `alpha * T_S` weighs seconds against replicas, so what a good
 alpha is depends on the pipeline: 200 suits seconds by the row on one, and nothing else. Here T_S is
-told in inter-arrival times as predicted, unless `scale` says otherwise: the cost is then
+measured in predicted inter-arrival times, unless `scale` says otherwise: the cost is then
 `alpha * max(1, rho)`, flat while the operator keeps up, and alpha is the price of a load that is
 once too much. A replica that costs `beta` is worth its price as soon as the overload that it ends
 is above `beta / alpha` (0.25 % with the defaults, 0.45 % with the switching cost of one more), as
@@ -44,7 +44,7 @@ from penstock.model.queueing import HEADROOM, response_time
 from penstock.policy.mpc.horizon import Costs
 
 _SAME: Final = 5e-4
-"""GHz by which two frequencies differ if they are one: they are told apart to the MHz."""
+"""Frequencies that differ by less than this, in GHz, are the same: they are exact to the MHz."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

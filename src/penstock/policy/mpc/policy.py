@@ -183,7 +183,7 @@ OPTIMISERS: Final[Mapping[str, Optimiser]] = MappingProxyType(
     {"dynamic-programming": solve, "branch-and-bound": branch_and_bound}
 )
 _EVEN: Final = 0.9
-"""Share of the replicas that can be busy at once under which it is told that one key is why."""
+"""If a smaller share of the replicas can be busy at once, the reason given is a hot key."""
 
 
 @dataclass
@@ -238,7 +238,7 @@ class Mpc:
     module: str | None = None
     """The one module to steer; every module unless given."""
     catch_up: PositiveSeconds | None = None
-    """Time in which rows that wait are to be worked off; None leaves them to themselves."""
+    """Time in which the backlog is to be processed; None plans for arrivals only."""
     warm_up: Natural = 2
     """Steps in which nothing is decided."""
     arrival_cv: NotNegative = 1.0
@@ -396,7 +396,7 @@ def _effect(plan: ModulePlan, most: int, clock: float | None) -> str:
 
 
 def _expected(plan: ModulePlan) -> dict[str, float]:
-    """What the next step should measure, as far as it can be told."""
+    """What the next step should measure, as far as it is known."""
     expected = {"utilisation": min(plan.utilisation, 1.0), "rate": plan.rate}
     if plan.response_time is not None and isfinite(plan.response_time):
         expected["latency"] = plan.response_time

@@ -10,7 +10,7 @@
 | `flink` | by target utilisation, backlog and restart, as Flink's autoscaler |
 | `dhalion` | against back-pressure, as Dhalion in the ESPA study |
 
-Each is told in `docs/peers.md`, with what differs from the original and why.
+Each is described in `docs/peers.md`, with what differs from the original and why.
 """
 
 from penstock.policy.peers.amadeus import Amadeus

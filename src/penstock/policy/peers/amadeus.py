@@ -51,7 +51,7 @@ class Amadeus:
     """
 
     graph: FlowGraph | None = None
-    """Tells the triggers of its modules."""
+    """Gives the triggers of its modules."""
     smoothing: Fraction = 0.6
     """What the past counts beside the newest ratio: 0 nothing, 1 all of it alike."""
     low: NotNegative = 0.75

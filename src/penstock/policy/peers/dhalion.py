@@ -51,7 +51,7 @@ class Dhalion:
     """
 
     graph: FlowGraph | None = None
-    """Tells the triggers of its modules."""
+    """Gives the triggers of its modules."""
     scale_down_factor: Share = 0.8
     """What an idle module's executors are multiplied by."""
     max_increase: Natural = 50

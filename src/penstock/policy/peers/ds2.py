@@ -28,7 +28,7 @@ class Ds2:
 
     The inflow of the source is what arrives there; that of the others follows in topological order
     through the selectivities as measured. The true rate of an executor is what it would do if it
-    never waited: one row by the time of an executor that a row takes, or, where that is not told,
+    never waited: one row by the time of an executor that a row takes, or, where that is unknown,
     rows finished by busy executors. It decides every `period`, by the means of the last `window`,
     and rests for `cooldown` after any change: these are the settings of the ESPA study.
 

@@ -44,7 +44,7 @@ class DStream:
     """
 
     graph: FlowGraph | None = None
-    """Tells the triggers of its modules."""
+    """Gives the triggers of its modules."""
     scaling_up_ratio: Positive = 0.9
     """Ratio from which executors are added."""
     scaling_down_ratio: Positive = 0.3

@@ -126,7 +126,7 @@ def scalability(changes: Sequence[Change], fewest: int, low: float) -> float:
     return ceil(round(max(low, min(1.0, alpha)) * 100, 9)) / 100
 
 
-# What Flink's autoscaler evaluates over its metric window, from what queries on Spark tell.
+# What Flink's autoscaler evaluates over its metric window, from the progress of Spark queries.
 
 
 _LAGS = 30.0
@@ -156,7 +156,7 @@ class Metrics:
     graph: FlowGraph | None
     window: float
     catch_up: float
-    """Seconds in which a backlog is to be worked off; 0 leaves it to itself."""
+    """Seconds in which a backlog is to be processed; 0 plans for arrivals only."""
     _since: float | None = field(default=None, init=False, repr=False)
     _flow: Flow = field(init=False, repr=False)
     _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
@@ -264,7 +264,7 @@ class Flink:
     nothing but scale-downs, then to the highest of them. After a change the pipeline rests for
     `stabilization_interval` and is then watched for `metrics_window`.
 
-    Two rules that Flink has off unless told otherwise are on here: degrees are corrected by how
+    Two rules that are off by default in Flink are on here: degrees are corrected by how
     well earlier changes scaled, and a scale-up that brought less than a tenth of what was expected
     is not followed by another.
 
@@ -288,7 +288,7 @@ class Flink:
     utilisation_min: Fraction | None = None
     """Busy share down to which it need not shrink."""
     catch_up_duration: NotNegativeSeconds = 1800.0
-    """Seconds in which a backlog is to be worked off; 0 leaves it to itself."""
+    """Seconds in which a backlog is to be processed; 0 plans for arrivals only."""
     restart_time: NotNegativeSeconds = 300.0
     """Seconds that a change costs."""
     metrics_window: NotNegativeSeconds = 900.0

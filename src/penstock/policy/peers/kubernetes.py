@@ -110,7 +110,7 @@ class Hpa(Behaviour):
     highest number recommended in `scale_down_window`, and up by no more than `scale_up_percent` or
     `scale_up_pods`, whichever is more, in `scale_up_period`. As in Kubernetes, `n` are the
     executors that run; pending ones count as idle while the module is too busy. It
-    looks every `sync_period`, at the mean since it last did, which is what a metrics server tells.
+    looks every `sync_period`, at the mean since it last did, as a metrics server would report it.
 
     >>> from penstock.testing import seen
     >>> Hpa()(seen(counter={"utilisation": 0.93, "running": 3})).why

@@ -362,7 +362,7 @@ def rate_of(rate: float | None) -> str:
 
 
 def costs(choice: Choice) -> str:
-    """What a step is expected to cost on average, with as many digits as tell two apart.
+    """What a step is expected to cost on average, with as many digits as make two differ.
 
     >>> costs(Choice(action=1, cost=0.41213, without=0.41248))
     'expected cost 0.4121 instead of 0.4125'

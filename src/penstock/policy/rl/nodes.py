@@ -66,7 +66,7 @@ expected cost 0.049 instead of 0.05'
     learning_rate: Share = 0.1
     """Weight of the newest penalty beside those before."""
     quantum: Share = 0.1
-    """By which utilisations are told apart."""
+    """Width of one level of utilisation."""
     sweeps: Count = SWEEPS
     """How often every state is valued again at each step; once in the paper."""
     assume_idle: bool = True

@@ -54,7 +54,7 @@ from penstock.policy.rl.saved import as_entry, check_fits, restore
 @dataclass
 @checked("{self.label}")
 class OperatorSettings:
-    """What a module's response is worth beside its replicas, and how finely rates are told apart.
+    """What a module's response is worth beside its replicas, and how many levels rates have.
 
     The three weights are those of e2df, Expr. 6, and sum to one.
     """
@@ -84,7 +84,7 @@ class OperatorSettings:
     """Rows a second at the source that the levels span. Unless given, what each module's
     max_replicas can serve."""
     catch_up: PositiveSeconds | None = 30.0
-    """Seconds in which rows that wait are to be worked off: they count as arrivals beside those
+    """Seconds in which the backlog is to be processed: its rows count as arrivals beside those
     that come. None counts only these, as the paper does, where nothing ever waits for long."""
     load: str | None = None
     """File with what was learned before."""

@@ -16,7 +16,7 @@ from typing import Any
 from penstock.model.compiling import compiled, inlined
 from penstock.twin.kernels import service_time, uniform
 from penstock.twin.keys.state import MOVE_IN, MOVE_OUT, R_BLK, ROW_OF_KEY, S_BLK
-from penstock.twin.records import NOBODY
+from penstock.twin.records import NO_INDEX
 from penstock.twin.rows import append, give_back, pop, push, take
 
 
@@ -287,7 +287,7 @@ def _open_visit(state: Any, station: Any, key_index: int, replica: int) -> None:
     key, visits = state.keys[key_index], state.visits
     index, before = take(state.clock[0].visits, visits), key.visit
     visit = visits[index]
-    visit.key, visit.replica, visit.onward = key_index, replica, NOBODY
+    visit.key, visit.replica, visit.onward = key_index, replica, NO_INDEX
     visit.here, visit.closed, visit.left, visit.pending.count = 0, 0, 0, 0
     visits[before].onward = index
     key.visit, key.moved = index, 1

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.twin.records import CHANCE, LANE, NOBODY, Array
+from penstock.twin.records import CHANCE, LANE, NO_INDEX, Array
 
 MP: Final = 0
 R_BLK: Final = 1
@@ -118,7 +118,7 @@ def equip(station: Any, keys: Array, means: NDArray[np.float64], shares: Any, fi
 def settle(visits: Array, owners: NDArray[np.int64], first: int) -> None:
     """Each key's state is with its first owner."""
     visits["key"], visits["replica"] = np.arange(first, first + len(owners)), owners
-    visits["here"], visits["onward"] = 1, NOBODY
+    visits["here"], visits["onward"] = 1, NO_INDEX
 
 
 def alias_table(shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

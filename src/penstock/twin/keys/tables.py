@@ -104,7 +104,7 @@ class RoutingTables:
         return owners
 
     def _own(self, degree: int) -> Routing:
-        """A degree without a table keeps the one that there is, or spreads the keys afresh."""
+        """The known table of a degree, or else a new one with the default owner of each key."""
         known = {table.replicas: table for table in (self.in_force, self.requested)}
         return known.get(degree) or Routing(replicas=degree)
 

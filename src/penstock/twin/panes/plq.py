@@ -15,7 +15,7 @@ from penstock.model.compiling import compiled, entry, inlined
 from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
 from penstock.twin.panes.state import REMEMBERED
 from penstock.twin.panes.wlq import push
-from penstock.twin.records import NOBODY, OPEN
+from penstock.twin.records import NO_INDEX, OPEN
 
 REACHED: Final = 0
 MORE_ARRIVALS: Final = 1
@@ -222,7 +222,7 @@ def _close(state: Any, now: float) -> None:
     clock.parts += pane.parts
     clock.closed += 1
     clock.oldest += 1
-    pane.owner, pane.parts = NOBODY, 0
+    pane.owner, pane.parts = NO_INDEX, 0
 
 
 @inlined
@@ -258,7 +258,7 @@ def _schedule(state: Any, now: float, number: int) -> None:
     clock, place = state.clock[0], number % state.panes.size
     clock.last = max(clock.last, number)
     pane = state.panes[place]
-    if pane.owner == NOBODY or state.counts[place, pane.owner] >= clock.threshold:
+    if pane.owner == NO_INDEX or state.counts[place, pane.owner] >= clock.threshold:
         pane.owner = _least_loaded(state, now)
     w = pane.owner
     if state.counts[place, w] == 0:
@@ -278,7 +278,7 @@ def _enqueue(state: Any, w: int, now: float, before: int) -> None:
     waiting = state.tuples[place]
     clock.free = waiting.next
     clock.spare -= 1
-    waiting.done, waiting.service, waiting.next = worker.free_at, service, NOBODY
+    waiting.done, waiting.service, waiting.next = worker.free_at, service, NO_INDEX
     if worker.queue.count == 0:
         worker.queue.first = place
     else:

@@ -19,7 +19,7 @@ from penstock.twin.records import (
     BATCH,
     CHANCE,
     LANE,
-    NOBODY,
+    NO_INDEX,
     Array,
     check_room,
     equip_batch,
@@ -265,7 +265,7 @@ def build(
         finished=np.zeros((1024, 2)),
         rates=np.array(costs.of_tasks),
     )
-    state.panes["owner"] = NOBODY
+    state.panes["owner"] = NO_INDEX
     state.ledger["expected"] = -1
     _set_clocks(state, panes, slack)
     state.clock["max_slack"] = max_slack
@@ -291,7 +291,7 @@ def _set_clocks(state: PaneState, panes: Panes, slack: float) -> None:
     clock, other = state.clock, state.other
     clock["length"], clock["slack"] = panes.length / _SECOND, slack
     clock["gap"], clock["announced"] = PUNCTUATION_GAP, -inf
-    clock["threshold"], clock["free"] = inf, NOBODY
+    clock["threshold"], clock["free"] = inf, NO_INDEX
     clock["newest"], clock["last"] = -inf, -1
     clock["pace"] = other["pace"] = 1.0
     other["panes"] = panes.window // panes.length
@@ -319,7 +319,7 @@ def more_panes(state: PaneState) -> PaneState:
     panes, counts = _ring(state.panes, size, live), _ring(state.counts, size, live)
     numbers = np.arange(*live) % size
     spare = np.setdiff1d(np.arange(size), numbers)
-    panes["owner"][spare] = NOBODY
+    panes["owner"][spare] = NO_INDEX
     return more_ledger(state._replace(panes=panes, counts=counts))
 
 

@@ -76,7 +76,7 @@ def heaviest_window(workload: Workload, panes: Panes, duration: float, disorder:
 Floats = NDArray[np.float64]
 
 SAMPLING: Final = 0.25
-"""Seconds of a sampling period where nobody splits panes."""
+"""Seconds of a sampling period where panes are not split."""
 
 
 class PaneTwin(SimulatedPlant):
