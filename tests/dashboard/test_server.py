@@ -83,22 +83,22 @@ def run(tmp_path: Path) -> Path:
 def test_all_of_a_finished_run_is_told_at_once_with_the_figures_of_its_summary(run: Path) -> None:
     with DashboardServer(run) as server:
         status, headers, body = ask(server, "/run.json")
-    told, summary = json.loads(body), load(run).summary
+    document, summary = json.loads(body), load(run).summary
     assert (status, headers["Content-Type"]) == (200, "application/json")
-    assert (told["now"]["state"], len(told["rows"])) == ("finished", 50)
+    assert (document["now"]["state"], len(document["rows"])) == ("finished", 50)
     assert summary is not None
     assert summary.energy is not None
     assert summary.slo is not None
-    assert told["now"]["cost"] == pytest.approx(summary.cost)
-    assert told["now"]["joules"] == pytest.approx(summary.energy.joules)
-    assert told["now"]["violated"] == summary.slo.violated
-    columns = {tuple(name): place for place, name in enumerate(told["columns"])}
-    arrival = [row[columns["module", "splitter", "arrival_rate"]] for row in told["rows"]]
+    assert document["now"]["cost"] == pytest.approx(summary.cost)
+    assert document["now"]["joules"] == pytest.approx(summary.energy.joules)
+    assert document["now"]["violated"] == summary.slo.violated
+    columns = {tuple(name): place for place, name in enumerate(document["columns"])}
+    arrival = [row[columns["module", "splitter", "arrival_rate"]] for row in document["rows"]]
     assert arrival[3] is None
     assert arrival[4] == pytest.approx(ticks(5)[4].seen.modules["splitter"].arrival_rate)
-    changes = [entry for entry in told["decisions"] if entry["kind"] != "hold"]
+    changes = [entry for entry in document["decisions"] if entry["kind"] != "hold"]
     assert [entry["ways"] for entry in changes[:2]] == [{"splitter": "out"}] * 2
-    assert sum(entry["steps"] for entry in told["decisions"]) == 50
+    assert sum(entry["steps"] for entry in document["decisions"]) == 50
 
 
 def test_columns_that_come_later_are_added_at_the_end(tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ def test_columns_that_come_later_are_added_at_the_end(tmp_path: Path) -> None:
     run = [tick(0), tick(1), replace(late, seen=replace(late.seen, queries=queries))]
     file = {"queries": [{"name": "parse", "feeds": ["store"]}]}
     with DashboardServer(finished(tmp_path / "run", run, file=file)) as server:
-        told = json.loads(ask(server, "/run.json")[2])
-    assert len(told["rows"][0]) < len(told["rows"][2]) == len(told["columns"])
-    assert told["columns"][-1][:2] == ["query", "parse"]
-    assert told["settings"]["links"] == [["parse", "store"]]
+        document = json.loads(ask(server, "/run.json")[2])
+    assert len(document["rows"][0]) < len(document["rows"][2]) == len(document["columns"])
+    assert document["columns"][-1][:2] == ["query", "parse"]
+    assert document["settings"]["links"] == [["parse", "store"]]
 
 
 def test_ticks_are_streamed_as_they_are_written(tmp_path: Path) -> None:
@@ -147,19 +147,19 @@ def test_a_reader_goes_on_where_it_stopped_also_after_a_restart(run: Path) -> No
 
 def test_closing_tells_the_end_of_the_run_first_and_leaves_nothing(tmp_path: Path) -> None:
     before = set(threading.enumerate())
-    told: list[Any] = []
+    received: list[Any] = []
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         server = DashboardServer(tmp_path / "run", waits=True)
         with server:
             folder.write(tick(0))
             with stream(server) as events:
-                reader = threading.Thread(target=lambda: told.extend(events))
+                reader = threading.Thread(target=lambda: received.extend(events))
                 reader.start()
                 folder.finish(summarise(ticks(1), 2.0, source="splitter", graph=GRAPH))
                 server.close()
                 reader.join()
-    assert told[-2][2]["now"]["state"] == "finished"
-    assert told[-1][0] == "bye"
+    assert received[-2][2]["now"]["state"] == "finished"
+    assert received[-1][0] == "bye"
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
@@ -258,7 +258,7 @@ def test_another_run_in_the_folder_takes_over_the_stream(run: Path) -> None:
     assert (new["after"], len(new["rows"])) == (0, 1)
 
 
-def test_sums_do_not_fall_while_a_run_that_was_described_anew_is_read_again(
+def test_sums_do_not_fall_while_a_run_with_new_settings_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a query of an application starts: Prometheus would take less for a restart."""

@@ -54,12 +54,12 @@ def name(part: Any) -> str | None:
     return getattr(part, "__name__", None)
 
 
-def after_each(forecaster: Forecaster, values: Floats, told: Callable[[], object]) -> Floats:
-    """What is told after each of the values."""
+def after_each(forecaster: Forecaster, values: Floats, state: Callable[[], object]) -> Floats:
+    """The state after each of the values."""
     history = []
     for value in values:
         forecaster.update(float(value))
-        history.append(told())
+        history.append(state())
     return np.array(history)
 
 

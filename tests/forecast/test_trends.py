@@ -240,6 +240,6 @@ def test_a_setting_that_cannot_be_is_refused(build: Callable[[], object], messag
 
 
 @pytest.mark.parametrize("forecaster", [Last(), Ewma(), MovingAverage(), Holt(), HoltWinters()])
-def test_nobody_foresees_a_negative_number_of_steps(forecaster: Forecaster) -> None:
+def test_a_negative_number_of_steps_is_refused(forecaster: Forecaster) -> None:
     with pytest.raises(SettingError, match="looks 0 steps or more ahead, got -1"):
         forecaster.forecast(-1)

@@ -43,7 +43,7 @@ def test_dead_band_lets_no_module_shrink_where_rows_pile_up() -> None:
     assert counter(DeadBand(Wish([2]))(seen(counter=busy))) == 4
 
 
-def test_dead_band_reckons_with_what_was_processed_where_no_service_time_is_known() -> None:
+def test_dead_band_uses_what_was_processed_where_no_service_time_is_known() -> None:
     busy = {"running": 4, "utilisation": 0.5, "processed_rate": 200.0}  # 400 rows/s when all busy
     guard = DeadBand(Wish([6]), backlog=10.0)
     assert counter(guard(seen(counter={**busy, "backlog": 3_999.0}))) == 4
@@ -176,7 +176,7 @@ def test_pause_never_moves_the_way_that_is_paused(
 
 
 @pytest.mark.parametrize(
-    ("kind", "given_settings", "told"),
+    ("kind", "given_settings", "message"),
     [
         ("dead-band", {"low": "-0.1"}, r"low of guard dead-band must be in \[0, 1\], got -0.1"),
         ("dead-band", {"low": "0.9"}, "low of guard dead-band is above its high, got 0.9 and 0.85"),
@@ -189,9 +189,9 @@ def test_pause_never_moves_the_way_that_is_paused(
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_a_sentence(
-    kind: str, given_settings: Mapping[str, object], told: str
+    kind: str, given_settings: Mapping[str, object], message: str
 ) -> None:
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         build(GUARDS[kind], given_settings, of=f"guard {kind}", policy=Static())
 
 

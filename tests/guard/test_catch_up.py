@@ -60,7 +60,7 @@ def test_catch_up_says_what_waits_and_what_comes_meanwhile() -> None:
     )
 
 
-def test_catch_up_reckons_with_the_time_of_a_change_that_the_policy_makes() -> None:
+def test_catch_up_includes_the_time_of_a_change_that_the_policy_makes() -> None:
     """Without a backlog, a change to 3 would leave no room for the rows of the change itself."""
     reading = {**late, "arrival_rate": 269.0, "backlog": 0.0}
     assert counter(CatchUp(Wish([3]), rescale_time=0.0)(seen(counter=reading))) == 3
@@ -90,7 +90,7 @@ def test_rows_of_the_last_seconds_are_no_backlog() -> None:
     assert counter(CatchUp(Wish([4]), backlog=9.0)(seen(counter=reading))) == 5
 
 
-def test_catch_up_reckons_with_what_was_processed_where_no_service_time_is_known() -> None:
+def test_catch_up_uses_what_was_processed_where_no_service_time_is_known() -> None:
     reading = {"running": 2, "arrival_rate": 100.0, "backlog": 6e5, "utilisation": 1.0}
     decided = CatchUp(Wish([2]), rescale_time=0.0)(seen(counter={**reading, "processed_rate": 100}))
     assert counter(decided) == ceil((1000 + 100 / 0.9) / 50)
@@ -104,7 +104,7 @@ def test_catch_up_passes_on_what_it_cannot_judge(missing: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ({"duration": "0s"}, "duration of guard catch-up must be above 0s, got 0s"),
         ({"duration": "30"}, "duration of guard catch-up needs a unit, got 30"),
@@ -112,8 +112,10 @@ def test_catch_up_passes_on_what_it_cannot_judge(missing: str) -> None:
         ({"rescale-time": "soon"}, "rescale-time of guard catch-up: cannot read the duration"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(written: Mapping[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_settings_that_make_no_sense_are_refused(
+    written: Mapping[str, object], message: str
+) -> None:
+    with pytest.raises(SettingError, match=message):
         build(CatchUp, written, of="guard catch-up", policy=Static())
 
 

@@ -150,15 +150,17 @@ def test_blocked_growth_leaves_room_below() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ({"threshold": 2}, r"threshold of guard effectiveness must be in \[0, 1\], got 2"),
         ({"window": "0s"}, "window of guard effectiveness must be above 0s, got 0s"),
         ({"block": "10"}, "block of guard effectiveness needs a unit, got 10"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(written: Mapping[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_settings_that_make_no_sense_are_refused(
+    written: Mapping[str, object], message: str
+) -> None:
+    with pytest.raises(SettingError, match=message):
         build(Effectiveness, written, of="guard effectiveness", policy=Static())
 
 

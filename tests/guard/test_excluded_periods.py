@@ -71,7 +71,7 @@ def test_a_period_and_the_rest_of_the_day_cover_every_minute_once(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "cannot read the period ''; write it as Mon-Fri 09:00-17:30"),
         ("9-17", "cannot read the period '9-17'; write it as Mon-Fri 09:00-17:30"),
@@ -83,10 +83,10 @@ def test_a_period_and_the_rest_of_the_day_cover_every_minute_once(
         ("09:00-09:00", "the period '09:00-09:00' ends when it begins"),
     ],
 )
-def test_what_is_no_period_is_refused_in_a_sentence(text: str, told: str) -> None:
+def test_what_is_no_period_is_refused_in_a_sentence(text: str, message: str) -> None:
     with pytest.raises(SettingError, match="periods of guard excluded-periods: ") as caught:
         ExcludedPeriods(Static(), periods=(text,), began=TUESDAY)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 # The guard
@@ -160,7 +160,7 @@ def test_an_hour_that_clocks_leave_out_has_not_passed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ({"periods": ["Mon"]}, "must know when the run began; give it began, such as 2026-11-17"),
         ({"periods": "Mon"}, "periods of guard excluded-periods must be a list, got 'Mon'"),
@@ -169,7 +169,9 @@ def test_an_hour_that_clocks_leave_out_has_not_passed() -> None:
         ({"zone": "../etc"}, "zone of guard excluded-periods: there is no time zone '../etc'"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(written: Mapping[str, object], told: str) -> None:
+def test_settings_that_make_no_sense_are_refused(
+    written: Mapping[str, object], message: str
+) -> None:
     with pytest.raises(SettingError) as caught:
         build(ExcludedPeriods, written, of="guard excluded-periods", policy=Static())
-    assert told in str(caught.value)
+    assert message in str(caught.value)

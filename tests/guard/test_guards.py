@@ -88,7 +88,7 @@ def test_clamp_brings_back_what_is_out_of_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "told"),
+    ("bounds", "message"),
     [
         ({"low": 0}, "low of guard clamp must be 1 or more, got 0"),
         ({"high": {"counter": 0}}, "high of guard clamp must be 1 or more for counter, got 0"),
@@ -98,8 +98,10 @@ def test_clamp_brings_back_what_is_out_of_bounds() -> None:
         ({"low": {"counter": 5}, "high": {"counter": 4}}, "got 5 and 4"),
     ],
 )
-def test_clamp_refuses_bounds_with_nothing_between(bounds: Mapping[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_clamp_refuses_bounds_with_nothing_between(
+    bounds: Mapping[str, object], message: str
+) -> None:
+    with pytest.raises(SettingError, match=message):
         build(Clamp, bounds, of="guard clamp", policy=Static())
 
 
@@ -260,7 +262,7 @@ def test_dry_run_says_where_nothing_would_change() -> None:
     assert decided.why == "dry run: nothing would change; wishes for 4"
 
 
-def test_dry_run_tells_of_a_module_that_nobody_knows_where_it_would_go() -> None:
+def test_dry_run_reports_the_target_of_an_unknown_module() -> None:
     decided = DryRun(Wish((4,)))(seen(counter={}))
     assert decided.why == "dry run: counter would go to 4; wishes for 4"
 
@@ -363,7 +365,7 @@ def test_guards_are_built_from_settings(
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "told"),
+    ("kind", "settings", "message"),
     [
         ("cooldown", {"in": 60}, "in of guard cooldown needs a unit, got 60"),
         ("cooldown", {"In": "60s"}, "guard cooldown has no setting 'In'"),
@@ -375,8 +377,8 @@ def test_guards_are_built_from_settings(
         ("dry-run", {"on": True}, "guard dry-run has no setting 'on'; it takes none"),
     ],
 )
-def test_wrong_settings_are_explained(kind: str, settings: dict[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_wrong_settings_are_explained(kind: str, settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build(GUARDS[kind], settings, of=f"guard {kind}", policy=Static())
 
 

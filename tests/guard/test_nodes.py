@@ -30,8 +30,8 @@ NODE = Request(
 
 
 @dataclass
-class Told:
-    """Decides what it is told."""
+class FixedDecision:
+    """Decides what it was given."""
 
     decided: Decision
 
@@ -39,7 +39,7 @@ class Told:
         return self.decided
 
 
-PLAN = Told(
+PLAN = FixedDecision(
     Decision(
         configuration=Configuration(degrees={"counter": 7}, nodes={"dc1": 3, "dc2": 1}),
         why="more of both",
@@ -97,7 +97,7 @@ def test_a_request_that_a_guard_exceeds_says_so() -> None:
 
 
 def test_fewer_can_be_held_back_as_well_as_more() -> None:
-    fewer = Told(
+    fewer = FixedDecision(
         Decision(
             configuration=Configuration(degrees={"counter": 1}),
             why="idle",
@@ -119,7 +119,7 @@ def test_nothing_passes_for_granted_that_was_not_done(
         why="-",
         requests=(replace(MORE, change=wanted - now),),
     )
-    guard = Clamp(StepLimit(Told(asked), out=step, in_=step), high=high)
+    guard = Clamp(StepLimit(FixedDecision(asked), out=step, in_=step), high=high)
     decided = guard(seen(counter={"requested": now}))
     done = decided.configuration.degrees["counter"] - now
     granted = sum(request.change for request in decided.requests if request.granted)
@@ -139,14 +139,14 @@ def test_a_guard_that_changes_nothing_leaves_requests_as_they_were() -> None:
 
 def test_a_refusal_stays_a_refusal() -> None:
     refused = replace(MORE, granted=False, answer="the bucket is empty")
-    told = Told(replace(PLAN.decided, requests=(refused,)))
-    assert Clamp(told, high=5)(NOW).requests == (refused,)
+    policy = FixedDecision(replace(PLAN.decided, requests=(refused,)))
+    assert Clamp(policy, high=5)(NOW).requests == (refused,)
 
 
 def test_a_region_of_the_name_of_a_module_is_not_taken_for_it() -> None:
     twin = replace(NODE, manager="counter")
-    told = Told(replace(PLAN.decided, requests=(twin,)))
-    assert Clamp(told, high=5)(NOW).requests == (twin,)
+    policy = FixedDecision(replace(PLAN.decided, requests=(twin,)))
+    assert Clamp(policy, high=5)(NOW).requests == (twin,)
 
 
 def test_a_dry_run_asks_for_no_nodes_and_tells_which_it_would() -> None:
@@ -164,7 +164,7 @@ def test_a_dry_run_tells_of_a_region_that_does_not_answer_where_it_would_go() ->
 
 
 def test_requests_of_a_dry_run_say_that_nothing_was_done() -> None:
-    told = Told(replace(PLAN.decided, requests=(MORE, replace(NODE, granted=False))))
-    granted, refused = DryRun(told)(NOW).requests
+    policy = FixedDecision(replace(PLAN.decided, requests=(MORE, replace(NODE, granted=False))))
+    granted, refused = DryRun(policy)(NOW).requests
     assert granted == replace(MORE, answer="no other asked; dry run, nothing was done")
     assert refused == replace(NODE, granted=False)

@@ -61,7 +61,7 @@ def test_quota_shrinks_what_is_above_it() -> None:
     assert guard(here).configuration.degrees == {"a": 5, "b": 3}
 
 
-def test_quota_counts_modules_that_nobody_decided_for() -> None:
+def test_quota_counts_modules_without_a_decision() -> None:
     here = seen(a={"running": 5}, b={"running": 2})
     assert Quota(WishEach({"b": 9}), cores=8)(here).configuration.degrees == {"b": 3}
 
@@ -69,11 +69,11 @@ def test_quota_counts_modules_that_nobody_decided_for() -> None:
 def test_quota_names_the_limit_that_was_reached_first() -> None:
     here = seen(counter={"running": 2})
     limits = {GIB / 2: "8 by the quota of 16 cores", 2 * GIB: "4 by the quota of 8 GiB of memory"}
-    for memory, told in limits.items():
+    for memory, limit in limits.items():
         guard = Quota(
             Wish([9]), cores=16.0, memory=8 * GIB, executor_cores=2, executor_memory=memory
         )
-        assert guard(here).why == f"wishes for 9; counter limited to {told}"
+        assert guard(here).why == f"wishes for 9; counter limited to {limit}"
     assert Quota(Wish([9]))(here).why == "wishes for 9"
 
 
@@ -84,7 +84,7 @@ def test_quota_is_written_as_spark_writes_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ({"memory": "64"}, "memory of guard quota needs a unit, got 64; write 64m or 64g"),
         ({"memory": "much"}, "memory of guard quota needs a unit, such as 512m or 8g, got 'much'"),
@@ -97,6 +97,6 @@ def test_quota_is_written_as_spark_writes_memory() -> None:
         ),
     ],
 )
-def test_quota_that_makes_no_sense_is_refused(written: Mapping[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_quota_that_makes_no_sense_is_refused(written: Mapping[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build(Quota, written, of="guard quota", policy=Static())

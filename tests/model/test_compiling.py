@@ -38,8 +38,8 @@ def learned(*, blocked: bool) -> list[object]:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    told: list[object] = json.loads(done.stdout)
-    return told
+    document: list[object] = json.loads(done.stdout)
+    return document
 
 
 def test_policies_come_to_the_same_without_a_compiler() -> None:

@@ -142,7 +142,7 @@ def test_fitting_replicas_waste_nothing(graph: FlowGraph, slower: float) -> None
 
 @examples
 @given(graphs(), st.floats(0.01, 0.99))
-def test_a_pace_that_nobody_can_keep_takes_all_that_help(graph: FlowGraph, faster: float) -> None:
+def test_a_pace_that_no_degree_keeps_takes_all_that_help(graph: FlowGraph, faster: float) -> None:
     model = FlowModel.of(graph)
     fastest = max(m.reach * m.service_time(m.most) for m in model.modules.values())
     replicas = model.fitting(fastest * faster)

@@ -140,6 +140,6 @@ def test_refuses_a_clock_that_stands_still() -> None:
         replica_loads({}, {}, Routing(replicas=1), default_time=0.1, frequency_ratio=0.0)
 
 
-def test_refuses_to_share_a_load_among_nobody() -> None:
+def test_refuses_to_share_a_load_among_no_replicas() -> None:
     with pytest.raises(SettingError, match="replicas must be 1 or more and finite, got 0"):
         balanced_service_time(0.1, 0)

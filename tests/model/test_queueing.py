@@ -162,7 +162,7 @@ def test_rows_that_come_faster_than_they_are_served_wait_for_ever() -> None:
     assert response_time(rate=10.0, replicas=1, correction=0.0, **operator) == inf
 
 
-def test_nobody_waits_where_nobody_comes() -> None:
+def test_no_row_waits_where_none_arrives() -> None:
     assert (
         waiting_time(rate=0.0, service_time=0.1, replicas=1, arrival_cv=1.0, service_cv=1.0) == 0.0
     )

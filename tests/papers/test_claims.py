@@ -220,7 +220,7 @@ def test_e2df_figures_that_differ_have_a_reason(change: Changes, words: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("subject", "quantity", "told"),
+    ("subject", "quantity", "message"),
     [
         (("trend", "nash"), "cost", "Cost, trend, selfish: by Expr. 5"),
         (("trend", "incentive"), "cost", "the paper's cost is 10 % more, ours 50"),
@@ -233,11 +233,11 @@ def test_e2df_figures_that_differ_have_a_reason(change: Changes, words: str) -> 
     ],
 )
 def test_game_figures_that_differ_have_a_reason_and_others_have_none(
-    subject: tuple[str, ...], quantity: str, told: str
+    subject: tuple[str, ...], quantity: str, message: str
 ) -> None:
     options = {"steps": 600, "workloads": ("trend",)}
     off = made_up({(subject, quantity): 1.5 * least_cost("trend", "incentive")}, **options)
-    assert told in notes("game", off)
+    assert message in notes("game", off)
     fine = made_up({(("trend", "nash"), "throughput"): 414.0}, **options)
     assert notes("game", fine) == "" or notes("game", fine).startswith("Ours with its 95 %")
 
@@ -287,7 +287,7 @@ def test_mpc_results_must_show_somewhere_and_be_contradicted_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "quantity", "fine", "told"),
+    ("subject", "quantity", "fine", "message"),
     [
         ((2, "branch-and-bound"), "explored", 2_537.0, "How much of the tree"),
         ((2, "branch-and-bound"), "seconds", 608e-6, "Times are of this machine"),
@@ -298,11 +298,11 @@ def test_mpc_results_must_show_somewhere_and_be_contradicted_nowhere() -> None:
     ],
 )
 def test_mpc_figures_that_differ_have_a_reason_and_others_have_none(
-    subject: Any, quantity: str, fine: float, told: str
+    subject: Any, quantity: str, fine: float, message: str
 ) -> None:
     workloads = ("rwalk", "day")
-    assert told in notes("mpc", made_up({(subject, quantity): 2 * fine}, workloads=workloads))
-    assert told not in notes("mpc", made_up({(subject, quantity): fine}, workloads=workloads))
+    assert message in notes("mpc", made_up({(subject, quantity): 2 * fine}, workloads=workloads))
+    assert message not in notes("mpc", made_up({(subject, quantity): fine}, workloads=workloads))
 
 
 # ppq: each claim on both sides of its limit.
@@ -463,7 +463,7 @@ def test_ppq_claims_name_the_stream_that_is_furthest_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "quantity", "fine", "told"),
+    ("subject", "quantity", "fine", "message"),
     [
         (runs.summary("game1", "skyline", published=False), "plq", 3.8, "Pane workers of game1"),
         (runs.summary("map-1k", "skyline", published=False), "plq", 4.3, "Pane workers: ours"),
@@ -481,10 +481,10 @@ def test_ppq_claims_name_the_stream_that_is_furthest_off() -> None:
     ],
 )
 def test_ppq_figures_that_differ_have_a_reason_and_others_have_none(
-    subject: Any, quantity: str, fine: float, told: str
+    subject: Any, quantity: str, fine: float, message: str
 ) -> None:
-    assert told in notes("ppq", made_up({(subject, quantity): 2 * fine}))
-    assert told not in notes("ppq", made_up({(subject, quantity): fine}))
+    assert message in notes("ppq", made_up({(subject, quantity): 2 * fine}))
+    assert message not in notes("ppq", made_up({(subject, quantity): fine}))
 
 
 def test_ppq_intervals_stand_in_the_unit_of_their_figure() -> None:

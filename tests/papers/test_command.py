@@ -83,7 +83,7 @@ def test_a_worker_that_dies_is_told_of() -> None:
         list(spread(os._exit, [3, 3], jobs=2))
 
 
-def test_workers_are_gone_when_nobody_asks_any_more() -> None:
+def test_workers_end_when_no_more_results_are_asked_for() -> None:
     results = spread(_parent_of, [0] * 50, jobs=2)
     _, (pid, parent) = next(results)
     assert parent == os.getpid()

@@ -179,23 +179,26 @@ def quick() -> dict[str, Reproduction]:
 def test_the_json_has_the_shape_that_others_script_against(
     quick: dict[str, Reproduction], name: str
 ) -> None:
-    told, expected = json.loads(json.dumps(quick[name].to_json(), allow_nan=False)), PAPERS[name]
-    assert list(told) == [
+    document, expected = (
+        json.loads(json.dumps(quick[name].to_json(), allow_nan=False)),
+        PAPERS[name],
+    )
+    assert list(document) == [
         *("paper", "title", "settings", "remarks"),
         *("claims", "tables", "notes", "figures"),
     ]
-    assert expected.settings.items() <= told["settings"].items()
-    assert tuple(told["figures"]) == expected.figures
-    assert {entry["table"] for entry in told["tables"]} == expected.tables
+    assert expected.settings.items() <= document["settings"].items()
+    assert tuple(document["figures"]) == expected.figures
+    assert {entry["table"] for entry in document["tables"]} == expected.tables
     places = [
         {k: v for k, v in e.items() if k not in ("ours", "paper", "differs")}
-        for e in told["tables"]
+        for e in document["tables"]
     ]
     assert len({json.dumps(place, sort_keys=True) for place in places}) == len(places)
-    assert all(list(e["ours"]) == ["mean", "low", "high", "runs"] for e in told["tables"])
-    assert all(isinstance(e["tolerance"], float) for e in told["tables"])
-    assert set(told["claims"][0]) == {"claim", "kind", "found", "holds"}
-    assert {c["kind"] for c in told["claims"]} <= {"agrees", "at least", "at most", "order"}
+    assert all(list(e["ours"]) == ["mean", "low", "high", "runs"] for e in document["tables"])
+    assert all(isinstance(e["tolerance"], float) for e in document["tables"])
+    assert set(document["claims"][0]) == {"claim", "kind", "found", "holds"}
+    assert {c["kind"] for c in document["claims"]} <= {"agrees", "at least", "at most", "order"}
 
 
 @each_paper
@@ -237,10 +240,10 @@ def test_results_are_the_same_whatever_the_number_of_jobs(
 
 @each_paper
 def test_progress_is_reported_from_none_to_all(name: str) -> None:
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     one = paper(name)
-    simulate(one, one.options(**PAPERS[name].quick), lambda *of: told.append(of))
-    assert told == [(done, PAPERS[name].tasks) for done in range(PAPERS[name].tasks + 1)]
+    simulate(one, one.options(**PAPERS[name].quick), lambda *of: progress.append(of))
+    assert progress == [(done, PAPERS[name].tasks) for done in range(PAPERS[name].tasks + 1)]
 
 
 @each_paper
@@ -257,11 +260,11 @@ def test_tables_go_to_stdout_and_a_page_and_the_data_to_the_folder(
     out, expected = tmp_path / "here", PAPERS[name]
     words = [name, *expected.words, "--jobs", "1", "--quiet", "--out", str(out)]
     assert command.execute(arguments(*words)) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
+    captured = capsys.readouterr()
+    assert captured.err == ""
     for text in (*expected.printed, "Found again?", str(out / "report.html")):
-        assert text in told.out
-    assert not any(line != line.rstrip() or len(line) > 160 for line in told.out.splitlines())
+        assert text in captured.out
+    assert not any(line != line.rstrip() or len(line) > 160 for line in captured.out.splitlines())
     check_page(out, figures=expected.figures, plots=expected.plots)
 
 
@@ -309,9 +312,9 @@ def test_published_data_are_used_and_their_folder_is_not_written_down(name: str)
     if not (PUBLISHED / folder).is_dir():
         pytest.skip("the data are not here")
     data = str(PUBLISHED / folder)
-    told = run(name, seeds=1, steps=1, workloads=(workload,), data=data).to_json()
-    assert told["settings"]["data"] == used
-    assert data not in json.dumps(told)
+    document = run(name, seeds=1, steps=1, workloads=(workload,), data=data).to_json()
+    assert document["settings"]["data"] == used
+    assert data not in json.dumps(document)
 
 
 @pytest.mark.parametrize("name", PUBLISHED_DATA)

@@ -110,9 +110,9 @@ def test_a_region_that_does_not_answer_is_held_and_the_others_go_on(kind: str, c
     policy = build(NODE_POLICIES[kind], {}, of="policy", infrastructure=PLACES)
     for step in range(10):
         policy(now(at=step, dc1=busy(2, unmet=1), dc2=busy(3, unmet=1)))
-    reading, told = SILENT[case]
+    reading, reason = SILENT[case]
     decided = policy(now(at=11.0, dc1=busy(2, unmet=1), dc2=reading))
-    assert told in decided.why
+    assert reason in decided.why
     assert decided.configuration.nodes["dc1"] == 3
     assert decided.configuration.nodes.get("dc2") == reading.nodes
 
@@ -196,7 +196,7 @@ def test_rl_learns_but_holds_while_nodes_are_to_come() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"demand_weight": 0.7, "resource_weight": 0.5}, "sum to 1, got 0.7 and 0.5"),
         ({"demand_weight": 1.2}, "sum to 1, got 1.2 and -0.2"),
@@ -208,8 +208,8 @@ def test_rl_learns_but_holds_while_nodes_are_to_come() -> None:
         ({"learning_rate": 1.1}, r"learning_rate of policy rl of infrastructure must be in"),
     ],
 )
-def test_rl_refuses_what_nothing_can_be_learned_with(given: dict[str, float], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_rl_refuses_what_nothing_can_be_learned_with(given: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         LearnedNodes(PLACES, **given)  # type: ignore[arg-type]  # all of them are numbers
 
 

@@ -184,15 +184,15 @@ def test_policies_are_built_from_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"degrees": "many"}, "degrees of policy static must be a whole number or a whole number"),
         ({"degrees": {"counter": 2.5}}, "degrees of policy static must be a whole number"),
         ({"degree": 3}, "policy static has no setting 'degree'; did you mean 'degrees'"),
     ],
 )
-def test_wrong_settings_are_explained(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_wrong_settings_are_explained(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build(POLICIES["static"], settings, of="policy static")
 
 

@@ -29,8 +29,8 @@ def test_rules_add_one_above_and_take_one_below(busy: float, after: int) -> None
 @pytest.mark.parametrize(("wait", "after"), [(0.0078, 5), (0.0066, 4), (0.0040, 4), (0.0038, 3)])
 def test_rules_of_latency_have_limits_of_their_own(wait: float, after: int) -> None:
     """Above 7.7 ms and below 4.9 ms, of which the service takes 1 ms."""
-    told = {"waiting_time": wait, "service_time": 0.001, "utilisation": 0.99, "running": 4}
-    assert degree(Rules(threshold=0.007), **told) == after
+    measured = {"waiting_time": wait, "service_time": 0.001, "utilisation": 0.99, "running": 4}
+    assert degree(Rules(threshold=0.007), **measured) == after
 
 
 def test_rules_never_go_below_one_and_wait_for_what_was_promised() -> None:
@@ -53,10 +53,10 @@ def test_no_replica_is_spared_while_more_rows_wait_than_a_step_can_take(
     make: Callable[[], Rules | Spl],
 ) -> None:
     """Steps of four seconds: 400 rows come, and 1,200 could be served at 10 ms by the row."""
-    told = {**IDLE, "service_time": 0.01, "waiting_time": 0.1}
+    measured = {**IDLE, "service_time": 0.01, "waiting_time": 0.1}
 
     def after(**more: float) -> int:
-        return make()(replace(seen(count={**told, **more}), step=4.0)).configuration.degrees[
+        return make()(replace(seen(count={**measured, **more}), step=4.0)).configuration.degrees[
             "count"
         ]
 
@@ -67,10 +67,10 @@ def test_no_replica_is_spared_while_more_rows_wait_than_a_step_can_take(
 
 
 def test_rows_that_wait_are_the_reason_that_is_told() -> None:
-    told = "1,000,000 rows wait, more than arrive or can be served in a step"
+    message = "1,000,000 rows wait, more than arrive or can be served in a step"
     silent = {**IDLE, "arrival_rate": 0.0, "processed_rate": 0.0, "backlog": 1e6}
-    assert Rules()(seen(count=silent)).why == f"count holds at 3, 20 % busy, but {told}"
-    assert Spl()(seen(count=silent)).why == f"count holds at 3, {told}"
+    assert Rules()(seen(count=silent)).why == f"count holds at 3, 20 % busy, but {message}"
+    assert Spl()(seen(count=silent)).why == f"count holds at 3, {message}"
     alone = Spl()(seen(count={**silent, "running": 1})).why
     assert alone == "count holds at 1, keeps up, already at 1"
 
@@ -186,7 +186,7 @@ def test_keeps_every_promise_of_a_policy(make: Callable[[], Rules | Spl]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "told"),
+    ("kind", "settings", "message"),
     [
         (
             "rules",
@@ -200,6 +200,6 @@ def test_keeps_every_promise_of_a_policy(make: Callable[[], Rules | Spl]) -> Non
         ("spl", {"levels": 0}, "levels of policy spl must be 1 or more, got 0"),
     ],
 )
-def test_wrong_settings_are_explained(kind: str, settings: dict[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_wrong_settings_are_explained(kind: str, settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build(POLICIES[kind], settings, of=f"policy {kind}")

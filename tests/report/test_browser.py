@@ -135,8 +135,8 @@ def test_candlesticks_are_told_and_a_wild_forecast_does_not_flatten_them(
     expect(first.locator("figcaption")).to_contain_text("bid 10.0")
     expect(first.locator("figcaption")).to_contain_text("ask 1,000,000.0, off the scale")
     first.locator(".frame").hover(position={"x": 40, "y": 40})
-    told = "12:00:00 open 10.0, high 13.0, low 9.0, close 12.0"
-    expect(first.locator("output.bar")).to_have_text(told)
+    message = "12:00:00 open 10.0, high 13.0, low 9.0, close 12.0"
+    expect(first.locator("output.bar")).to_have_text(message)
     expect(second.locator(".empty")).to_have_text("no bars")
 
 

@@ -109,7 +109,7 @@ def test_a_degree_and_a_clock_that_change_together_are_one_decision() -> None:
     assert row.what == ("splitter 2 \u2192 3", "clock 2 \u2192 1.7 GHz")
 
 
-def test_a_clock_nobody_knew_is_set() -> None:
+def test_an_unknown_clock_is_set() -> None:
     [row] = rows([tick(4, ghz=None, asked=asking(2, 1.7))], KEYED)
     assert (row.kind, row.what) == ("set", ("clock ? \u2192 1.7 GHz",))
 

@@ -181,7 +181,9 @@ def test_a_twin_tells_how_much_longer_rows_took(shown: Show) -> None:
         ("twin", {"processes": 2}),  # which measures no load, and so is not of panes
     ],
 )
-def test_what_nobody_felt_is_not_told(shown: Show, plant: str, given: object) -> None:
+def test_interference_without_effect_is_not_reported(
+    shown: Show, plant: str, given: object
+) -> None:
     page = shown([tick(4, 1), tick(8, 3)], plant=plant, interference=given)
     assert not any(data["during"] for data in page.figures)
     assert "beside" not in page.text("p").lower()
@@ -206,13 +208,13 @@ def test_a_load_beyond_all_bounds_stays_on_its_plot(shown: Show) -> None:
 
 
 def test_the_terminal_tells_of_stages_only_where_something_was_measured() -> None:
-    def told(ticks: list[Tick]) -> list[str]:
+    def printed(ticks: list[Tick]) -> list[str]:
         written = Written(folder=Path("r"), report=Path("r"), summary=summarise(ticks, None))
         return [" ".join(line.split()) for line in lines(settings(graph=GRAPH), written)]
 
     measured = tick(4, 2, load=1.234, splitting=2.25, results_rate=4.9)
-    assert "stages load of plq 123 %; 2.25 parts a pane; 4.9 windows/s" in told([measured])
-    assert not [line for line in told([tick(4, 2)]) if line.startswith("stages")]
+    assert "stages load of plq 123 %; 2.25 parts a pane; 4.9 windows/s" in printed([measured])
+    assert not [line for line in printed([tick(4, 2)]) if line.startswith("stages")]
 
 
 def test_means_are_weighted_by_time_and_only_of_what_was_measured() -> None:

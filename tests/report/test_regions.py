@@ -91,7 +91,7 @@ def test_a_silence_is_told_from_when_until_when_and_why(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "message"),
     [
         ((), []),
         ((0,), ["dc1 did not answer from 0:00 to 0:02."]),
@@ -107,8 +107,8 @@ def test_a_silence_is_told_from_when_until_when_and_why(page: Page) -> None:
         ),
     ],
 )
-def test_silences_are_told_whenever_they_come(steps: tuple[int, ...], told: list[str]) -> None:
-    assert list(silences(silent(*steps))) == told
+def test_silences_are_told_whenever_they_come(steps: tuple[int, ...], message: list[str]) -> None:
+    assert list(silences(silent(*steps))) == message
 
 
 def test_neighbours_are_one_stretch() -> None:

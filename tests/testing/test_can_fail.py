@@ -212,6 +212,6 @@ def test_a_guard_is_also_checked_as_a_policy() -> None:
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(AssertionError) as caught:
         check_policy(lambda: Nameless())
-    told = str(caught.value).splitlines()
-    assert told[0].startswith("has_a_repr_and_equality_of_its_settings: ")
+    messages = str(caught.value).splitlines()
+    assert messages[0].startswith("has_a_repr_and_equality_of_its_settings: ")
     assert failures(POLICY_CHECKS, Threshold) == {}

@@ -186,7 +186,7 @@ def test_a_broken_workload_is_noticed(workload: Any, broken: str) -> None:
         check_workload(workload)
 
 
-def test_the_line_that_nobody_bent_is_sound() -> None:
+def test_the_unchanged_line_is_sound() -> None:
     assert failures(WORKLOAD_CHECKS, Lines()) == failures(WORKLOAD_CHECKS, Constant(10.0)) == {}
 
 

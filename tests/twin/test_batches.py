@@ -221,7 +221,7 @@ def test_new_servers_lengthen_their_first_batch() -> None:
 def test_utilisation_is_unknown_in_the_middle_of_a_batch() -> None:
     """A batch from 1.0 to 3.4: the steps within it know nothing, and the one with its end all."""
     seen = watch(batched(overhead=2.0), rows=4, until=5.0)
-    told = [s.modules["batch"].utilisation for s in seen]
-    assert told[:3] == [None, None, None]
-    assert told[3] == pytest.approx(0.4 / 3.4)
-    assert told[4] == 0.0
+    utilisations = [s.modules["batch"].utilisation for s in seen]
+    assert utilisations[:3] == [None, None, None]
+    assert utilisations[3] == pytest.approx(0.4 / 3.4)
+    assert utilisations[4] == 0.0

@@ -155,7 +155,7 @@ def test_parts_that_do_not_go_together_are_refused(parts: dict[str, str], senten
         JointTwin({name: twin(of) for name, of in parts.items()})
 
 
-def test_weights_of_nobody_are_refused() -> None:
+def test_weights_of_unknown_names_are_refused() -> None:
     with pytest.raises(SettingError, match="there is no pipeline 'frod' to weigh; did you mean"):
         joint({"frod": 2.0})
 

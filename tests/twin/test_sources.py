@@ -109,8 +109,10 @@ def test_more_rows_than_can_be_simulated_in_an_hour_or_so_are_refused() -> None:
         modules=(Module(name="a"), Module(name="b")),
         streams=(Stream(origin="a", target="b", selectivity=3.0),),
     )
-    told = r"brings 3.6e\+15 rows in 3600 s, 1.44e\+16 at all modules .* lower the rate or the dur"
-    with pytest.raises(SettingError, match=told):
+    message = (
+        r"brings 3.6e\+15 rows in 3600 s, 1.44e\+16 at all modules .* lower the rate or the dur"
+    )
+    with pytest.raises(SettingError, match=message):
         Twin(graph, parse("constant:1e12/s"), step=60.0, duration=3600.0)
 
 

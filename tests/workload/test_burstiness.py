@@ -121,7 +121,7 @@ def test_published_traces_have_the_dispersion_in_their_name(name: str, asked: fl
 
 @pytest.mark.parametrize("measure", [dispersion, hurst])
 @pytest.mark.parametrize(
-    ("counts", "told"),
+    ("counts", "message"),
     [
         ([1.0] * 15, r"a row of 16 counts or more, got \(15,\)"),
         ([[1.0] * 20] * 20, r"got \(20, 20\)"),
@@ -132,9 +132,9 @@ def test_published_traces_have_the_dispersion_in_their_name(name: str, asked: fl
     ],
 )
 def test_what_is_no_row_of_counts_is_refused(
-    measure: object, counts: list[float], told: str
+    measure: object, counts: list[float], message: str
 ) -> None:
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         measure(counts)  # type: ignore[operator]
 
 

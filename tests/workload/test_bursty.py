@@ -309,7 +309,7 @@ def test_bursty_workloads_are_read_from_text_and_mappings(
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("poisson:0/s", "rate of workload poisson must be above 0/s, got 0/s"),
         ("poisson:1e30/s", "at most 1e[+]15 rows in a slot, got 2e[+]28; lower its rate"),
@@ -340,7 +340,7 @@ def test_bursty_workloads_are_read_from_text_and_mappings(
         ("lognormal-walk:9/s,high=inf/s", "a finite high, got 0.9, 9, inf"),
     ],
 )
-def test_what_cannot_be_drawn_is_explained_in_one_sentence(spec: str, told: str) -> None:
-    with pytest.raises(SettingError, match=told) as caught:
+def test_what_cannot_be_drawn_is_explained_in_one_sentence(spec: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message) as caught:
         parse(spec)
     assert "\n" not in str(caught.value)

@@ -42,7 +42,7 @@ def test_a_path_may_hold_dots_commas_and_equals_signs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("steady:300/s", "there is no workload 'steady'"),
         ("dayly:1/s..2/s", "did you mean 'daily'"),
@@ -73,8 +73,8 @@ def test_a_path_may_hold_dots_commas_and_equals_signs(tmp_path: Path) -> None:
         ({"kind": "constant", "rate": "1/s", 3: 4}, "has no setting 3"),
     ],
 )
-def test_a_wrong_workload_is_explained_in_one_sentence(spec: str, told: str) -> None:
-    with pytest.raises(SettingError, match=told) as caught:
+def test_a_wrong_workload_is_explained_in_one_sentence(spec: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message) as caught:
         parse(spec)
     assert "\n" not in str(caught.value)
 

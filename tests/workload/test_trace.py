@@ -106,7 +106,7 @@ def test_traces_of_other_counts_differ(trace_file: TraceFile) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("0 3\n1 many\n", "line 2 of .* must be a second and a count, got '1 many'"),
         ("0 3\n\n1 2 3\n", "line 3 of .* got '1 2 3'"),
@@ -119,8 +119,10 @@ def test_traces_of_other_counts_differ(trace_file: TraceFile) -> None:
         ("", "has no line with a second and a count"),
     ],
 )
-def test_a_malformed_line_is_named_and_shown(trace_file: TraceFile, text: str, told: str) -> None:
-    with pytest.raises(FileError, match=told):
+def test_a_malformed_line_is_named_and_shown(
+    trace_file: TraceFile, text: str, message: str
+) -> None:
+    with pytest.raises(FileError, match=message):
         Trace(trace_file(text))
 
 

@@ -41,11 +41,11 @@ class Columns:
 
     def row(self, tick: Tick, running: RunningSummary) -> str:
         """A tick as a JSON list; what is unknown is null."""
-        found = dict(_values(tick, running))
-        for column in [name for name in found if name not in self._place]:
+        values = dict(_values(tick, running))
+        for column in [name for name in values if name not in self._place]:
             self._place[column] = len(self.names)
             self.names.append(column)
-        return f"[{','.join(_short(found.get(column)) for column in self.names)}]"
+        return f"[{','.join(_short(values.get(column)) for column in self.names)}]"
 
 
 def _values(tick: Tick, running: RunningSummary) -> Iterator[tuple[Column, float | None]]:

@@ -59,15 +59,15 @@ def render(state: "MetricsState") -> str:
 
 def text(families: Iterable[Family]) -> str:
     """Families in the text format; one without samples is not there."""
-    return "".join(line for found in families if found.samples for line in _lines(found))
+    return "".join(line for metric in families if metric.samples for line in _lines(metric))
 
 
-def _lines(found: Family) -> Iterator[str]:
-    yield f"# HELP {found.name} {_escaped(found.meaning)}\n"
-    yield f"# TYPE {found.name} {found.kind}\n"
-    for labels, value in found.samples.items():
+def _lines(metric: Family) -> Iterator[str]:
+    yield f"# HELP {metric.name} {_escaped(metric.meaning)}\n"
+    yield f"# TYPE {metric.name} {metric.kind}\n"
+    for labels, value in metric.samples.items():
         shown = ",".join(f'{name}="{_quoted(word)}"' for name, word in labels)
-        yield f"{found.name}{'{' + shown + '}' if shown else ''} {_number(value)}\n"
+        yield f"{metric.name}{'{' + shown + '}' if shown else ''} {_number(value)}\n"
 
 
 def _number(value: float) -> str:
@@ -214,8 +214,8 @@ class MetricsState:
             _by("module", degrees),
         )
         for name, metric, meaning in MODULE_GAUGES:
-            found = {module: getattr(r, metric) for module, r in seen.modules.items()}
-            yield family(name, "gauge", meaning, _by("module", found))
+            values = {module: getattr(r, metric) for module, r in seen.modules.items()}
+            yield family(name, "gauge", meaning, _by("module", values))
         foreseen = {name: forecast(tick, name) for name in seen.modules}
         meaning = "Rows a second foreseen for the next steps"
         yield family("forecast_rate_rows_per_second", "gauge", meaning, _by("module", foreseen))
@@ -223,9 +223,9 @@ class MetricsState:
     def _application(self, tick: Tick) -> Iterator[Family]:
         seen, latency = tick.seen, tick.seen.latency
         quantiles = {"0.5": "p50", "0.95": "p95", "0.99": "p99"}
-        found = {q: getattr(latency, field) for q, field in quantiles.items()} if latency else {}
+        values = {q: getattr(latency, field) for q, field in quantiles.items()} if latency else {}
         meaning = "From a row's creation to its result, in the last step"
-        yield family("latency_seconds", "gauge", meaning, _by("quantile", found))
+        yield family("latency_seconds", "gauge", meaning, _by("quantile", values))
         yield family("pool_executors", "gauge", "Executors that modules share", one(seen.pool))
         watts = seen.power.watts if seen.power else None
         yield family("power_watts", "gauge", "Power of the processors", one(watts))
@@ -234,8 +234,8 @@ class MetricsState:
 
     def _others(self, tick: Tick) -> Iterator[Family]:
         for name, metric, meaning in QUERY_GAUGES:
-            found = {query: getattr(r, metric) for query, r in tick.seen.queries.items()}
-            yield family(name, "gauge", meaning, _by("query", found))
+            values = {query: getattr(r, metric) for query, r in tick.seen.queries.items()}
+            yield family(name, "gauge", meaning, _by("query", values))
         nodes: dict[Labels, float | None] = {
             (("region", name), ("state", state)): getattr(region, field)
             for name, region in tick.seen.regions.items()
@@ -282,5 +282,5 @@ def forecast(tick: Tick, module: str) -> float | None:
     return expects.get(f"arrival_rate:{module}", expects.get(f"rate:{module}"))
 
 
-def _by(label: str, found: Mapping[str, float | None]) -> dict[Labels, float | None]:
-    return {((label, name),): value for name, value in found.items()}
+def _by(label: str, values: Mapping[str, float | None]) -> dict[Labels, float | None]:
+    return {((label, name),): value for name, value in values.items()}

@@ -319,18 +319,22 @@ class Gate:
 
     def _knows(self, headers: Message, given: str | None) -> bool:
         scheme, _, bearer = headers.get("Authorization", "").partition(" ")
-        found = (given, bearer.strip() if scheme.lower() == "bearer" else None, self._kept(headers))
-        return any(self._same(word) for word in found if word)
+        tokens = (
+            given,
+            bearer.strip() if scheme.lower() == "bearer" else None,
+            self._kept(headers),
+        )
+        return any(self._same(word) for word in tokens if word)
 
     def _same(self, word: str) -> bool:
         return hmac.compare_digest(word.encode(), (self.token or "").encode())
 
     def _kept(self, headers: Message) -> str | None:
         try:
-            found = SimpleCookie(headers.get("Cookie", "")).get(self.cookie)
+            cookie = SimpleCookie(headers.get("Cookie", "")).get(self.cookie)
         except CookieError:
             return None
-        return found.value if found else None
+        return cookie.value if cookie else None
 
 
 _PAGES: Final = 24
@@ -480,8 +484,8 @@ class Listener(ThreadingHTTPServer):
 def listen(host: str, port: int, feed: Feed) -> Listener:
     """A socket that listens; raises a SettingError that says what prevents it."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        return Listener(found[0][0], found[0][4][:2], feed)  # type: ignore[arg-type]  # host, port
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        return Listener(addresses[0][0], addresses[0][4][:2], feed)  # type: ignore[arg-type]  # host, port
     except OSError as error:
         raise SettingError(_sentence(host, port, error)) from None
 

@@ -149,11 +149,11 @@ def rows(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> Sequence[Entr
 
 def table(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> dict[str, Any]:
     """What the page of a run lists: the first rows, and how many more there are."""
-    found = rows(ticks, graph)
+    entries = rows(ticks, graph)
     return {
-        "decisions": [_listed(entry) for entry in found[:_LISTED]],
-        "only_holds": all(entry.kind == "hold" for entry in found),
-        "more": f"{len(found) - _LISTED:,}" if len(found) > _LISTED else "",
+        "decisions": [_listed(entry) for entry in entries[:_LISTED]],
+        "only_holds": all(entry.kind == "hold" for entry in entries),
+        "more": f"{len(entries) - _LISTED:,}" if len(entries) > _LISTED else "",
     }
 
 

@@ -20,22 +20,22 @@ _MINUTES: Final = 300.0
 
 def shaded(run: Run, plots: Iterable[Plot]) -> tuple[Plot, ...]:
     """The plots, each that has a line with the stretch of load from outside as a band."""
-    found = _stretch(run)
-    return tuple(replace(plot, during=found) if plot.series else plot for plot in plots)
+    stretch = _stretch(run)
+    return tuple(replace(plot, during=stretch) if plot.series else plot for plot in plots)
 
 
 def sentence(run: Run) -> str:
     """What came from outside, and with how many executors it was met; nothing where none came."""
-    found, felt = _stretch(run), _felt(run)
-    if found is None or felt is None:
+    stretch, felt = _stretch(run), _felt(run)
+    if stretch is None or felt is None:
         return ""
-    when = _when(found, run)
+    when = _when(stretch, run)
     what = (
         f"Beside the executors ran {_processes(felt)} {when}"
         if run.settings.plant == "spark"
         else f"Rows took {_slowdown(felt)} times as long {when}, as beside {_processes(felt)}"
     )
-    return f"{what}{_executors(run, found)}."
+    return f"{what}{_executors(run, stretch)}."
 
 
 def _felt(run: Run) -> Interference | None:
@@ -45,10 +45,10 @@ def _felt(run: Run) -> Interference | None:
     if not isinstance(given, Mapping) or not knows:
         return None
     try:
-        found = build(Interference, given, of="interference")
+        interference = build(Interference, given, of="interference")
     except UserError:  # a recording is shown whatever somebody made of its settings
         return None
-    return found if found.processes else None
+    return interference if interference.processes else None
 
 
 def _stretch(run: Run) -> Span | None:
@@ -75,11 +75,11 @@ def _slowdown(felt: Interference) -> str:
     return short_number(felt.pace(felt.from_))
 
 
-def _when(found: Span, run: Run) -> str:
+def _when(stretch: Span, run: Run) -> str:
     first, last = span(run.ticks)
-    if found.end < last:
-        return f"from {_moment(found.start)} to {_moment(found.end)}"
-    return f"from {_moment(found.start)} on" if found.start > first else "throughout"
+    if stretch.end < last:
+        return f"from {_moment(stretch.start)} to {_moment(stretch.end)}"
+    return f"from {_moment(stretch.start)} on" if stretch.start > first else "throughout"
 
 
 def _moment(at: float) -> str:
@@ -91,9 +91,9 @@ def _moment(at: float) -> str:
     return f"{short_number(at)} s" if at < _MINUTES else duration(at)
 
 
-def _executors(run: Run, found: Span) -> str:
+def _executors(run: Run, stretch: Span) -> str:
     """How many executors there were before, during and after it, where that is known."""
-    known = list(_means(run, found))
+    known = list(_means(run, stretch))
     if not known:
         return ""
     (mean, when), *rest = known
@@ -102,14 +102,14 @@ def _executors(run: Run, found: Span) -> str:
     return f": {', '.join(means)}"
 
 
-def _means(run: Run, found: Span) -> Iterator[tuple[float, str]]:
+def _means(run: Run, stretch: Span) -> Iterator[tuple[float, str]]:
     (first, last), ticks = span(run.ticks), run.ticks
     columns = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
     running = total(columns, len(ticks))
     for start, end, when in (
-        (first, found.start, "before"),
-        (found.start, found.end, "during"),
-        (found.end, last, "after"),
+        (first, stretch.start, "before"),
+        (stretch.start, stretch.end, "during"),
+        (stretch.end, last, "after"),
     ):
         seconds = _seconds(run, start, end)
         known = ~np.isnan(running)

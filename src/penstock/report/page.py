@@ -127,8 +127,8 @@ def _mean(ticks: Sequence[Tick], name: str, metric: str) -> float | None:
     return float(known.mean()) if known.size else None
 
 
-def _groups(found: Mapping[str, Sequence[Plot]]) -> list[dict[str, Any]]:
-    hints = {"Executors": (_hint(found), "said"), "Nodes": (_node_hint(found), "soft")}
+def _groups(groups: Mapping[str, Sequence[Plot]]) -> list[dict[str, Any]]:
+    hints = {"Executors": (_hint(groups), "said"), "Nodes": (_node_hint(groups), "soft")}
     return [
         {
             "title": heading,
@@ -136,7 +136,7 @@ def _groups(found: Mapping[str, Sequence[Plot]]) -> list[dict[str, Any]]:
             "hint_style": hints.get(heading, ("", ""))[1],
             "figures": [plot_data(plot) for plot in group],
         }
-        for heading, group in found.items()
+        for heading, group in groups.items()
     ]
 
 

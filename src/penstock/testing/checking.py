@@ -28,20 +28,20 @@ def failures(checks: Sequence[Check[T]], subject: T) -> dict[str, str]:
     >>> failures([is_even], 3)
     {'is_even': '3 is odd'}
     """
-    found = {}
+    messages = {}
     for check in checks:
         try:
             check(subject)
         except Exception as error:  # a part that raises does not conform either
             text = str(error) if isinstance(error, AssertionError) else repr(error)
-            found[_name(check)] = text
-    return found
+            messages[_name(check)] = text
+    return messages
 
 
 def run_all(checks: Sequence[Check[T]], subject: T) -> None:
     """Run every check, and fail with all that is wrong."""
-    found = failures(checks, subject)
-    require(not found, "\n".join(f"{name}: {message}" for name, message in found.items()))
+    messages = failures(checks, subject)
+    require(not messages, "\n".join(f"{name}: {message}" for name, message in messages.items()))
 
 
 @contextmanager

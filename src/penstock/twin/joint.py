@@ -57,12 +57,12 @@ class JointTwin:
     @property
     def results(self) -> dict[str, float]:
         """Results of each part that has any, as `pipeline.result`, and the total worth."""
-        found = {
+        results = {
             f"{name}.{key}": value
             for name, part in self.parts.items()
             for key, value in getattr(part, "results", {}).items()
         }
-        return found if self._weights is None else {**found, "weighted_output": self._output}
+        return results if self._weights is None else {**results, "weighted_output": self._output}
 
     def readings(self) -> Iterator[Observation]:
         """Simulate a control step of every part at a time, until the run of all ends."""

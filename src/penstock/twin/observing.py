@@ -177,8 +177,8 @@ def latency(ages: NDArray[np.float64], stations: NDArray[np.int64]) -> Latency |
     """Latency of the rows that left any of these stations in this step."""
     from penstock.twin.kernels import quantiles  # only a run needs numba
 
-    found = np.empty(3)
-    if not quantiles(ages, stations, _SHARES, found):
+    latencies = np.empty(3)
+    if not quantiles(ages, stations, _SHARES, latencies):
         return None
-    p50, p95, p99 = found.tolist()
+    p50, p95, p99 = latencies.tolist()
     return Latency(p50=p50, p95=p95, p99=p99)

@@ -65,7 +65,7 @@ class TestWhoTakesPart:
         [other] = entrants.read("mpc:horizon=1", trading)
         assert (other.kind, dict(other.part.settings)) == ("policy", {"horizon": 1})
 
-    def test_by_default_the_own_policy_comes_first_and_nobody_twice(self) -> None:
+    def test_by_default_the_own_policy_comes_first_and_none_twice(self) -> None:
         names = [one.name for one in entrants.defaults(file())]
         assert names[0] == "threshold"
         assert len(names) == len(set(names))
@@ -244,7 +244,7 @@ class TestClairvoyant:
         period=st.sampled_from([20, 40, 80]),
         seed=st.integers(0, 50),
     )
-    def test_nobody_who_breaks_no_more_is_cheaper(
+    def test_no_policy_that_breaks_no_more_is_cheaper(
         self, low: int, swing: int, period: int, seed: int
     ) -> None:
         day = parse(f"daily:{low}/s..{low + swing}/s,period={period}s,noise=0.1")
@@ -278,7 +278,7 @@ class TestClairvoyant:
         assert peak is not None
         assert cost < 0.9 * peak
 
-    def test_breaks_the_least_where_nobody_could_keep_it(self) -> None:
+    def test_breaks_the_least_where_no_policy_could_keep_it(self) -> None:
         played = play(file(), "static:degrees=1", {"flood": parse("constant:5k/s")}, seeds=1)
         [broken] = played.values("clairvoyant", "violations")
         [theirs] = played.values("static:degrees=1", "violations")
@@ -406,8 +406,8 @@ class TestAdvice:
         alone = outcome(a=([0.1, 0.1], [50, 51]))
         assert advise(alone).why[0].startswith("Choose a: it is the only policy. It breaks")
         safe = outcome(a=([0.1, 0.1], [50, 51]), b=([0.2, 0.2], [10, 11]))
-        told = "it has the fewest violations of the 2 policies, by more than 2 % of the time."
-        assert told in advise(safe).why[0]
+        message = "it has the fewest violations of the 2 policies, by more than 2 % of the time."
+        assert message in advise(safe).why[0]
 
     def test_tells_the_load_that_the_mean_hides(self) -> None:
         calm = outcome(a=([0, 0], [50, 51]), b=([0.5, 0.5], [80, 80]))
@@ -425,19 +425,19 @@ class TestAdvice:
 
     def test_tells_that_a_policy_which_did_nothing_was_not_tried(self) -> None:
         calm = {"calm": parse("constant:50/s")}
-        told = "It never changed anything: this load does not show how it scales."
-        assert told in advise(play(file(), "static", calm, seeds=1, tries=0)).why
+        message = "It never changed anything: this load does not show how it scales."
+        assert message in advise(play(file(), "static", calm, seeds=1, tries=0)).why
         rising = {"rising": parse("step:50/s,500/s@10s")}
-        assert told not in advise(play(file(), "threshold", rising, seeds=1, tries=0)).why
+        assert message not in advise(play(file(), "threshold", rising, seeds=1, tries=0)).why
 
     def test_one_seed_is_not_enough_to_be_sure(self) -> None:
-        told = "One seed cannot separate merit from chance; use more seeds."
-        assert told in advise(outcome(a=([0], [50]), b=([0], [60]))).why
-        assert told not in advise(outcome(a=([0, 0], [50, 51]))).why
+        message = "One seed cannot separate merit from chance; use more seeds."
+        assert message in advise(outcome(a=([0], [50]), b=([0], [60]))).why
+        assert message not in advise(outcome(a=([0, 0], [50, 51]))).why
 
     def test_a_clairvoyant_that_breaks_less_may_need_more(self) -> None:
-        told = advise(outcome(a=([0.01, 0.01], [80, 80]))).why[-1]
-        assert told.endswith("needs 100 to break it never: 25 % more than a.")
+        reason = advise(outcome(a=([0.01, 0.01], [80, 80]))).why[-1]
+        assert reason.endswith("needs 100 to break it never: 25 % more than a.")
 
     def test_tells_what_chance_may_have_put_behind(self) -> None:
         played = outcome(a=([0, 0], [50, 60]), b=([0, 0], [56, 55]))

@@ -100,9 +100,7 @@ class TestCost:
             ({"billing": 0.0}, "billing must be above 0s, got 0s"),
         ],
     )
-    def test_prices_that_nobody_pays_are_refused(
-        self, settings: dict[str, float], message: str
-    ) -> None:
+    def test_impossible_prices_are_refused(self, settings: dict[str, float], message: str) -> None:
         with pytest.raises(SettingError, match=message):
             Prices(**settings)
 
@@ -114,7 +112,7 @@ class TestCost:
         run = [tick(2, running=2, requested=4, busy=0.5), tick(4, running=4, busy=1.0)]
         assert idle_share(run, follow(run)) == pytest.approx(1 - (1 + 4) / 8)
 
-    def test_idle_is_unknown_where_nobody_says_how_busy(self) -> None:
+    def test_idle_is_unknown_where_utilisation_is_unknown(self) -> None:
         run = [tick(2, running=2, busy=None)]
         assert idle_share(run, follow(run)) is None
 
@@ -134,7 +132,7 @@ class TestViolations:
         assert self.share(1.0, None, 5.0, 1.0) == 0.5
         assert self.share(1.0, None, 3.0, 1.0) == 0
 
-    def test_leave_out_what_nobody_can_judge(self) -> None:
+    def test_leave_out_what_cannot_be_judged(self) -> None:
         assert self.share(5.0, None) == 1.0
         assert self.share(5.0, None, backlog=0.0) == 1.0
         assert self.share(None, backlog=0.0) is None

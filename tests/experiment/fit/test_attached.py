@@ -79,7 +79,7 @@ def test_without_service_times_executors_that_were_busy_tell_them(tmp_path: Path
     assert module.service_time == pytest.approx(0.008, rel=0.05)
 
 
-def test_advice_that_nobody_followed_is_a_dry_run(tmp_path: Path) -> None:
+def test_advice_that_was_not_followed_is_a_dry_run(tmp_path: Path) -> None:
     run = attached(tmp_path, mode="advise")
     fitted = fit(run)
     assert any("dry run" in note for note in fitted.notes)

@@ -52,7 +52,7 @@ def spark_run(path: Path, *, task: float = 0.2, overhead: float = 0.3, first: fl
     The first batch of the second executor takes so much longer.
     """
     random = np.random.default_rng(1)
-    told, ticks = [], []
+    recorded, ticks = [], []
     for step in range(60):
         replicas = 1 if step < 30 else 2
         durations, busy, total = [], 0.0, 0
@@ -61,7 +61,7 @@ def spark_run(path: Path, *, task: float = 0.2, overhead: float = 0.3, first: fl
             beyond = (task + overhead) * float(np.exp(random.normal(0, 0.2)))
             new = first if (step, batch) == (30, 1) else 0.0
             lasted = round(rows / replicas * 0.004 + beyond + new, 3)
-            told.append(event(2 * step + batch + 1.0 - 0.03, lasted, rows, 0.004))
+            recorded.append(event(2 * step + batch + 1.0 - 0.03, lasted, rows, 0.004))
             durations.append(lasted)
             busy += rows * 0.004 + replicas * beyond * task / (task + overhead)
             total += rows
@@ -78,7 +78,7 @@ def spark_run(path: Path, *, task: float = 0.2, overhead: float = 0.3, first: fl
         seen = Observation(at=2.0 * step + 2, step=2.0, modules={"count": reading})
         same = Decision(configuration=Configuration(degrees={"count": replicas}), why="enough")
         ticks.append(Tick(seen=seen, decided=same, asked=None))
-    return written(pipeline(COUNTER), ticks, path, events=tuple(json.dumps(e) for e in told))
+    return written(pipeline(COUNTER), ticks, path, events=tuple(json.dumps(e) for e in recorded))
 
 
 def test_the_beginning_of_the_run_is_found(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from penstock.workload import Constant
 from tests.support.fit_recordings import BATCHES, ROWS, pipeline, recorded, written
 
 
-def told(estimates: tuple[Estimate, ...]) -> dict[tuple[str, str], Estimate]:
+def by_setting(estimates: tuple[Estimate, ...]) -> dict[tuple[str, str], Estimate]:
     return {(one.of, one.setting): one for one in estimates}
 
 
@@ -124,7 +124,7 @@ def test_what_is_not_measured_keeps_the_files_value_and_says_so(tmp_path: Path) 
         _without(tick, "service_time", "service_cv", "batch_duration", "utilisation")
         for tick in play(known, seed=1)
     ]
-    estimates = told(fit(written(known, ticks, tmp_path)).estimates)
+    estimates = by_setting(fit(written(known, ticks, tmp_path)).estimates)
     for setting in ("service_time", "service_cv", "overhead", "task_overhead"):
         one = estimates["splitter", setting]
         assert one.kept
@@ -138,7 +138,10 @@ def test_service_times_come_from_busy_executors_where_no_row_was_timed(tmp_path:
     ticks = [_without(tick, "service_time", "service_cv") for tick in play(known, seed=1)]
     fitted = fit(written(known, ticks, tmp_path))
     assert fitted.file.graph["left"].service_time == pytest.approx(0.06, rel=0.04)
-    assert told(fitted.estimates)["left", "service_time"].how == "busy executors by rows finished"
+    assert (
+        by_setting(fitted.estimates)["left", "service_time"].how
+        == "busy executors by rows finished"
+    )
 
 
 class TestStartUp:
@@ -240,7 +243,7 @@ def test_a_dry_run_is_fitted_and_its_twin_acts(tmp_path: Path) -> None:
     fitted = fit(run)
     assert "dry-run" not in [guard.name for guard in fitted.file.guards]
     assert "dry run: no executor was asked for" in fitted.notes[0]
-    assert told(fitted.estimates)["splitter", "start_up"].kept
+    assert by_setting(fitted.estimates)["splitter", "start_up"].kept
     by_policy, _ = predict(run, fitted.estimates)
     assert by_policy.error("executors_mean") == 0  # the prediction is as dry as the run
 

@@ -46,8 +46,8 @@ def test_the_file_of_the_service_can_be_planned(capsys: pytest.CaptureFixture[st
     file = str(resources.files("penstock.papers.game") / "game.yaml")
     for policy, cost in (("nash", 3.0785), ("social", 2.4894)):
         assert main(["plan", file, "--policy", policy, "--rate", "100/s", "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["cost"]["total"] == pytest.approx(cost, abs=5e-5)
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["cost"]["total"] == pytest.approx(cost, abs=5e-5)
 
 
 def test_what_cannot_enter_in_its_step_is_gone_and_still_counted_as_arrived() -> None:
@@ -114,7 +114,7 @@ def course() -> Course:
     ]
 
 
-def test_nobody_has_more_replicas_than_it_wishes_for_at_its_incentive(course: Course) -> None:
+def test_no_module_has_more_replicas_than_it_wishes_for_at_its_incentive(course: Course) -> None:
     """Game, `idealDegree` of Alg. 2."""
     paid = incentives(course)
     for model, plan, shares in zip(course.models, course.plans, paid, strict=True):

@@ -110,8 +110,8 @@ def test_gossip_comes_to_the_same_whole_degrees_as_the_tree(
 
 
 def test_a_plan_is_told_in_the_shape_that_others_script_against() -> None:
-    told = json.loads(json.dumps(nash(MODEL).to_json()))
-    assert list(told) == [
+    document = json.loads(json.dumps(nash(MODEL).to_json()))
+    assert list(document) == [
         "policy",
         "replicas",
         "rounded",
@@ -121,22 +121,22 @@ def test_a_plan_is_told_in_the_shape_that_others_script_against() -> None:
         "messages",
         "rounds",
     ]
-    assert told["policy"] == "nash"
-    assert told["rounded"] == {
+    assert document["policy"] == "nash"
+    assert document["rounded"] == {
         "dispatcher": 1,
         "denoiser-1": 2,
         "denoiser-2": 3,
         "edge-detector": 11,
         "recognizer": 20,
     }
-    assert told["bottleneck"] == ["recognizer"]
-    assert told["cost"]["total"] == pytest.approx(sum(told["cost"]["modules"].values()))
-    assert (told["messages"], told["rounds"]) == (30, 1)
+    assert document["bottleneck"] == ["recognizer"]
+    assert document["cost"]["total"] == pytest.approx(sum(document["cost"]["modules"].values()))
+    assert (document["messages"], document["rounds"]) == (30, 1)
     for by_module in ("replicas", "inter_departure"):
-        assert list(told[by_module]) == list(SERVICE.names())
+        assert list(document[by_module]) == list(SERVICE.names())
 
 
-def test_a_single_module_needs_nobody_to_agree_with() -> None:
+def test_a_single_module_needs_no_agreement() -> None:
     alone = FlowModel.of(FlowGraph(source="recognizer", modules=SERVICE.modules[-1:]))
     for planner in PLANNERS.values():
         plan = planner(alone)
@@ -155,7 +155,7 @@ def test_a_module_without_stakes_is_refused_by_name(kind: str, setting: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"max_rounds": 0}, "max_rounds of policy incentive must be 1 or more, got 0"),
         ({"increment": -0.1}, r"increment of policy incentive must be in \(0, 1\], got -0.1"),
@@ -163,6 +163,6 @@ def test_a_module_without_stakes_is_refused_by_name(kind: str, setting: str) -> 
         ({"rounding": "half"}, "rounding must be nearest or up, got 'half'"),
     ],
 )
-def test_planners_refuse_what_policies_refuse(settings: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_planners_refuse_what_policies_refuse(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         incentive(MODEL, **settings)

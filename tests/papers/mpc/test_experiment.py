@@ -157,10 +157,10 @@ def test_spl_sees_the_share_of_rows_that_find_a_full_queue() -> None:
     seen = Observation(at=4.0, step=4.0, modules={NAME: reading})
     rows = np.zeros(10, ENTRY)
     rows["begun"][:4] = 2 * QUEUE * 0.45e-3
-    told = at_splitter(seen, rows).modules[NAME]
-    assert told.processed_rate == 90.0
-    assert told.arrival_rate is not None
-    assert 1.0 - told.processed_rate / told.arrival_rate == pytest.approx(0.4)
+    splitter = at_splitter(seen, rows).modules[NAME]
+    assert splitter.processed_rate == 90.0
+    assert splitter.arrival_rate is not None
+    assert 1.0 - splitter.processed_rate / splitter.arrival_rate == pytest.approx(0.4)
     assert at_splitter(seen, rows[:0]) == seen
     rows["begun"] = 9.0
     assert at_splitter(seen, rows).modules[NAME].arrival_rate == pytest.approx(900.0)

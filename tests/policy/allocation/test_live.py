@@ -85,7 +85,7 @@ def test_a_sink_has_a_weight_of_its_own() -> None:
     assert by_sink == Allocate(shared(), weights={"fraud": 5.0})(reading())
 
 
-def test_cores_that_bring_nothing_go_to_the_busiest_or_to_nobody() -> None:
+def test_cores_that_bring_nothing_go_to_the_busiest_or_stay_free() -> None:
     slow = reading(20.0, 20.0)
     # 0.4, 0.8, 0.8 and 0.8 cores are needed
     assert sum(degrees(Allocate(shared())(slow))) == 8
@@ -129,7 +129,7 @@ def test_without_an_arrival_rate_of_every_pipeline_all_is_held(rate: float | Non
         assert decided.expects == {}
 
 
-def test_a_service_time_that_nobody_knows_holds_all_until_it_is_measured() -> None:
+def test_an_unknown_service_time_holds_all_until_it_is_measured() -> None:
     policy = Allocate(shared(time=0.0), weights={"fraud": 5.0})
     assert policy(reading()).why == "all held, the service time of fraud.look is unknown"
     times = {"fraud_look": 0.02, "fraud_score": 0.04, "reports_look": 0.04, "reports_score": 0.04}
@@ -186,8 +186,8 @@ def test_batches_that_outlast_a_step_do_not_look_like_other_selectivities() -> N
     for step in range(60):
         ends = step % 3 == 2
         behind += 40.0 - 120.0 * ends
-        told = {"processed_rate": 40.0} if ends else {}
-        look = {"arrival_rate": 40.0, "backlog": behind, **told}
+        finished = {"processed_rate": 40.0} if ends else {}
+        look = {"arrival_rate": 40.0, "backlog": behind, **finished}
         known.observe(reading(fraud_look=look, fraud_score={"arrival_rate": 120.0 * ends}))
         assert known.of(stream) == pytest.approx(1.0)
 
@@ -202,7 +202,7 @@ def test_a_module_that_has_fewer_than_it_needs_is_named() -> None:
     assert "and fraud.look has 1 of the 2 it needs" in why
 
 
-def test_cores_that_nobody_needs_are_given_back_only_when_that_lasts() -> None:
+def test_unneeded_cores_are_given_back_only_when_that_lasts() -> None:
     policy = Allocate(shared(), weights={"fraud": 5.0}, spare=False)
     calm = reading(20.0, 10.0)
     assert [sum(degrees(policy(calm))) < 8 for _ in range(3)] == [False, False, True]
@@ -231,7 +231,7 @@ def test_rows_that_wait_after_the_last_came_are_worked_off() -> None:
     assert degrees(Allocate(shared(), weights={"fraud": 5.0}, spare=False)(left)) == [1, 4, 1, 1]
 
 
-def test_numbers_that_nobody_can_reckon_with_hold_all() -> None:
+def test_extreme_numbers_hold_all() -> None:
     odd = reading(1e300, 1e-300, fraud_look={"service_time": 1e-310})
     decided = Allocate(shared())(odd)
     assert degrees(decided) == [2, 2, 2, 2]

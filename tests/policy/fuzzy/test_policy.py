@@ -84,7 +84,7 @@ def test_decides_as_one_step_of_the_controller(
     assert degrees(decided) == next_degrees(rho_plq, 2.5, rho_wlq, plq, wlq)
 
 
-def test_reckons_the_load_from_rows_and_their_time_and_not_from_how_busy_a_stage_is() -> None:
+def test_computes_the_load_from_rows_and_their_time_and_not_from_utilisation() -> None:
     wlq = {"load": 0.9, "running": 4}
     rows = {"arrival_rate": 600.0, "service_time": 0.01, "utilisation": 1.0, "running": 4}
     assert "plq 50 % too slow (load 1.5)" in decide(rows, wlq).why

@@ -58,8 +58,8 @@ def test_each_iteration_brings_the_bottleneck_one_hop_further() -> None:
     final, _ = played(model, 6)
     for iterations in range(6):
         replicas, _ = played(model, iterations)
-        told = [name for name in replicas if replicas[name] == pytest.approx(final[name])]
-        assert told == [f"m{i}" for i in range(iterations + 1)]
+        informed = [name for name in replicas if replicas[name] == pytest.approx(final[name])]
+        assert informed == [f"m{i}" for i in range(iterations + 1)]
     assert played(model, 20)[0] == final
 
 
@@ -107,8 +107,8 @@ def test_agents_in_processes_of_their_own_arrive_at_the_same() -> None:
     workers = []
     for agent in agents_of(model):
         name = agent.model.name
-        told = (agent, lines[name], iterations, answers[name][1])
-        workers.append(processes.Process(target=live, args=told))
+        arguments = (agent, lines[name], iterations, answers[name][1])
+        workers.append(processes.Process(target=live, args=arguments))
         workers[-1].start()
     try:
         replies = dict(receive.recv() for receive, _ in answers.values() if receive.poll(60))

@@ -54,9 +54,7 @@ def test_all_are_told_after_one_message_to_each_other(model: FlowModel) -> None:
 
 @given(models(most=15), st.data())
 @settings(max_examples=50)
-def test_nobody_is_bothered_on_whose_branch_nobody_is_concerned(
-    model: FlowModel, data: st.DataObject
-) -> None:
+def test_branches_without_a_receiver_get_no_message(model: FlowModel, data: st.DataObject) -> None:
     talk = MessageExchange(model)
     chosen = data.draw(st.sets(st.sampled_from(sorted(model.modules))))
     branches = talk.branches(chosen)

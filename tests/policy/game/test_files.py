@@ -59,8 +59,8 @@ def test_each_module_without_a_price_is_told_with_its_line(tmp_path: Path, polic
 
 def test_a_module_with_nothing_at_stake_is_told_of_all_that_it_lacks(tmp_path: Path) -> None:
     bare = GRAPH.replace("{service_time: 2s, max_replicas: 8, price: 0.005, delay_cost: 0.5}", "{}")
-    told = mistakes(tmp_path, bare + "policy: social\n")
-    assert [line.split(" must ")[0].split(": ")[1] for line in told] == [
+    messages = mistakes(tmp_path, bare + "policy: social\n")
+    assert [line.split(" must ")[0].split(": ")[1] for line in messages] == [
         "delay_cost of module match",
         "price of module match",
         "service_time of module match",
@@ -75,24 +75,28 @@ def test_other_policies_need_no_price(tmp_path: Path) -> None:
 
 def test_settings_of_a_game_are_checked_beside_its_graph(tmp_path: Path) -> None:
     wrong = GRAPH.replace("price: 0.005, ", "", 1)
-    told = mistakes(tmp_path, wrong + "policy: {name: incentive, increment: 2, aggregate: tree}\n")
-    assert [line for line in told if "line 8" in line] == [
+    messages = mistakes(
+        tmp_path, wrong + "policy: {name: incentive, increment: 2, aggregate: tree}\n"
+    )
+    assert [line for line in messages if "line 8" in line] == [
         "graph.yaml, line 8: increment of policy incentive must be in (0, 1], got 2",
         "graph.yaml, line 8: policy incentive has no setting 'aggregate'; "
         "did you mean 'aggregation'?",
     ]
-    assert any("price of module scan" in line for line in told)
-    told = mistakes(tmp_path, GRAPH + "policy: {name: incentive, increment: 2}\n")
-    assert told == ["graph.yaml, line 8: increment of policy incentive must be in (0, 1], got 2"]
+    assert any("price of module scan" in line for line in messages)
+    messages = mistakes(tmp_path, GRAPH + "policy: {name: incentive, increment: 2}\n")
+    assert messages == [
+        "graph.yaml, line 8: increment of policy incentive must be in (0, 1], got 2"
+    ]
 
 
 def test_the_graph_is_the_files_own_and_no_setting(tmp_path: Path) -> None:
-    told = mistakes(tmp_path, GRAPH + "policy: {name: nash, graph: other}\n")
-    assert len(told) == 1
-    assert told[0].startswith("graph.yaml, line 8: policy nash has no setting 'graph'")
+    messages = mistakes(tmp_path, GRAPH + "policy: {name: nash, graph: other}\n")
+    assert len(messages) == 1
+    assert messages[0].startswith("graph.yaml, line 8: policy nash has no setting 'graph'")
 
 
 def test_a_broken_graph_is_not_blamed_on_the_policy(tmp_path: Path) -> None:
-    told = mistakes(tmp_path, GRAPH.replace("to: match", "to: scan") + "policy: nash\n")
-    assert told
-    assert not any("nash" in line for line in told)
+    messages = mistakes(tmp_path, GRAPH.replace("to: match", "to: scan") + "policy: nash\n")
+    assert messages
+    assert not any("nash" in line for line in messages)

@@ -232,7 +232,7 @@ def test_replicas_that_slow_each_other_down_are_not_taken_for_slow_rows() -> Non
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"smoothing": 0.0}, r"smoothing of policy nash must be in \(0, 1\], got 0"),
         ({"smoothing": nan}, r"smoothing of policy nash must be in \(0, 1\], got nan"),
@@ -245,8 +245,8 @@ def test_replicas_that_slow_each_other_down_are_not_taken_for_slow_rows() -> Non
         ({"agents_up_to": -1}, "agents_up_to of policy nash must be 0 or more, got -1"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Nash(SERVICE, **settings)
 
 

@@ -111,7 +111,7 @@ def test_doubt_is_reported_when_searches_run_out() -> None:
 
 
 @given(models(), st.data())
-def test_a_part_of_the_tree_leads_to_its_members_and_to_nobody_else(
+def test_a_part_of_the_tree_leads_to_its_members_only(
     model: FlowModel, data: st.DataObject
 ) -> None:
     shape = Topology.of(model.neighbours)

@@ -117,7 +117,7 @@ def test_without_regions_there_are_no_conflicts() -> None:
     assert granted(manager(now(free=0, counter=0.9, consumer=0.9))) == {"counter": 1, "consumer": 1}
 
 
-def test_a_region_whose_room_is_unknown_refuses_nobody() -> None:
+def test_a_region_whose_room_is_unknown_refuses_no_request() -> None:
     decided = managed(Threshold(), Conflicts())(now(free=None, counter=0.9, consumer=0.9))
     assert granted(decided) == {"counter": 1, "consumer": 1}
 
@@ -181,14 +181,14 @@ def test_what_conflicts_refuse_takes_no_token() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"every": "0s"}, "every of manager token-bucket must be above 0s, got 0s"),
         ({"burst": 0}, "burst of manager token-bucket must be 1 or more, got 0"),
     ],
 )
-def test_a_bucket_that_is_always_empty_is_refused(given: dict[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_a_bucket_that_is_always_empty_is_refused(given: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build(MANAGERS["token-bucket"], given, of="manager token-bucket")
 
 

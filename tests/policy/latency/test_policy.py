@@ -153,7 +153,7 @@ class TestOnTheTwin:
         assert policy._modules["count"].overhead == pytest.approx(0.6, rel=0.15)
 
 
-def test_rows_that_take_longer_than_reckoned_are_given_more_executors() -> None:
+def test_rows_that_take_longer_than_estimated_are_given_more_executors() -> None:
     graph = one(trigger=1.0, overhead=0.5)
     reading = {"arrival_rate": 350.0, "processed_rate": 350.0, "backlog": 350.0}
     reading |= {"running": 4, "requested": 4}
@@ -172,9 +172,9 @@ def behind(policy: LatencyPolicy, rate: float, *, cap: int, overhead: float) -> 
     running, through = 1, 0.0
     for turn in range(1, 40):
         through = min(cap / (overhead + cap * SERVICE / running), rate)
-        told = {"arrival_rate": through, "processed_rate": through, "service_time": SERVICE}
-        told |= {"batch_duration": overhead + cap * SERVICE / running}
-        reading = {**told, "running": running, "requested": running}
+        measured = {"arrival_rate": through, "processed_rate": through, "service_time": SERVICE}
+        measured |= {"batch_duration": overhead + cap * SERVICE / running}
+        reading = {**measured, "running": running, "requested": running}
         decided = policy(seen(count=reading, at=10.0 * turn, step=10.0))
         running = decided.configuration.degrees["count"]
     return through
@@ -191,16 +191,16 @@ class TestHiddenBacklog:
         assert behind(policy, 450.0, cap=200, overhead=0.1) == pytest.approx(450.0)
 
     def test_a_module_that_tells_what_waits_may_be_busier(self) -> None:
-        told = {"arrival_rate": 270.0, "processed_rate": 270.0, "running": 3, "requested": 3}
+        measured = {"arrival_rate": 270.0, "processed_rate": 270.0, "running": 3, "requested": 3}
         hidden, open_ = (LatencyPolicy(one(), slo=60.0) for _ in range(2))
-        assert hidden(seen(count=told)).configuration.degrees == {"count": 4}
-        told["backlog"] = 0.0
-        assert open_(seen(count=told)).configuration.degrees == {"count": 3}
+        assert hidden(seen(count=measured)).configuration.degrees == {"count": 4}
+        measured["backlog"] = 0.0
+        assert open_(seen(count=measured)).configuration.degrees == {"count": 3}
 
     def test_a_busy_share_that_was_given_holds_without_a_promise_too(self) -> None:
-        told = {"arrival_rate": 350.0, "running": 4, "requested": 4}
+        measured = {"arrival_rate": 350.0, "running": 4, "requested": 4}
         policy = LatencyPolicy(one(), max_utilisation=0.9)
-        assert policy(seen(count=told)).configuration.degrees == {"count": 4}
+        assert policy(seen(count=measured)).configuration.degrees == {"count": 4}
 
 
 class TestWords:
@@ -230,7 +230,7 @@ class TestWords:
         assert degrees == [8, 8, 8, 8, 8, 2, 2, 2]
 
     @pytest.mark.parametrize(
-        ("settings", "told"),
+        ("settings", "message"),
         [
             ({"safety": 1.5}, "safety of policy latency must be in (0, 1], got 1.5"),
             (
@@ -243,8 +243,8 @@ class TestWords:
         ],
     )
     def test_settings_that_make_no_sense_are_told(
-        self, settings: dict[str, float], told: str
+        self, settings: dict[str, float], message: str
     ) -> None:
         with pytest.raises(SettingError) as error:
             LatencyPolicy(one(), **settings)  # type: ignore[arg-type]
-        assert str(error.value) == told
+        assert str(error.value) == message

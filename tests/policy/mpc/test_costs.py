@@ -87,7 +87,7 @@ def test_changes_cost_by_the_square_of_replicas_and_tenths_of_a_gigahertz() -> N
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"strategy": "th-nod"}, "strategy of policy mpc must be th-node, .*, got 'th-nod'"),
         ({"strategy": "lat-node"}, "strategy lat-node of policy mpc needs a threshold"),
@@ -99,7 +99,9 @@ def test_changes_cost_by_the_square_of_replicas_and_tenths_of_a_gigahertz() -> N
         ({"strategy": "th-node", "headroom": 1.2}, "headroom of policy mpc must be in"),
     ],
 )
-def test_prices_that_nothing_can_have_are_refused(settings: dict[str, object], told: str) -> None:
+def test_prices_that_nothing_can_have_are_refused(
+    settings: dict[str, object], message: str
+) -> None:
     graph = FlowGraph(source="count", modules=(Module(name="count"),))
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         Mpc(graph, **settings)  # type: ignore[arg-type]

@@ -152,7 +152,7 @@ def test_a_longer_horizon_moves_early_for_what_is_to_come() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stages", "switching", "told"),
+    ("stages", "switching", "message"),
     [
         (np.zeros((0, 2)), np.zeros((2, 2)), "at least one step and one configuration, got 0, 2"),
         (np.zeros((1, 2)), np.zeros((3, 3)), "must be 2 x 2 and 2, got \\(3, 3\\)"),
@@ -163,7 +163,7 @@ def test_a_longer_horizon_moves_early_for_what_is_to_come() -> None:
 def test_problems_that_are_none_are_refused(
     stages: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     switching: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    told: str,
+    message: str,
 ) -> None:
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         Problem(stages=stages, switching=switching, start=np.zeros(2))

@@ -28,7 +28,7 @@ def step(frequency: float | None = None, **reading: Any) -> Observation:
 
 
 @pytest.mark.parametrize(
-    ("most", "settings", "told"),
+    ("most", "settings", "message"),
     [
         (12, {"horizon": 1001}, "must be 1 to 1,000, got 1,001"),
         (12, {"horizon": 10**19}, r"must be 1 to 1,000, got 10,000"),
@@ -45,9 +45,9 @@ def step(frequency: float | None = None, **reading: Any) -> Observation:
     ],
 )
 def test_what_would_take_for_ever_is_refused(
-    most: int, settings: dict[str, Any], told: str
+    most: int, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         mpc(most, **settings)
 
 
@@ -75,13 +75,15 @@ def test_holds_while_the_clock_is_none_and_goes_on_afterwards(clock: float) -> N
     assert policy(step(1.6)).configuration == fresh(step(1.6)).configuration
 
 
-def test_executors_that_cannot_be_are_not_reckoned_with() -> None:
-    told = {"service_time": 0.01, "waiting_time": 0.01, "requested": 5}
+def test_impossible_numbers_of_executors_are_ignored() -> None:
+    measured = {"service_time": 0.01, "waiting_time": 0.01, "requested": 5}
     policy = mpc(strategy="lat-node", threshold=0.05)
-    decided = policy(step(**{**told, "running": -3}))
+    decided = policy(step(**{**measured, "running": -3}))
     assert (
         decided.configuration
-        == mpc(strategy="lat-node", threshold=0.05)(step(**{**told, "running": None})).configuration
+        == mpc(strategy="lat-node", threshold=0.05)(
+            step(**{**measured, "running": None})
+        ).configuration
     )
 
 

@@ -61,15 +61,15 @@ def test_sees_a_ramp_coming_where_the_last_rate_would_be_late() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "message"),
     [
         ({"running": 4}, "count holds at 4, arrival rate unknown"),
         ({"running": 4, "arrival_rate": float("nan")}, "count holds at 4, arrival rate unknown"),
         ({"arrival_rate": 100.0}, "count is left alone, its executors are unknown"),
     ],
 )
-def test_holds_with_a_reason_what_it_cannot_foresee(step: dict[str, Any], told: str) -> None:
-    assert last(mpc(), step).why == told
+def test_holds_with_a_reason_what_it_cannot_foresee(step: dict[str, Any], message: str) -> None:
+    assert last(mpc(), step).why == message
 
 
 def test_holds_while_the_service_time_is_neither_declared_nor_measured() -> None:
@@ -223,7 +223,7 @@ def test_keeps_every_promise_of_a_policy(strategy: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"horizon": 0}, "horizon of policy mpc must be 1 to 1,000, got 0"),
         ({"horizon": "-2"}, "horizon of policy mpc must be 1 to 1,000, got -2"),
@@ -251,8 +251,8 @@ def test_keeps_every_promise_of_a_policy(strategy: str) -> None:
         ({"threshold": "7"}, "threshold of policy mpc needs a unit"),
     ],
 )
-def test_wrong_settings_are_explained(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_wrong_settings_are_explained(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build(POLICIES["mpc"], settings, of="policy mpc", graph=ALONE)
 
 

@@ -23,7 +23,7 @@ def mpc(**settings: Any) -> Mpc:
     return Mpc(ALONE, warm_up=0, **settings)
 
 
-def told(policy: Mpc, *rates: float, **reading: Any) -> Decision:
+def last_decision(policy: Mpc, *rates: float, **reading: Any) -> Decision:
     """What it decides after the last of these rates."""
     for rate in rates:
         decided = policy(seen(trade={"arrival_rate": rate, "running": 2, **reading}))
@@ -36,12 +36,12 @@ def keyed(rates: Mapping[str, float], **reading: Any) -> dict[str, Any]:
 
 
 def test_rows_to_be_caught_up_on_are_told_apart_from_those_that_come() -> None:
-    decided = told(mpc(catch_up=20.0), 100.0, backlog=1e6)
+    decided = last_decision(mpc(catch_up=20.0), 100.0, backlog=1e6)
     assert decided.why.startswith(
         "trade: 100 rows/s forecast (100 now) plus 50,000 rows/s of backlog, 5 of 5 replicas"
     )
     assert decided.expects["rate:trade"] == 100.0
-    assert "catch up" not in told(mpc(catch_up=20.0), 100.0, backlog=0.0).why
+    assert "catch up" not in last_decision(mpc(catch_up=20.0), 100.0, backlog=0.0).why
 
 
 def test_a_key_that_fills_a_replica_is_named() -> None:
@@ -86,24 +86,24 @@ def test_keys_that_move_by_themselves_are_told_with_the_reason() -> None:
 def test_a_forecast_that_is_not_trusted_is_told_once_its_trial_is_over() -> None:
     wild = (100.0, 900.0, 100.0, 900.0, 100.0)
     policy = mpc()
-    assert told(policy, *wild[:3]).why.endswith("50 % busy: 2 stay")
-    assert told(policy, *wild[3:]).why.endswith(
+    assert last_decision(policy, *wild[:3]).why.endswith("50 % busy: 2 stay")
+    assert last_decision(policy, *wild[3:]).why.endswith(
         "50 % busy: 2 stay; forecast not trusted, recent error 138 %: the last rate is used"
     )
-    assert told(mpc(trust=False), *wild).why.endswith(": 2 -> 4")
+    assert last_decision(mpc(trust=False), *wild).why.endswith(": 2 -> 4")
 
 
 def test_a_fall_that_is_limited_is_told_and_one_that_is_not_is_not() -> None:
     steep, gentle = (500.0, 425.0, 350.0, 275.0, 200.0), (500.0, 495.0, 490.0, 485.0, 480.0)
-    assert told(mpc(), *steep).why.endswith(
+    assert last_decision(mpc(), *steep).why.endswith(
         "; the decrease of the forecast is limited to 90 % of the last rate"
     )
-    assert "decrease of the forecast" not in told(mpc(), *gentle).why
-    assert "decrease of the forecast" not in told(mpc(), *[100.0] * 5).why
+    assert "decrease of the forecast" not in last_decision(mpc(), *gentle).why
+    assert "decrease of the forecast" not in last_decision(mpc(), *[100.0] * 5).why
 
 
 @pytest.mark.parametrize("rate", [1e9, 1.23456e15, 1e300])
-def test_numbers_that_nobody_can_read_are_told_by_their_size(rate: float) -> None:
+def test_long_numbers_are_shown_by_their_size(rate: float) -> None:
     words = forecast(rate, rate, rate) + effect(5, 5, 2.0, rate, rate)
     assert len(words) < 150
     assert forecast(1.234e9, 999e6) == "1.2e+09 rows/s forecast (999,000,000 now)"

@@ -77,21 +77,23 @@ def test_dstream_without_batches_changes_nothing() -> None:
     assert silent.why == "counter holds at 2, no batch was measured in the last 1 min"
 
 
-def test_dstream_holds_where_nobody_tells_what_runs() -> None:
-    told = DStream(GRAPH)(seen(at=60.0, step=60.0, counter={"batch_duration": 9.0, "requested": 2}))
-    assert told.why == "counter holds at 2, running executors unknown"
+def test_dstream_holds_where_running_executors_are_unknown() -> None:
+    decision = DStream(GRAPH)(
+        seen(at=60.0, step=60.0, counter={"batch_duration": 9.0, "requested": 2})
+    )
+    assert decision.why == "counter holds at 2, running executors unknown"
 
 
 @pytest.mark.parametrize("graph", [ROW_BY_ROW, None])
 def test_dstream_goes_by_utilisation_without_an_interval(graph: FlowGraph | None) -> None:
-    told = DStream(graph)(seen(at=60.0, step=60.0, counter={"utilisation": 0.95, "running": 2}))
-    assert told.why == "counter 95 % busy, no interval is known, 90 % or more adds 1: 2 -> 3"
+    decision = DStream(graph)(seen(at=60.0, step=60.0, counter={"utilisation": 0.95, "running": 2}))
+    assert decision.why == "counter 95 % busy, no interval is known, 90 % or more adds 1: 2 -> 3"
 
 
 def test_an_interval_that_is_given_takes_the_place_of_the_trigger() -> None:
     assert counter(after_a_minute(DStream(GRAPH, interval=10.0), 1.8, 2)) == 1
-    told = Amadeus(GRAPH, interval=10.0)(seen(counter={"batch_duration": 10.0, "running": 2}))
-    assert "of the interval of 10 s" in told.why
+    decision = Amadeus(GRAPH, interval=10.0)(seen(counter={"batch_duration": 10.0, "running": 2}))
+    assert "of the interval of 10 s" in decision.why
 
 
 # Amadeus
@@ -133,8 +135,8 @@ def test_amadeus_without_a_past_goes_by_the_newest() -> None:
 
 def test_amadeus_waits_while_executors_come_or_go() -> None:
     assert amadeus(Amadeus(GRAPH), 6.0, 2, requested=4) == 4
-    told = Amadeus(GRAPH)(seen(counter={"batch_duration": 6.0, "running": 2, "requested": 4}))
-    assert told.why.endswith("but 2 of 4 executors run")
+    decision = Amadeus(GRAPH)(seen(counter={"batch_duration": 6.0, "running": 2, "requested": 4}))
+    assert decision.why.endswith("but 2 of 4 executors run")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_amadeus_says_what_it_goes_by(
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: DStream(scaling_up_ratio=0.2), "must be above its scaling_down_ratio, got 0.2"),
         (lambda: DStream(interval=0.0), "interval of policy dstream must be above 0"),
@@ -169,6 +171,6 @@ def test_amadeus_says_what_it_goes_by(
         (lambda: Amadeus(low=2.0), "low of policy amadeus is above its high, got 2 and 1"),
     ],
 )
-def test_what_cannot_be_is_refused(make: Callable[[], object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_what_cannot_be_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         make()

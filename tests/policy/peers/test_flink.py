@@ -187,7 +187,7 @@ def test_a_scale_down_waits_and_goes_to_the_windows_highest() -> None:
     )
 
 
-def test_a_scale_down_begins_to_wait_anew_after_a_moment_without() -> None:
+def test_a_scale_down_waits_again_after_a_moment_without() -> None:
     policy = Flink(**{**QUICK, "scale_down_interval": 20.0, "metrics_window": 1.0})
     for at, utilisation in ((5.0, 0.2), (15.0, 0.7), (20.0, 0.2), (30.0, 0.2)):
         given = reading(100.0, utilisation, 10)
@@ -288,7 +288,7 @@ def test_it_holds_what_it_knows_too_little_of(lacks: str, why: str) -> None:
     assert steady(Flink(**QUICK), given).why == f"counter holds at 4, {why}"
 
 
-def test_it_holds_where_nobody_tells_what_was_finished_or_runs() -> None:
+def test_it_holds_where_rows_finished_or_executors_are_unknown() -> None:
     given = {"arrival_rate": 1.0, "utilisation": 0.1, "running": 4}
     blind = Flink(**QUICK, catch_up_duration=0.0)
     assert "throughput unknown" in steady(blind, given).why
@@ -297,7 +297,7 @@ def test_it_holds_where_nobody_tells_what_was_finished_or_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: Flink(utilisation_target=0.0), r"utilisation_target of policy flink must be in"),
         (
@@ -312,6 +312,6 @@ def test_it_holds_where_nobody_tells_what_was_finished_or_runs() -> None:
         (lambda: Flink(scale_down_max_factor=2.0), "scale_down_max_factor of policy flink must be"),
     ],
 )
-def test_what_cannot_be_is_refused(make: Callable[[], object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_what_cannot_be_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         make()

@@ -76,9 +76,9 @@ def test_ds2_decides_for_all_modules_at_once() -> None:
 
 def test_ds2_overprovisions() -> None:
     reading = {"arrival_rate": 900.0, "service_time": 0.004, "running": 2}
-    told = Ds2(overprovisioning=1.2)(seen(counter=reading))
-    assert counter(told) == 5  # 1.2 * 3.6 = 4.32
-    assert told.why == ("counter needs 1.2 times 900 rows/s at 250 rows/s per executor: 2 -> 5")
+    decision = Ds2(overprovisioning=1.2)(seen(counter=reading))
+    assert counter(decision) == 5  # 1.2 * 3.6 = 4.32
+    assert decision.why == ("counter needs 1.2 times 900 rows/s at 250 rows/s per executor: 2 -> 5")
 
 
 def test_ds2_goes_by_busy_time_where_no_service_time_is_told() -> None:
@@ -138,8 +138,8 @@ def test_ds2_holds_where_the_source_is_unknown_and_looks_again_at_once() -> None
 
 def test_ds2_holds_where_rates_are_too_small_to_divide_by() -> None:
     hardly = {"arrival_rate": 1.0, "processed_rate": 5e-324, "utilisation": 1.0, "running": 2}
-    told = Ds2()(seen(counter=hardly))
-    assert told.why == "counter holds at 2, service time unknown"
+    decision = Ds2()(seen(counter=hardly))
+    assert decision.why == "counter holds at 2, service time unknown"
 
 
 # Dhalion
@@ -190,7 +190,7 @@ def test_dhalion_leaves_rows_that_wait_in_any_case_out_of_account() -> None:
         assert counter(decided) == wanted
 
 
-def test_dhalion_lets_nobody_shrink_under_pressure() -> None:
+def test_dhalion_shrinks_no_module_under_pressure() -> None:
     policy = Dhalion(GRAPH, period=0.0)
     for at, rows in ((0.0, 0.0), (10.0, 500.0)):
         idle = {"arrival_rate": 10.0, "backlog": 0.0, "running": 4}
@@ -222,8 +222,8 @@ def test_dhalion_looks_every_15_s_and_rests_after_a_change() -> None:
     for at in (0.0, 10.0):
         dhalion(steady, at, 5000.0, 3)
     reading = {"arrival_rate": 100.0, "backlog": 9900.0, "running": 3}
-    told = steady(seen(at=12.0, counter=reading))
-    assert told.why == "counter holds at 3, next evaluation in 3 s"
+    decision = steady(seen(at=12.0, counter=reading))
+    assert decision.why == "counter holds at 3, next evaluation in 3 s"
 
 
 @pytest.mark.parametrize("lacks", ["arrival_rate", "backlog"])
@@ -238,7 +238,7 @@ def test_dhalion_holds_what_it_knows_too_little_of(lacks: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: Ds2(overprovisioning=0.5), "overprovisioning of policy ds2 must be 1 or more"),
         (lambda: Ds2(window=-1.0), "window of policy ds2 must be 0s or more, got -1s"),
@@ -246,6 +246,6 @@ def test_dhalion_holds_what_it_knows_too_little_of(lacks: str) -> None:
         (lambda: Dhalion(pressure=2.0), r"pressure of policy dhalion must be in \[0, 1\], got 2"),
     ],
 )
-def test_what_cannot_be_is_refused(make: Callable[[], object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_what_cannot_be_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         make()

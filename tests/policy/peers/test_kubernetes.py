@@ -165,7 +165,7 @@ def test_keda_holds_without_a_backlog() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: Hpa(target=1.3), r"target of policy hpa must be in \(0, 1\], got 1.3"),
         (lambda: Hpa(tolerance=-1), "tolerance of policy hpa must be 0 or more, got -1"),
@@ -175,7 +175,7 @@ def test_keda_holds_without_a_backlog() -> None:
         (lambda: KedaLag(partitions=0), "partitions of policy keda-lag must be 1 or more, got 0"),
     ],
 )
-def test_what_cannot_be_is_refused(make: object, told: str) -> None:
+def test_what_cannot_be_is_refused(make: object, message: str) -> None:
     assert callable(make)
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         make()

@@ -98,9 +98,9 @@ def test_it_runs_on_the_twin(kind: str, tmp_path: Path, capsys: pytest.CaptureFi
         )
         == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert told["policy"] == kind
-    assert told["reconfigurations"] >= 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["policy"] == kind
+    assert printed["reconfigurations"] >= 1
 
 
 def test_settings_are_set_from_the_command_line(

@@ -222,7 +222,7 @@ def test_levels_span_the_peak_as_it_reaches_each_module() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (
             {"resource_weight": 0.5},
@@ -240,8 +240,8 @@ def test_levels_span_the_peak_as_it_reaches_each_module() -> None:
         ({"peak": 0.0}, "peak of policy rl must be above 0/s, got 0/s"),
     ],
 )
-def test_rl_refuses_what_nothing_can_be_learned_with(given: dict[str, float], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_rl_refuses_what_nothing_can_be_learned_with(given: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Rl(ALONE, **given)  # type: ignore[arg-type]  # some of it is wrong on purpose
 
 
@@ -281,7 +281,7 @@ def test_q_learning_tries_less_and_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"epsilon": 1.5}, r"epsilon of policy q-learning must be in \[0, 1\], got 1.5"),
         ({"decay": -0.1}, r"decay of policy q-learning must be in \[0, 1\], got -0.1"),
@@ -289,8 +289,8 @@ def test_q_learning_tries_less_and_less() -> None:
         ({"resource_weight": 1.0}, "of policy q-learning must be 0 or more and sum to 1"),
     ],
 )
-def test_q_learning_refuses_chances_that_are_none(given: dict[str, float], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_q_learning_refuses_chances_that_are_none(given: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         QLearning(ALONE, **given)  # type: ignore[arg-type]  # some of it is wrong on purpose
 
 
@@ -305,10 +305,10 @@ def test_warm_start_hands_each_module_over_for_itself(learner: str) -> None:
     )  # fmt: skip
     policy = WarmStart(graph, bound=0.05, patience=20, learner=learner)
     steady = {"waiting_time": 0.0, "service_time": 0.01, "running": 3, "utilisation": 0.6}
-    told = []
+    reasons = []
     for step in range(700):
         wavering = {**steady, "waiting_time": float(step % 2)}
-        told.append(
+        reasons.append(
             policy(
                 seen(
                     count={**steady, "arrival_rate": 50.0},
@@ -316,7 +316,7 @@ def test_warm_start_hands_each_module_over_for_itself(learner: str) -> None:
                 )
             ).why
         )
-    handed = [why for why in told if f"count switches to {learner}" in why]
+    handed = [why for why in reasons if f"count switches to {learner}" in why]
     assert len(handed) == 1
     assert "count" in policy.handed_over
 
@@ -327,7 +327,7 @@ def test_warm_start_begins_as_threshold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (
             {"learner": "sarsa"},
@@ -340,7 +340,7 @@ def test_warm_start_begins_as_threshold() -> None:
     ],
 )
 def test_warm_start_refuses_what_would_never_be_handed_over(
-    given: dict[str, float], told: str
+    given: dict[str, float], message: str
 ) -> None:
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         WarmStart(ALONE, **given)  # type: ignore[arg-type]  # some of it is wrong on purpose

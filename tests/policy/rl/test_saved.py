@@ -160,8 +160,8 @@ MISFITS: dict[str, tuple[Callable[[str], object], str]] = {
 
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_table_that_does_not_fit_is_refused(case: str, saved: Path) -> None:
-    make, told = MISFITS[case]
-    with pytest.raises(SettingError, match=told):
+    make, message = MISFITS[case]
+    with pytest.raises(SettingError, match=message):
         make(str(saved))
 
 

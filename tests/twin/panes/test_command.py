@@ -45,8 +45,8 @@ def test_a_summary_on_the_terminal_names_loads_parts_and_windows(
 ) -> None:
     out = ["--out", str(tmp_path / "run")]
     assert main(["simulate", "preference", *FUZZY, *out]) == 0
-    told = capsys.readouterr()
-    stages = next(line for line in (told.out + told.err).splitlines() if "stages" in line)
+    captured = capsys.readouterr()
+    stages = next(line for line in (captured.out + captured.err).splitlines() if "stages" in line)
     assert "load of plq" in stages
     assert "parts a pane" in stages
     assert "windows/s" in stages
@@ -122,8 +122,8 @@ def test_what_the_twin_leaves_out_of_the_query_is_one_sentence(
         for w in ("--set", f"query.{s}")
     ]
     assert simulate(tmp_path / "run", "--duration", "8s", *words) == 0
-    told = capsys.readouterr().err
-    assert told == "penstock: the twin leaves out kind of query and drop_rate of query\n"
+    output = capsys.readouterr().err
+    assert output == "penstock: the twin leaves out kind of query and drop_rate of query\n"
 
 
 def test_tuples_that_came_too_late_are_told_and_waited_for_no_longer_than_the_file_says(

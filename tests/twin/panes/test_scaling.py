@@ -64,7 +64,7 @@ def crowded(workers: int = 4) -> PaneTwin:
     )
 
 
-def told(twin: PaneTwin) -> tuple[list[Observation], PaneTotals, list[list[float]]]:
+def outputs(twin: PaneTwin) -> tuple[list[Observation], PaneTotals, list[list[float]]]:
     """All that a run with other workers of the pane stage at every step says."""
     seen = []
     for observation in twin.readings():
@@ -82,16 +82,16 @@ def test_room_that_runs_short_changes_nothing(workers: int) -> None:
         ample._state = state.more_tuples(ample._state)
     begun = [array.shape for array in ample._state]
     cramped = with_room(crowded(workers), lambda _: 1)
-    expected = told(ample)
+    expected = outputs(ample)
     assert [array.shape for array in ample._state] == begun
-    for found in (told(cramped), told(crowded(workers))):
+    for found in (outputs(cramped), outputs(crowded(workers))):
         assert found == expected
 
 
 def test_all_that_can_run_short_did() -> None:
     cramped = with_room(crowded(), lambda _: 1)
     before = cramped._state
-    told(cramped)
+    outputs(cramped)
     grown = ("tuples", "panes", "counts", "results", "ledger", "windows", "parts", "finished")
     for name in grown:
         assert getattr(cramped._state, name).shape > getattr(before, name).shape, name

@@ -91,7 +91,7 @@ def test_workers_begin_when_they_have_started_and_go_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"disorder": -1.0}, "disorder of the twin must be 0 s or more and finite, got -1"),
         ({"slack": nan}, "slack of the twin must be 0 s or more and finite, got nan"),
@@ -103,8 +103,8 @@ def test_workers_begin_when_they_have_started_and_go_at_once() -> None:
         ({"rate": np.inf}, "finite rate"),
     ],
 )
-def test_what_it_cannot_simulate_is_refused_in_a_sentence(wrong: Any, told: str) -> None:
-    with pytest.raises(SettingError, match=told) as refusal:
+def test_what_it_cannot_simulate_is_refused_in_a_sentence(wrong: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message) as refusal:
         twin_of(**wrong)
     assert len(str(refusal.value).splitlines()) == 1
 

@@ -86,8 +86,8 @@ def policies(played: TournamentResult) -> list[str]:
 
 def cores(played: TournamentResult, name: str) -> float:
     """Core-seconds of a run, on average over loads and seeds."""
-    found = played.score(name, "core_seconds")
-    return found.mean if found else float("inf")
+    score = played.score(name, "core_seconds")
+    return score.mean if score else float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +111,16 @@ def advise(played: TournamentResult) -> Advice:
 
     Where a static one would have cost less with no more violations, the advice says so.
     """
-    found = choose(played)
-    if found is None:
+    choice = choose(played)
+    if choice is None:
         return Advice(choose=None, why=("No policy could be measured.",), saves=None)
-    chosen = found.chosen
+    chosen = choice.chosen
     return Advice(
         choose=chosen,
         why=(
-            _reason(played, found),
-            *_safer(played, found),
-            *_worst(played, found),
+            _reason(played, choice),
+            *_safer(played, choice),
+            *_worst(played, choice),
             *_untried(played, chosen),
             *_ties(played, chosen),
             *_beside(played, chosen),
@@ -149,20 +149,20 @@ def beside_recording(advice: Advice, played: TournamentResult, ticks: Sequence[T
 
 
 def _broken(played: TournamentResult, name: str) -> float:
-    found = played.score(name, "violations")
-    return found.mean if found else 1.0
+    score = played.score(name, "violations")
+    return score.mean if score else 1.0
 
 
-def _reason(played: TournamentResult, found: Choice) -> str:
+def _reason(played: TournamentResult, choice: Choice) -> str:
     return (
-        f"Choose {found.chosen}: it {_merit(played, found)}. It breaks the promise "
-        f"{_share(found.broken[found.chosen])} and takes {cores(played, found.chosen):,.0f} "
+        f"Choose {choice.chosen}: it {_merit(played, choice)}. It breaks the promise "
+        f"{_share(choice.broken[choice.chosen])} and takes {cores(played, choice.chosen):,.0f} "
         "core-seconds a run."
     )
 
 
-def _merit(played: TournamentResult, found: Choice) -> str:
-    chosen, many, few = found.chosen, len(found.broken), len(found.safe)
+def _merit(played: TournamentResult, choice: Choice) -> str:
+    chosen, many, few = choice.chosen, len(choice.broken), len(choice.safe)
     if many == 1:
         return "is the only policy"
     if few == 1:
@@ -172,34 +172,34 @@ def _merit(played: TournamentResult, found: Choice) -> str:
         f"the {few} that have the fewest violations or hardly more ({_percent(TOLERATED)} of the "
         f"time, {_percent(DOUBTED)} where chance may explain it)"
     )
-    if chosen == found.cheapest:
+    if chosen == choice.cheapest:
         return f"is the cheapest of {field}"
-    saved = 1 - cores(played, found.cheapest) / cores(played, chosen)
+    saved = 1 - cores(played, choice.cheapest) / cores(played, chosen)
     return (
-        f"has fewer violations than the cheapest of {field}: {found.cheapest} would save only "
+        f"has fewer violations than the cheapest of {field}: {choice.cheapest} would save only "
         f"{_percent(saved)} of its core-seconds"
     )
 
 
-def _safer(played: TournamentResult, found: Choice) -> list[str]:
+def _safer(played: TournamentResult, choice: Choice) -> list[str]:
     """Who breaks less, and at what price."""
-    chosen, safest = found.chosen, found.safest
-    if found.broken[safest] >= found.broken[chosen]:
+    chosen, safest = choice.chosen, choice.safest
+    if choice.broken[safest] >= choice.broken[chosen]:
         return []
     more = cores(played, safest) / cores(played, chosen) - 1
     chance = played.same(safest, chosen, "violations")
     return [
-        f"{safest} breaks it {_share(found.broken[safest])}, for {_percent(more)} more core-seconds"
-        f"{'; chance may explain that difference' if chance else ''}."
+        f"{safest} breaks it {_share(choice.broken[safest])}, for {_percent(more)} more "
+        f"core-seconds{'; chance may explain that difference' if chance else ''}."
     ]
 
 
-def _worst(played: TournamentResult, found: Choice) -> list[str]:
+def _worst(played: TournamentResult, choice: Choice) -> list[str]:
     """The load on which the choice does worst, where all loads together hide it."""
-    scores = {load: played.score(found.chosen, "violations", load) for load in played.loads}
+    scores = {load: played.score(choice.chosen, "violations", load) for load in played.loads}
     known = {load: score.mean for load, score in scores.items() if score}
     load = max(known, key=lambda name: known[name])
-    if known[load] <= found.broken[found.chosen] + TOLERATED:
+    if known[load] <= choice.broken[choice.chosen] + TOLERATED:
         return []
     return [f"On {load} alone it breaks it {_share(known[load])}."]
 

@@ -287,8 +287,8 @@ class Yardstick:
 def scores(ticks: Sequence[Tick], by: Yardstick) -> dict[str, float | None]:
     """All measures of a run, in the order of `MEASURES`."""
     track = follow(ticks)
-    found = {**_service(ticks, by), **_cost(ticks, track, by), **_control(ticks, track, by)}
-    return {name: found[name] for name in MEASURES}
+    measures = {**_service(ticks, by), **_cost(ticks, track, by), **_control(ticks, track, by)}
+    return {name: measures[name] for name in MEASURES}
 
 
 def processed(ticks: Sequence[Tick], graph: FlowGraph) -> Column:

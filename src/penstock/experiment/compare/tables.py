@@ -61,7 +61,7 @@ def _mark(played: TournamentResult, name: str, measure: str, load: str | None) -
     return " =" if played.same(name, best, measure, load) else ""
 
 
-def cell(found: Interval | None, unit: str) -> str:
+def cell(interval: Interval | None, unit: str) -> str:
     """A mean and how far chance may have moved it.
 
     >>> cell(Interval(0.0123, 0.004, 5), "share"), cell(Interval(842.7, 31.2, 5), "core-s")
@@ -69,10 +69,10 @@ def cell(found: Interval | None, unit: str) -> str:
     >>> cell(Interval(3.8, None, 1), "s"), cell(None, "s")
     ('3.8 s', '-')
     """
-    if found is None:
+    if interval is None:
         return UNKNOWN
     factor = 100.0 if unit == "share" else 1.0
-    mean, half = factor * found.mean, found.half_width
+    mean, half = factor * interval.mean, interval.half_width
     spread = "" if half is None else f" ±{_short(factor * half)}"
     if unit == "s" and not spread:
         return format_duration(mean)

@@ -305,8 +305,8 @@ def shares(data: str | None = None) -> Mapping[str, float]:
     """The share of the quotes that each symbol has."""
     if data is None:
         return usual_shares(KEYS)
-    found = _frequencies(Path(data) / KEYS_FILE)
-    return dict(zip(names(len(found)), found, strict=True))
+    frequencies = _frequencies(Path(data) / KEYS_FILE)
+    return dict(zip(names(len(frequencies)), frequencies, strict=True))
 
 
 def _walk(seed: int) -> Floats:
@@ -349,14 +349,14 @@ def _frequencies(path: Path) -> list[float]:
     """The last line of the file, after a number of its own; the first says how many there are."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        found = [float(word) for word in lines[1].split()[1:]]
+        frequencies = [float(word) for word in lines[1].split()[1:]]
         announced = int(lines[0].split()[0])
     except (OSError, UnicodeDecodeError, ValueError, IndexError) as error:
         reason = getattr(error, "strerror", None) or "it is no list of frequencies"
         raise FileError(f"cannot read {path}: {reason}") from None
-    if len(found) != announced:
-        raise FileError(f"{path} announces {announced} frequencies, and {len(found)} follow")
-    return found
+    if len(frequencies) != announced:
+        raise FileError(f"{path} announces {announced} frequencies, and {len(frequencies)} follow")
+    return frequencies
 
 
 # One strategy on one workload, second by second.
@@ -620,9 +620,9 @@ class Probe:
 
     def __call__(self, problem: Problem) -> Trajectory:
         """Each gets a copy, so that neither lives on what the other has worked out."""
-        found = [self._time(name, replace(problem)) for name in SEARCHES]
-        self.agreed &= found[0].choices == found[1].choices
-        return found[0]
+        plans = [self._time(name, replace(problem)) for name in SEARCHES]
+        self.agreed &= plans[0].choices == plans[1].choices
+        return plans[0]
 
     def effort(self, horizon: int) -> Effort:
         """What it came to."""
@@ -635,11 +635,11 @@ class Probe:
 
     def _time(self, name: str, problem: Problem) -> Trajectory:
         before = self.clock() if self.clock else None
-        found = SEARCHES[name](problem)
+        plan = SEARCHES[name](problem)
         if self.clock and before is not None:
             self.spent[name].append(self.clock() - before)
-        self.explored[name].append(found.explored)
-        return found
+        self.explored[name].append(plan.explored)
+        return plan
 
 
 def efforts(rates: Sequence[float], clock: Clock | None = None) -> tuple[Effort, ...]:

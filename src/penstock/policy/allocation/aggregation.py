@@ -131,10 +131,10 @@ class _Groups:
         return cls(tail=tail, share=share)
 
     def members(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for module in self.share:
-            found.setdefault(self.tail[module], []).append(module)
-        return {name: tuple(who) for name, who in found.items() if len(who) > 1}
+            groups.setdefault(self.tail[module], []).append(module)
+        return {name: tuple(who) for name, who in groups.items() if len(who) > 1}
 
     def expand(self, resource: Resource) -> dict[str, float]:
         return {module: share * resource[self.tail[module]] for module, share in self.share.items()}
@@ -244,10 +244,10 @@ def trusted(network: Network, corners: Sequence[Yield]) -> bool:
 
 def _between(network: Network, less: Yield, more: Yield) -> Yield | None:
     price = (more.value - less.value) / (more.total - less.total)
-    found = _best(network, more.resource, price)
-    bulge = (found.value - less.value) - price * (found.total - less.total)
-    stands_out = less.total < found.total < more.total and bulge > BULGE * found.value
-    return found if stands_out else None
+    corner = _best(network, more.resource, price)
+    bulge = (corner.value - less.value) - price * (corner.total - less.total)
+    stands_out = less.total < corner.total < more.total and bulge > BULGE * corner.value
+    return corner if stands_out else None
 
 
 def _corner(network: Network, outputs: Mapping[str, float]) -> Yield:
@@ -273,16 +273,18 @@ def _best(network: Network, most: Mapping[str, float], price: float) -> Yield:
         if out.origin in at:
             gains[at[out.origin]] += out.weight * out.produces * most[out.origin]
     links = [link for link in network.links if link.target in at]
-    found = linprog(
+    solution = linprog(
         -gains / (np.abs(gains).max() or 1.0),
         A_ub=_rows(links, most, at) if links else None,
         b_ub=np.zeros(len(links)) if links else None,
         bounds=(0.0, 1.0),
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if not found.success:
-        raise PenstockError(f"HiGHS found no best yield at a price of {price:g}: {found.message}")
-    shares = zip(at, found.x.tolist(), strict=True)
+    if not solution.success:
+        raise PenstockError(
+            f"HiGHS found no best yield at a price of {price:g}: {solution.message}"
+        )
+    shares = zip(at, solution.x.tolist(), strict=True)
     taken = dict.fromkeys(network.modules, 0.0) | {m: most[m] * share for m, share in shares}
     return _corner(network, flow.outputs(network, taken))
 

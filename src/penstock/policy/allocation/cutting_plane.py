@@ -68,15 +68,15 @@ class Master:
         worth = {sink: self.weights[sink] * most for sink, most in self.most.items()}
         unit = max(worth.values())
         homes = dict.fromkeys(home for home, _ in self._cuts)
-        found = maximise(
+        solution = maximise(
             [each / unit for each in worth.values()] + [0.0] * len(homes),
             self._entries(list(homes)),
             limits=[0.0] * len(self._cuts) + [1.0],
             most=[1.0] * len(worth) + [inf] * len(homes),
         )
-        pairs = zip(self.most.items(), found.shares, strict=False)
+        pairs = zip(self.most.items(), solution.shares, strict=False)
         targets = {sink: min(max(share, 0.0), 1.0) * most for (sink, most), share in pairs}
-        return Proposal(targets, found.value * unit)
+        return Proposal(targets, solution.value * unit)
 
     def _entries(self, homes: list[str]) -> Entries:
         """A row for each cut, what it says less what its home needs; the budget last."""

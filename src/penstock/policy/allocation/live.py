@@ -76,11 +76,11 @@ def owners(graph: FlowGraph) -> dict[str, str]:
     A pipeline is called by what stands before the dot in the name of its source, or by the whole
     name where there is none.
     """
-    found = {source: source.partition(".")[0] for source in graph.sources}
+    pipelines = {source: source.partition(".")[0] for source in graph.sources}
     for name in graph.order():
         for stream in graph.outputs(name):
-            found.setdefault(stream.target, found[name])
-    return {name: found[name] for name in graph.names()}
+            pipelines.setdefault(stream.target, pipelines[name])
+    return {name: pipelines[name] for name in graph.names()}
 
 
 def worth(graph: FlowGraph, weights: Mapping[str, float]) -> dict[str, float]:
@@ -509,8 +509,8 @@ needs; about 23 % more weighted output than an even division'
         )
 
     def _division(self, network: Network, bounds: Bounds) -> dict[str, int]:
-        found = whole(network, bounds, start=lambda: self._planned(network))
-        return fill(found, network, bounds) if self.spare else found
+        division = whole(network, bounds, start=lambda: self._planned(network))
+        return fill(division, network, bounds) if self.spare else division
 
     def _planned(self, network: Network) -> Mapping[str, float]:
         from penstock.policy.allocation import PLANNERS

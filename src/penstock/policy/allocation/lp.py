@@ -115,11 +115,11 @@ def maximise(
     """
     # Presolve can take a thousand times as long as all the rest, and fail; rarely it is of help.
     for presolve in (False, True):
-        found = _linprog(worth, entries, limits, most, presolve)
-        if found.success:
-            prices = (-found.ineqlin.marginals).tolist()
-            return Found(-float(found.fun), found.x.tolist(), prices)
-    raise PenstockError(f"HiGHS found no optimum of the linear program: {found.message}")
+        solution = _linprog(worth, entries, limits, most, presolve)
+        if solution.success:
+            prices = (-solution.ineqlin.marginals).tolist()
+            return Found(-float(solution.fun), solution.x.tolist(), prices)
+    raise PenstockError(f"HiGHS found no optimum of the linear program: {solution.message}")
 
 
 def _linprog(
@@ -217,15 +217,15 @@ class _Program:
 
     def solved(self) -> tuple[dict[str, float], dict[Stream, float]]:
         """Flow at each sink, and the price of each stream at its origin."""
-        found = maximise(
+        solution = maximise(
             self._worth(),
             self._entries(),
             limits=[0.0] * len(self.streams) + [1.0],
             most=[1.0] * len(self.most) + [inf] * len(self.scale),
         )
-        pairs = zip(self.most.items(), found.shares, strict=False)
+        pairs = zip(self.most.items(), solution.shares, strict=False)
         flows = {sink: min(share, 1.0) * most for (sink, most), share in pairs if share > IDLE}
-        return flows, dict(zip(self.streams, found.prices, strict=False))
+        return flows, dict(zip(self.streams, solution.prices, strict=False))
 
     def _worth(self) -> list[float]:
         weights = {outflow.name: outflow.weight for outflow in self.network.outflows}

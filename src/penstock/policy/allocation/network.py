@@ -142,10 +142,10 @@ class Network:
 
 
 def _by(names: Iterable[str], pairs: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
-    found: dict[str, list[T]] = {name: [] for name in names}
+    grouped: dict[str, list[T]] = {name: [] for name in names}
     for name, value in pairs:
-        found[name].append(value)
-    return {name: tuple(values) for name, values in found.items()}
+        grouped[name].append(value)
+    return {name: tuple(values) for name, values in grouped.items()}
 
 
 def _sorted(network: Network) -> tuple[str, ...]:

@@ -262,9 +262,9 @@ class _Agents:
 
     @classmethod
     def of(cls, network: Network) -> "_Agents":
-        found = tree_nodes(network)
-        index = {node.module: i for i, node in enumerate(found)}
-        return cls(names=list(index), agents=[_agent(network, node, index) for node in found])
+        nodes = tree_nodes(network)
+        index = {node.module: i for i, node in enumerate(nodes)}
+        return cls(names=list(index), agents=[_agent(network, node, index) for node in nodes])
 
     def at(self, price: float) -> _Plan:
         """Ask all at a price: one pass to the roots, and one back."""

@@ -73,11 +73,11 @@ class Amadeus:
 
     def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
         interval = interval_of(self.graph, name, self.interval)
-        found = ratio_of(reading, interval)
-        if found is None:
+        ratio = ratio_of(reading, interval)
+        if ratio is None:
             return held(name, degree, missing(interval))
-        mean = self._means.setdefault(name, _Occupation()).update(found.value, self.smoothing)
-        text = f"{took(mean, found.of)} on average"
+        mean = self._means.setdefault(name, _Occupation()).update(ratio.value, self.smoothing)
+        text = f"{took(mean, ratio.of)} on average"
         if reading.running is None:
             return held(name, degree, "running executors unknown")
         if reading.running != degree:

@@ -68,9 +68,9 @@ class DStream:
     def __call__(self, seen: Observation, /) -> Decision:
         """Remember what batches took, and judge each module on its own when it is time."""
         for name, reading in seen.modules.items():
-            found = ratio_of(reading, interval_of(self.graph, name, self.interval))
-            if found is not None:
-                self._ratios.setdefault(name, []).append(found)
+            ratio = ratio_of(reading, interval_of(self.graph, name, self.interval))
+            if ratio is not None:
+                self._ratios.setdefault(name, []).append(ratio)
         if not self._timer.due(seen.at, seen.step):
             return all_hold(
                 seen, f"next evaluation in {format_duration(self._timer.left(seen.at))}"
@@ -80,14 +80,14 @@ class DStream:
         return decided
 
     def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
-        found = self._ratios.get(name)
-        if not found:
+        ratios = self._ratios.get(name)
+        if not ratios:
             span = format_duration(self.scaling_interval)
             return held(name, degree, f"no batch was measured in the last {span}")
         if reading.running is None:
             return held(name, degree, "running executors unknown")
-        ratio = sum(one.value for one in found) / len(found)
-        return self._compare(name, degree, reading.running, ratio, took(ratio, found[-1].of))
+        ratio = sum(one.value for one in ratios) / len(ratios)
+        return self._compare(name, degree, reading.running, ratio, took(ratio, ratios[-1].of))
 
     def _compare(self, name: str, degree: int, running: int, ratio: float, text: str) -> Verdict:
         if ratio >= self.scaling_up_ratio - 1e-12:

@@ -190,10 +190,10 @@ class Metrics:
         """By module: its metrics, or what is missing of them."""
         inflow = self._flow.inflow()
         behind = self._flow.spread({n: self._behind(m) for n, m in seen.modules.items()})
-        found: dict[str, Evaluated | str] = {}
+        evaluated: dict[str, Evaluated | str] = {}
         for name, reading in seen.modules.items():
-            found[name] = self._one(name, reading, inflow[name], behind[name])
-        return found
+            evaluated[name] = self._one(name, reading, inflow[name], behind[name])
+        return evaluated
 
     def lagging(self, seen: Observation, threshold: float) -> bool:
         """Whether a source has rows waiting for longer than the threshold."""
@@ -353,12 +353,12 @@ class Flink:
             self._histories.setdefault(name, History()).observe(seen.at, degree)
 
     def _decide(self, seen: Observation) -> Decision:
-        found = self._metrics.evaluate(seen)
+        evaluated = self._metrics.evaluate(seen)
         lagging = self._metrics.lagging(seen, self.backlog_lag_threshold)
         proposals: dict[str, _Proposal] = {}
 
         def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            proposal = self._judge(name, reading, degree, seen.at, found[name], lagging)
+            proposal = self._judge(name, reading, degree, seen.at, evaluated[name], lagging)
             proposals[name] = proposal
             return proposal.verdict
 
@@ -410,12 +410,12 @@ class Flink:
     def _down(
         self, name: str, change: Change, why: str, delay: DelayedScaleDown, *, outside: bool
     ) -> _Proposal:
-        found = delay.recommend(change.at, change.after, outside)
-        if found is None:
+        recommended = delay.recommend(change.at, change.after, outside)
+        if recommended is None:
             left = format_duration(delay.left(change.at))
             waits = f"{why}, {change.after} are enough, may shrink in {left}"
             return _Proposal(held(name, change.before, waits))
-        allowed, outside = found
+        allowed, outside = recommended
         if allowed > change.after:
             window = format_duration(self.scale_down_interval)
             why = f"{why}, {change.after} are enough, the highest in {window} was {allowed}"

@@ -112,14 +112,14 @@ expected cost 0.049 instead of 0.05'
 
     def _judge(self, region: Region, reading: RegionReading, nodes: int) -> Verdict:
         manager = self._manager(region)
-        found = self._state(region, reading, nodes)
-        if isinstance(found, str):
+        state = self._state(region, reading, nodes)
+        if isinstance(state, str):
             manager.last = None
-            return held(region.name, nodes, found)
+            return held(region.name, nodes, state)
         penalty = self.demand_weight * ((reading.unmet or 0) > 0)
-        manager.agent.learn(manager.last, found, penalty)
-        manager.last = found
-        return _describe(region, reading, nodes, manager.agent.choose(found))
+        manager.agent.learn(manager.last, state, penalty)
+        manager.last = state
+        return _describe(region, reading, nodes, manager.agent.choose(state))
 
     def _state(self, region: Region, reading: RegionReading, nodes: int) -> State | str:
         """Where a region is, or what is not known of it."""

@@ -286,19 +286,19 @@ class Managers:
         if not self.settings.knows(name):
             return held(name, degree, "it is not in the graph")
         manager = self.of(name)
-        found = self.settings.state(name, reading, degree)
+        state = self.settings.state(name, reading, degree)
         response = response_time(reading)
-        if isinstance(found, str) or response is None:
+        if isinstance(state, str) or response is None:
             manager.last = None
-            why = found if isinstance(found, str) else "response time unknown"
+            why = state if isinstance(state, str) else "response time unknown"
             return held(name, degree, why)
-        manager.agent.learn(manager.last, found, self.settings.penalty(name, response))
-        manager.last = found
-        choice, coming = manager.agent.choose(found), degree - (reading.running or 0)
-        may_cancel = manager.may_cancel(found.level, coming)
+        manager.agent.learn(manager.last, state, self.settings.penalty(name, response))
+        manager.last = state
+        choice, coming = manager.agent.choose(state), degree - (reading.running or 0)
+        may_cancel = manager.may_cancel(state.level, coming)
         if coming > 0 and not (may_cancel and choice.action < 0):
             return still_to_come(name, degree, coming)
-        return _describe(name, reading, degree, found, choice)
+        return _describe(name, reading, degree, state, choice)
 
 
 def _describe(

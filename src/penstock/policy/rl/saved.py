@@ -64,14 +64,14 @@ def restore(agent: Agent, entry: Mapping[str, Any], *, what: str) -> None:
 
 def arrays_of(entry: Mapping[str, Any], *, what: str) -> dict[str, Floats]:
     """The arrays of an entry, each of the shape that it must have; `what` names the table."""
-    found = {}
+    arrays = {}
     for name, shape in _shapes(entry["kind"], shape_of(entry)).items():
         if name == "changed" and name not in entry["arrays"]:
             continue
         if name not in entry["arrays"]:
             raise SettingError(f"{what} has no {name}; save it again")
-        found[name] = _array(entry["arrays"][name], shape, name, what)
-    return found
+        arrays[name] = _array(entry["arrays"][name], shape, name, what)
+    return arrays
 
 
 def shape_of(entry: Mapping[str, Any]) -> Shape:
@@ -95,10 +95,10 @@ def check_fits(
             "load one that was learned with the same settings or leave load out"
         )
     for name, needed in settings.items():
-        found = entry["settings"].get(name)
-        if not _same(found, needed):
+        saved = entry["settings"].get(name)
+        if not _same(saved, needed):
             raise SettingError(
-                f"{what} was learned with {name} {_shown(found)}, and it is {_shown(needed)} now; "
+                f"{what} was learned with {name} {_shown(saved)}, and it is {_shown(needed)} now; "
                 "set it back or leave load out"
             )
 
