@@ -51,7 +51,7 @@ class Program:
     stopped: bool = False
     looks: int = 0
     marks: list[str] = field(default_factory=lambda: ["penstock.controller.app"])
-    """Of whoever controls the application."""
+    """Of the controller of the application."""
 
     def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
         return tuple(executor(str(n)) for n in range(self.executors_there))

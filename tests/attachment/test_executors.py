@@ -15,7 +15,7 @@ from tests.spark.test_progress import executor
 
 @dataclass
 class Books:
-    """A cluster that grants what it is asked for, when it is told to."""
+    """A cluster that grants requests when the test says so."""
 
     there: dict[str, Executor] = field(default_factory=dict)
     requests: list[dict[int, int]] = field(default_factory=list)

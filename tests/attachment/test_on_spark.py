@@ -134,7 +134,7 @@ def test_what_a_query_tells_becomes_one_application(spark: SparkSession) -> None
     assert set(seen.modules) == {"application"}
     application = seen.modules["application"]
     assert application.running == 1
-    assert application.backlog is None  # a rate source does not tell
+    assert application.backlog is None  # a rate source does not report it
     assert 20 < (application.arrival_rate or 0) < 500
     assert seen.latency is not None
 
@@ -156,8 +156,8 @@ def test_queries_that_are_chained_by_files_are_linked(spark: SparkSession, tmp_p
         wait_until(lambda: attachment.status()["queries"] == linked)
         steps = len(attachment.ticks)
         wait_until(lambda: len(attachment.ticks) > steps + 1)
-    told = {entry["name"]: entry["feeds"] for entry in _queries(tmp_path / "run")}
-    assert told == {"clean": ["count"], "count": []}
+    feeds = {entry["name"]: entry["feeds"] for entry in _queries(tmp_path / "run")}
+    assert feeds == {"clean": ["count"], "count": []}
 
 
 def _queries(run: Path) -> Any:

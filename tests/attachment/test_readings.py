@@ -186,8 +186,8 @@ def test_what_no_query_tells_stays_unknown() -> None:
 
 
 def test_rows_of_a_query_whose_cost_is_unknown_count_as_they_are() -> None:
-    told = {"a": ModuleReading(backlog=7.0, processed_rate=1.0)}
-    assert combine(told).backlog == 7.0
+    readings = {"a": ModuleReading(backlog=7.0, processed_rate=1.0)}
+    assert combine(readings).backlog == 7.0
 
 
 def test_latency_adds_up_along_the_longest_way() -> None:

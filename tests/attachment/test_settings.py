@@ -29,8 +29,10 @@ def settings(**keywords: object) -> Settings:
 
 def test_importing_penstock_imports_no_pyspark() -> None:
     words = "import sys, penstock; penstock.attach; print('pyspark' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False"
+    finished = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=True
+    )
+    assert finished.stdout.strip() == "False"
 
 
 def test_reading_settings_imports_no_more_of_pydantic_than_its_core() -> None:
@@ -40,8 +42,10 @@ def test_reading_settings_imports_no_more_of_pydantic_than_its_core() -> None:
         "build_policy(read_settings({'policy': 'mpc', 'step': '5s'}, {})); "
         "print('pydantic' in sys.modules, 'pydantic_core' in sys.modules)"
     )
-    told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False True"
+    finished = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=True
+    )
+    assert finished.stdout.strip() == "False True"
 
 
 def test_nothing_is_touched_unless_told_so() -> None:
@@ -144,9 +148,9 @@ def test_another_policy_leaves_the_options_of_the_first_behind() -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_a_mistake_gets_one_sentence(given: dict[str, object], sentence: str) -> None:
-    with pytest.raises(SettingError) as told:
+    with pytest.raises(SettingError) as caught:
         build_policy(read_settings(given, NO_FILE))
-    assert str(told.value) == sentence
+    assert str(caught.value) == sentence
 
 
 def test_a_mistake_in_the_conf_is_told_under_its_whole_name() -> None:
@@ -315,16 +319,16 @@ def _asks(degree: Any) -> Decision:
 )  # fmt: skip
 def test_no_guard_makes_sense_of_a_decision_that_cannot_be(answer: Any, sentence: str) -> None:
     policy = accept(settings(policy=lambda now: answer))
-    with pytest.raises((TypeError, SettingError)) as told:
+    with pytest.raises((TypeError, SettingError)) as caught:
         policy(seen(application=READING))
-    assert str(told.value) == sentence
+    assert str(caught.value) == sentence
 
 
 def test_a_quota_that_the_fewest_executors_pass_is_refused() -> None:
     found = settings(min_executors=3, quota_memory="2g")
-    with pytest.raises(SettingError) as told:
+    with pytest.raises(SettingError) as caught:
         guard(build_policy(found), found, began=BEGAN, size=Size(memory=2.0**30))
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "the fewest executors, 3, take 3 GiB of memory, and the quota is 2 GiB; "
         "lower the one or raise the other"
     )

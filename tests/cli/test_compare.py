@@ -49,10 +49,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 class TestJson:
     def test_has_a_stable_shape(self, folder: Path) -> None:
-        told = json.loads((folder / "compare.json").read_text())
-        assert list(told) == KEYS
-        assert (told["format"], told["on"], told["seeds"]) == (1, "twin", [1, 2])
-        [first, second] = told["workloads"]
+        output = json.loads((folder / "compare.json").read_text())
+        assert list(output) == KEYS
+        assert (output["format"], output["on"], output["seeds"]) == (1, "twin", [1, 2])
+        [first, second] = output["workloads"]
         assert (first["workload"], second["workload"]) == ("constant:200/s", "random-walk:300/s")
         row = first["rows"][0]
         assert sorted(row) == ["by_seed", "error", "kind", "policy", "scores", "settings"]
@@ -60,13 +60,13 @@ class TestJson:
         assert sorted(row["scores"]["core_seconds"]) == ["high", "low", "mean", "runs"]
         assert len(row["by_seed"]["core_seconds"]) == 2
         assert [one["seed"] for one in first["clairvoyant"]] == [1, 2]
-        assert set(first["timelines"]["policies"]) == {row["policy"] for row in told["overall"]}
-        assert {one["workload"] for one in told["dominance"]} == {
+        assert set(first["timelines"]["policies"]) == {row["policy"] for row in output["overall"]}
+        assert {one["workload"] for one in output["dominance"]} == {
             "constant:200/s",
             "random-walk:300/s",
             None,
         }
-        assert sorted(told["advice"]) == ["choose", "saves", "why"]
+        assert sorted(output["advice"]) == ["choose", "saves", "why"]
 
     def test_the_page_has_plots_and_needs_nothing_else(self, folder: Path) -> None:
         page = (folder / "compare.html").read_text()
@@ -138,11 +138,11 @@ def test_a_recording_is_fitted_and_its_load_played(
 ) -> None:
     words = ["--policies", "threshold,static:degrees=4", "--seeds", "2", "--jobs", "1", "--quiet"]
     assert main(["compare", "--from", str(recording), *words, "--out", str(tmp_path / "c")]) == 0
-    told = json.loads((tmp_path / "c" / "compare.json").read_text())
-    assert (told["duration"], told["workloads"][0]["workload"]) == (60.0, "recorded")
+    output = json.loads((tmp_path / "c" / "compare.json").read_text())
+    assert (output["duration"], output["workloads"][0]["workload"]) == (60.0, "recorded")
     run = load(recording)
     paid = [max(tick.seen.running or 0, tick.seen.requested or 0) for tick in run.ticks]
-    *_, saved, trust = told["advice"]["why"]
+    *_, saved, trust = output["advice"]["why"]
     assert saved.startswith(f"The recorded run took {sum(paid) / len(paid):.3g} executors on avera")
     assert trust.startswith("The twin is ")
     assert trust in " ".join(capsys.readouterr().out.split())
@@ -151,10 +151,10 @@ def test_a_recording_is_fitted_and_its_load_played(
 def test_a_part_of_a_recording_is_compared_with_that_part(recording: Path, tmp_path: Path) -> None:
     words = ["--policies", "static", *FAST, "--out", str(tmp_path / "c")]
     assert main(["compare", "--from", str(recording), *words]) == 0
-    told = json.loads((tmp_path / "c" / "compare.json").read_text())["advice"]["why"]
+    why = json.loads((tmp_path / "c" / "compare.json").read_text())["advice"]["why"]
     part = [tick for tick in load(recording).ticks if tick.seen.at <= 16]
     paid = [max(tick.seen.running or 0, tick.seen.requested or 0) for tick in part]
-    assert told[-2].startswith(f"The recorded run took {sum(paid) / len(paid):.3g} executors")
+    assert why[-2].startswith(f"The recorded run took {sum(paid) / len(paid):.3g} executors")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_recording_that_promised_nothing_gets_a_remedy_that_works(
     settings["slo_latency_p95"] = None
     del settings["file"]["slo"]
     (run / "settings.json").write_text(json.dumps(settings))
-    (run / "summary.json").unlink()  # a run that was killed is told of
+    (run / "summary.json").unlink()  # as of a run that was killed
     assert main(["compare", "--from", str(run)]) == 2
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith("the run did not finish")
@@ -212,9 +212,9 @@ def test_on_spark_every_run_is_recorded_and_scored(tmp_path: Path) -> None:
     out = tmp_path / "c"
     words = ["--policies", "threshold", "--on", "spark", "--duration", "14s", "--quiet"]
     assert main(["compare", "wordcount", *words, "--out", str(out)]) == 0
-    told = json.loads((out / "compare.json").read_text())
-    assert (told["on"], told["seeds"]) == ("spark", [1])
-    for row in told["overall"]:
+    output = json.loads((out / "compare.json").read_text())
+    assert (output["on"], output["seeds"]) == ("spark", [1])
+    for row in output["overall"]:
         assert row["error"] is None
         assert row["scores"]["core_seconds"]["mean"] > 0
     runs = sorted(path.name for path in (out / "runs").iterdir())

@@ -36,16 +36,16 @@ def test_tables_and_a_judgement(run: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_json_has_the_documented_shape(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", str(run), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert set(told) == {
+    output = json.loads(capsys.readouterr().out)
+    assert set(output) == {
         *("run", "against", "pipeline", "plant", "steps", "estimates", "predictions", "within"),
         *("good", "judgement", "notes", "written"),
     }
-    assert set(told["estimates"][0]) == {"of", "setting", "value", "file", "samples", "how"}
-    assert set(told["predictions"]) == {"policy", "decisions"}
-    p95 = told["predictions"]["policy"]["latency_p95"]
+    assert set(output["estimates"][0]) == {"of", "setting", "value", "file", "samples", "how"}
+    assert set(output["predictions"]) == {"policy", "decisions"}
+    p95 = output["predictions"]["policy"]["latency_p95"]
     assert p95["error"] == pytest.approx(p95["predicted"] / p95["recorded"] - 1)
-    assert isinstance(told["good"], bool)
+    assert isinstance(output["good"], bool)
 
 
 def test_another_run_is_predicted_instead(
@@ -54,9 +54,9 @@ def test_another_run_is_predicted_instead(
     other = pipeline(BATCHES, SHORT, ("name: threshold", "name: static, degrees: 2"))
     recorded(other, tmp_path / "other")
     assert main(["fit", str(run), "--against", str(tmp_path / "other"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["against"] == str(tmp_path / "other")
-    executors = told["predictions"]["policy"]["executors_mean"]
+    output = json.loads(capsys.readouterr().out)
+    assert output["against"] == str(tmp_path / "other")
+    executors = output["predictions"]["policy"]["executors_mean"]
     assert executors["predicted"] == pytest.approx(executors["recorded"], rel=0.05)
 
 
@@ -102,9 +102,9 @@ class TestMistakes:
         settings |= {"format": FORMAT + 1, "penstock": "9.9"}
         (run / "settings.json").write_text(json.dumps(settings))
         assert main(["fit", str(run)]) == 2
-        told = capsys.readouterr().err
-        assert f"it was written by penstock 9.9 in format {FORMAT + 1}" in told
-        assert "upgrade penstock" in told
+        errors = capsys.readouterr().err
+        assert f"it was written by penstock 9.9 in format {FORMAT + 1}" in errors
+        assert "upgrade penstock" in errors
 
     def test_settings_cut_short(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         text = (run / "settings.json").read_text()
@@ -134,8 +134,8 @@ class TestMistakes:
         other = shutil.copytree(run, tmp_path / "other")
         (other / "ticks.jsonl").write_text("")
         assert main(["fit", str(run), "--against", str(other)]) == 2
-        told = capsys.readouterr().err
-        assert f"the recording {other} has 0 steps, and a fit needs at least 10" in told
+        errors = capsys.readouterr().err
+        assert f"the recording {other} has 0 steps, and a fit needs at least 10" in errors
 
     def test_a_run_to_predict_that_was_killed_is_told_of(
         self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -149,8 +149,8 @@ class TestMistakes:
         lines = (run / "ticks.jsonl").read_text().splitlines(keepends=True)
         (run / "ticks.jsonl").write_text("".join(lines[:4]))
         assert main(["fit", str(run), "--json"]) == 2
-        told = capsys.readouterr()
-        assert "has 4 steps, and a fit needs at least 10" in json.loads(told.out)["error"]
+        captured = capsys.readouterr()
+        assert "has 4 steps, and a fit needs at least 10" in json.loads(captured.out)["error"]
 
 
 def test_it_imports_no_spark(run: Path) -> None:

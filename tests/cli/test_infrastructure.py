@@ -18,7 +18,7 @@ def simulate(out: Path, *words: str) -> int:
     return main(["simulate", "wordcount", *SHORT, "--out", str(out), *words])
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> Any:
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
@@ -32,7 +32,7 @@ class TestSimulate:
     ) -> None:
         words = ["--infrastructure", nodes, "--policy", policy, "--json"]
         assert simulate(tmp_path / "run", *words) == 0
-        found = told(capsys)
+        found = printed(capsys)
         assert (found["pipeline"], found["policy"], found["steps"]) == ("wordcount", policy, 20)
         run = load(tmp_path / "run")
         assert run.settings.file["infrastructure"]["policy"]["name"] == nodes  # type: ignore[index]
@@ -181,12 +181,12 @@ def test_validate_notes_what_regions_cannot_host(
 ) -> None:
     words = ["--set", "modules.filter.max_replicas=20"]
     assert main(["validate", "wordcount-regions", *words, "--json"]) == 0
-    notes = told(capsys)["files"][0]["notes"]
+    notes = printed(capsys)["files"][0]["notes"]
     assert "on a cluster of its own run would refuse it: module filter may grow to 20" in notes[0]
     graph = tmp_path / "graph.yaml"
     graph.write_text(SMALL)
     assert main(["validate", str(graph), "--json"]) == 0
-    (first, *_) = told(capsys)["files"][0]["notes"]
+    (first, *_) = printed(capsys)["files"][0]["notes"]
     assert (
         first == "module b may grow to 20 replicas and region dc2 has room for 12, so it will not"
     )

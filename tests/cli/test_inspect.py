@@ -117,9 +117,9 @@ def test_a_warm_start_says_who_decides(handed_over: bool | None, words: str) -> 
 
 def test_machines_get_every_number(capsys: pytest.CaptureFixture[str], file: str) -> None:
     assert main(["inspect", file, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    [manager] = told["managers"]
-    assert told["file"] == file
+    output = json.loads(capsys.readouterr().out)
+    [manager] = output["managers"]
+    assert output["file"] == file
     assert manager["manager"] == "counter"
     assert manager["actions"][0][1] == [0, 1, 1]  # with one replica, by level
     assert manager["visits"][0][2] == [3, 7, 1]

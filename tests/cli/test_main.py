@@ -53,11 +53,11 @@ class TestSimulate:
     ) -> None:
         assert simulate(tmp_path / "run", "--json") == 0
         shown = capsys.readouterr()
-        told = json.loads(shown.out)
-        assert (told["folder"], told["steps"]) == (str(tmp_path / "run"), 5)
-        assert Path(told["report"]).is_file()
-        assert told["stopped_by"] is None
-        assert told["rows_arrived"] > 0
+        output = json.loads(shown.out)
+        assert (output["folder"], output["steps"]) == (str(tmp_path / "run"), 5)
+        assert Path(output["report"]).is_file()
+        assert output["stopped_by"] is None
+        assert output["rows_arrived"] > 0
         assert len(shown.err.splitlines()) == 6
 
     def test_the_same_seed_brings_the_same_run_and_another_seed_another(
@@ -124,7 +124,7 @@ class TestSimulate:
 
 class TestMistakes:
     @pytest.mark.parametrize(
-        ("words", "told"),
+        ("words", "message"),
         [
             (["simulate", "wordcount", "--step", "3"], "needs a unit, got 3; write 3s, 3ms or 3m"),
             (["simulate", "wordcount", "--policy", "x"], "there is no policy 'x'; there are"),
@@ -158,13 +158,13 @@ class TestMistakes:
         ],
     )
     def test_a_mistake_is_one_sentence_on_stderr_and_ends_with_2(
-        self, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+        self, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(words) == 2
         shown = capsys.readouterr()
         assert shown.out == ""
         assert shown.err.startswith("penstock: ")
-        assert told in shown.err
+        assert message in shown.err
         assert len(shown.err.splitlines()) == 1
 
     def test_machines_are_told_the_mistake_too(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,8 +202,8 @@ class TestValidate:
         assert main(grown) == 0
         assert capsys.readouterr().out == f"wordcount: a pipeline file, {note}\n"
         assert main([*grown, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert (told["ok"], told["files"][0]["notes"]) == (True, [note])
+        output = json.loads(capsys.readouterr().out)
+        assert (output["ok"], output["files"][0]["notes"]) == (True, [note])
 
     def test_what_the_twin_refuses_of_keys_is_noted(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -249,10 +249,10 @@ class TestValidate:
         bad = tmp_path / "bad.yaml"
         bad.write_text("source: {module: a, rate: 2/s}\nmodules: {a: }\nstep: 1\n")
         assert main(["validate", str(bad), "--json"]) == 2
-        told = json.loads(capsys.readouterr().out)
-        assert told["ok"] is False
-        assert told["files"][0]["sort"] == "graph"
-        assert told["files"][0]["mistakes"][0]["line"] == 3
+        output = json.loads(capsys.readouterr().out)
+        assert output["ok"] is False
+        assert output["files"][0]["sort"] == "graph"
+        assert output["files"][0]["mistakes"][0]["line"] == 3
 
 
 class TestReport:
@@ -291,8 +291,8 @@ class TestDoctor:
         file = tmp_path / "file"
         file.touch()
         assert main(["doctor", "--out", str(file / "runs"), "--json"]) == 2
-        told = json.loads(capsys.readouterr().out)
-        failed = [finding for finding in told if finding["status"] == "fail"]
+        output = json.loads(capsys.readouterr().out)
+        failed = [finding for finding in output if finding["status"] == "fail"]
         assert "folder" in [finding["name"] for finding in failed]
         assert all(finding["remedy"] for finding in failed)
 

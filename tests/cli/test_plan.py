@@ -36,8 +36,8 @@ def graph(tmp_path: Path) -> str:
 
 def planned(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
     assert main(["plan", *words, "--json"]) == 0
-    told: dict[str, object] = json.loads(capsys.readouterr().out)
-    return told
+    output: dict[str, object] = json.loads(capsys.readouterr().out)
+    return output
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -48,13 +48,13 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_the_answer_has_the_shape_that_others_script_against(
     graph: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = planned(capsys, graph, "--policy", "nash")
-    assert list(told) == [
+    output = planned(capsys, graph, "--policy", "nash")
+    assert list(output) == [
         *("policy", "replicas", "rounded", "inter_departure", "bottleneck"),
         *("cost", "messages", "rounds"),
     ]
-    assert told["policy"] == "nash"
-    assert told["bottleneck"] == ["recognizer"]
+    assert output["policy"] == "nash"
+    assert output["bottleneck"] == ["recognizer"]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_the_paper_s_graph_comes_out_as_it_should(
     cost: float,
     recognizer: float,
 ) -> None:
-    told: dict[str, dict[str, float]] = planned(capsys, graph, "--policy", policy)  # type: ignore[assignment]
-    assert told["inter_departure"]["dispatcher"] == pytest.approx(pace, abs=1e-4)
-    assert told["cost"]["total"] == pytest.approx(cost, abs=1e-4)
-    assert told["replicas"]["recognizer"] == pytest.approx(recognizer, abs=0.01)
+    output: dict[str, dict[str, float]] = planned(capsys, graph, "--policy", policy)  # type: ignore[assignment]
+    assert output["inter_departure"]["dispatcher"] == pytest.approx(pace, abs=1e-4)
+    assert output["cost"]["total"] == pytest.approx(cost, abs=1e-4)
+    assert output["replicas"]["recognizer"] == pytest.approx(recognizer, abs=0.01)
 
 
 def test_without_a_policy_the_least_cost_is_planned(
@@ -93,9 +93,9 @@ def test_a_pipeline_s_own_policy_is_used_with_its_settings(
 def test_a_rate_takes_the_place_of_the_file_s(
     graph: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = planned(capsys, graph, "--rate", "1/s", "--policy", "nash")
-    assert told["bottleneck"] == ["dispatcher"]
-    assert told["inter_departure"]["recognizer"] == pytest.approx(1.0)  # type: ignore[index]
+    output = planned(capsys, graph, "--rate", "1/s", "--policy", "nash")
+    assert output["bottleneck"] == ["dispatcher"]
+    assert output["inter_departure"]["recognizer"] == pytest.approx(1.0)  # type: ignore[index]
 
 
 def test_people_get_a_table(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,9 +123,9 @@ def test_a_graph_that_cannot_be_is_refused_with_the_module(
     assert old in GRAPH
     path = tmp_path / "wrong.yaml"
     path.write_text(GRAPH.replace(old, new, 1))
-    told = refused(capsys, str(path), "--policy", "nash")
-    assert named in told
-    assert len(told.strip().splitlines()) == 1
+    message = refused(capsys, str(path), "--policy", "nash")
+    assert named in message
+    assert len(message.strip().splitlines()) == 1
 
 
 def test_two_sources_are_refused(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +134,7 @@ def test_two_sources_are_refused(graph: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--policy", "threshold"), "policy 'threshold' does not plan; there are incentive, nash"),
         (("--policy", "nahs"), "did you mean 'nash'"),
@@ -144,9 +144,9 @@ def test_two_sources_are_refused(graph: str, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_a_mistake_gets_one_sentence(
-    graph: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+    graph: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
-    assert told in refused(capsys, graph, *words)
+    assert message in refused(capsys, graph, *words)
 
 
 def test_planning_does_not_load_spark(graph: str) -> None:

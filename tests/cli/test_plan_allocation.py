@@ -45,8 +45,8 @@ def graph(write: Write) -> str:
 
 def planned(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert main(["plan", *words, "--json"]) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return output
 
 
 def shown(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
@@ -56,9 +56,9 @@ def shown(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["plan", *words]) == 2
-    told = capsys.readouterr().err
-    assert len(told.splitlines()) == 1
-    return told
+    errors = capsys.readouterr().err
+    assert len(errors.splitlines()) == 1
+    return errors
 
 
 def test_the_policies_on_offer_are_those_that_there_are() -> None:
@@ -71,30 +71,30 @@ class TestAnswers:
     def test_the_shape_is_that_which_others_script_against(
         self, graph: str, capsys: pytest.CaptureFixture[str], policy: str
     ) -> None:
-        told = planned(capsys, graph, "--policy", policy)
-        assert list(told) == ["policy", "resource", "value", "optimum", "messages", "passes"]
-        assert told["policy"] == policy
-        assert list(told["resource"]) == ["a", "b", "c"]
-        assert 0 < told["value"] <= told["optimum"] * (1 + 1e-9)
+        output = planned(capsys, graph, "--policy", policy)
+        assert list(output) == ["policy", "resource", "value", "optimum", "messages", "passes"]
+        assert output["policy"] == policy
+        assert list(output["resource"]) == ["a", "b", "c"]
+        assert 0 < output["value"] <= output["optimum"] * (1 + 1e-9)
 
     @pytest.mark.parametrize("policy", ["lp", "shrink", "cutting-plane"])
     def test_the_best_division_of_a_small_graph_is_found(
         self, graph: str, capsys: pytest.CaptureFixture[str], policy: str
     ) -> None:
-        told = planned(capsys, graph, "--policy", policy)
+        output = planned(capsys, graph, "--policy", policy)
         best = (0.5 + 0.3 * 0.9 * 7.875) / (4.5 + 7.875 + 1)  # all that a gives is used
-        assert told["optimum"] == pytest.approx(best, rel=1e-9)
-        assert told["value"] == pytest.approx(best, rel=1e-3)
-        assert sum(told["resource"].values()) == pytest.approx(1.0)
+        assert output["optimum"] == pytest.approx(best, rel=1e-9)
+        assert output["value"] == pytest.approx(best, rel=1e-3)
+        assert sum(output["resource"].values()) == pytest.approx(1.0)
 
     def test_one_sink_is_planned_by_the_paper_s_first_algorithm(
         self, write: Write, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        told = planned(capsys, str(write(DIAMOND)), "--policy", "single-output")
+        output = planned(capsys, str(write(DIAMOND)), "--policy", "single-output")
         # a unit of d asks for 2 of b and 4 of c, and these for the larger of 2/2 and 4/3 of a
         needed = 4 / 3 + 2 + 4 + 1
-        assert told["value"] == pytest.approx(5 / needed)
-        assert told["resource"]["c"] == pytest.approx(4 / needed)
+        assert output["value"] == pytest.approx(5 / needed)
+        assert output["resource"]["c"] == pytest.approx(4 / needed)
 
     def test_the_policy_is_the_one_asked_for_or_the_file_s_or_the_exact_one(
         self, write: Write, capsys: pytest.CaptureFixture[str]
@@ -116,9 +116,9 @@ class TestAnswers:
     def test_a_limited_source_is_shared_by_value(
         self, graph: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        told = planned(capsys, graph, "--policy", "lp", "--set", "sources.s.rate=0.03")
-        assert told["resource"]["a"] == pytest.approx(0.1)
-        assert told["value"] == pytest.approx(0.175 * 0.27 + 0.1 * 0.2 / 0.9 * 0.5)
+        output = planned(capsys, graph, "--policy", "lp", "--set", "sources.s.rate=0.03")
+        assert output["resource"]["a"] == pytest.approx(0.1)
+        assert output["value"] == pytest.approx(0.175 * 0.27 + 0.1 * 0.2 / 0.9 * 0.5)
 
     def test_pieces_that_have_only_the_budget_in_common_compete_for_it(
         self, write: Write, capsys: pytest.CaptureFixture[str]
@@ -129,9 +129,9 @@ class TestAnswers:
             "sinks: {o: {from: a, produces: 4}, p: {from: b, produces: 1}}\n"
         )
         for policy in ("lp", "cutting-plane"):
-            told = planned(capsys, str(write(text)), "--policy", policy)
-            assert told["resource"] == pytest.approx({"a": 3.0, "b": 7.0}, rel=1e-2)
-            assert told["optimum"] == pytest.approx(19.0)
+            output = planned(capsys, str(write(text)), "--policy", policy)
+            assert output["resource"] == pytest.approx({"a": 3.0, "b": 7.0}, rel=1e-2)
+            assert output["optimum"] == pytest.approx(19.0)
 
 
 class TestWords:
@@ -143,17 +143,17 @@ class TestWords:
         )
         text = text.replace("sinks:", "  - {from: a, to: d, produces: 1, consumes: 1}\nsinks:")
         text = text.replace("sinks:", "  - {from: d, to: e, produces: 1, consumes: 1}\nsinks:")
-        told = shown(capsys, str(write(text)), "--policy", "lp")
-        assert told[3].split() == ["c", "0", "0", "%", "idle"]
-        assert told[4].endswith("0 %  idle, it leads to no sink")
-        assert told[5].endswith("0 %  idle, it leads to no sink")
+        printed = shown(capsys, str(write(text)), "--policy", "lp")
+        assert printed[3].split() == ["c", "0", "0", "%", "idle"]
+        assert printed[4].endswith("0 %  idle, it leads to no sink")
+        assert printed[5].endswith("0 %  idle, it leads to no sink")
 
     @pytest.mark.parametrize(
-        ("rate", "budget", "told"),
+        ("rate", "budget", "message"),
         [("inf", "1", "the budget"), ("0.03", "1", "source s, 70 % of the budget is left")],
     )
     def test_what_limits_is_told(
-        self, graph: str, capsys: pytest.CaptureFixture[str], rate: str, budget: str, told: str
+        self, graph: str, capsys: pytest.CaptureFixture[str], rate: str, budget: str, message: str
     ) -> None:
         words = ("--set", f"sources.s.rate={rate}", "--set", f"budget={budget}")
         [line] = [
@@ -161,7 +161,7 @@ class TestWords:
             for line in shown(capsys, graph, "--policy", "lp", *words)
             if line.startswith("limited by")
         ]
-        assert line.split(maxsplit=2)[2] == told
+        assert line.split(maxsplit=2)[2] == message
 
     def test_a_share_is_never_rounded_up_to_the_optimum(
         self, graph: str, capsys: pytest.CaptureFixture[str]
@@ -171,7 +171,7 @@ class TestWords:
 
 class TestMistakes:
     @pytest.mark.parametrize(
-        ("words", "told"),
+        ("words", "message"),
         [
             (("--policy", "nash"), "policy 'nash' does not divide the budget of an allocation"),
             (("--policy", "heuristic"), "did you mean 'heuristic-"),
@@ -184,9 +184,9 @@ class TestMistakes:
         ],
     )
     def test_a_mistake_gets_one_sentence(
-        self, graph: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+        self, graph: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
     ) -> None:
-        assert told in refused(capsys, graph, *words)
+        assert message in refused(capsys, graph, *words)
 
     def test_what_cannot_be_shrunk_is_refused_by_name(
         self, write: Write, capsys: pytest.CaptureFixture[str]
@@ -197,9 +197,9 @@ class TestMistakes:
     def test_a_policy_for_budgets_is_refused_where_there_is_none(
         self, capsys: pytest.CaptureFixture[str], policy: str
     ) -> None:
-        told = refused(capsys, "recognition", "--policy", policy)
-        assert f"policy '{policy}' divides the budget of an allocation graph" in told
-        assert "there are nash, incentive, social" in told
+        message = refused(capsys, "recognition", "--policy", policy)
+        assert f"policy '{policy}' divides the budget of an allocation graph" in message
+        assert "there are nash, incentive, social" in message
 
     @pytest.mark.parametrize("policy", EVERYWHERE)
     def test_what_numbers_cannot_hold_is_refused(
@@ -218,17 +218,17 @@ def test_a_hundred_modules_are_planned_by_all(
 ) -> None:
     path = str(write(random_graph(100, np.random.default_rng(3))))
     for policy in EVERYWHERE:
-        told = planned(capsys, path, "--policy", policy)
-        assert sum(told["resource"].values()) <= 1 + 1e-9
-        assert told["value"] <= told["optimum"] * (1 + 1e-9)
+        output = planned(capsys, path, "--policy", policy)
+        assert sum(output["resource"].values()) <= 1 + 1e-9
+        assert output["value"] <= output["optimum"] * (1 + 1e-9)
         if policy in ("lp", "cutting-plane"):
-            assert told["value"] >= 0.999 * told["optimum"]
+            assert output["value"] >= 0.999 * output["optimum"]
 
 
 def test_ten_thousand_modules_are_planned(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write(random_graph(10_000, np.random.default_rng(4), inputs=1, reach=10_000)))
-    told = planned(capsys, path, "--policy", "shrink")
-    assert told["value"] == pytest.approx(told["optimum"], rel=1e-9)
+    output = planned(capsys, path, "--policy", "shrink")
+    assert output["value"] == pytest.approx(output["optimum"], rel=1e-9)
 
 
 def random_graph(
@@ -292,5 +292,5 @@ def test_the_handbook_names_every_policy_with_its_settings() -> None:
 def test_the_example_comes_out_as_shown(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "allocation.md").read_text(encoding="utf-8")
     [example] = [one for one in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "sinks" in one]
-    [told] = re.findall(r"\$ penstock plan alloc\.yaml\n(.*?)```", text, re.DOTALL)
-    assert "\n".join(shown(capsys, str(write(example)))) + "\n" == told
+    [documented] = re.findall(r"\$ penstock plan alloc\.yaml\n(.*?)```", text, re.DOTALL)
+    assert "\n".join(shown(capsys, str(write(example)))) + "\n" == documented

@@ -107,9 +107,11 @@ def test_a_record_that_may_not_grow_ends_the_run_with_2_and_stays_readable(tmp_p
         check=False,
     )
     assert done.returncode == 2
-    told = f"cannot write in the run folder {out} (File too large); give --out a folder elsewhere"
-    assert done.stderr.splitlines()[-1] == f"penstock: {told}"
-    assert json.loads(done.stdout)["error"] == told
+    message = (
+        f"cannot write in the run folder {out} (File too large); give --out a folder elsewhere"
+    )
+    assert done.stderr.splitlines()[-1] == f"penstock: {message}"
+    assert json.loads(done.stdout)["error"] == message
     ticks = (out / "ticks.jsonl").read_text().splitlines()
     assert len(ticks) > 20
     assert all(json.loads(tick)["decided"]["why"] for tick in ticks)

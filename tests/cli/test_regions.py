@@ -41,7 +41,7 @@ def rendered(*ticks: Tick, width: int, height: int = 25) -> str:
     return captured.get()
 
 
-def told(ticks: list[Tick], row: str) -> str:
+def row_text(ticks: list[Tick], row: str) -> str:
     written = Written(folder=Path("run"), report=Path("r.html"), summary=summarise(ticks, 2.0))
     found = [text for text in lines(settings(), written) if text.split()[:1] == [row]]
     return " ".join(found[0].split()[1:]) if found else ""
@@ -90,12 +90,12 @@ def test_a_low_terminal_shows_the_newest_changes_and_cuts_off_none(height: int, 
 
 def test_the_end_tells_of_nodes_silence_and_requests() -> None:
     ticks = with_regions(100)
-    shown = told(ticks, "nodes")
+    shown = row_text(ticks, "nodes")
     assert shown.endswith("; 3 replicas found no room (dc3); dc2 did not answer in 20 steps")
     assert " acquired, " in shown
-    assert told(ticks, "requests").startswith("4 of ")
+    assert row_text(ticks, "requests").startswith("4 of ")
 
 
 def test_the_end_of_a_run_without_regions_tells_of_none() -> None:
-    assert told(demo(5), "nodes") == ""
-    assert told(demo(5), "requests") == ""
+    assert row_text(demo(5), "nodes") == ""
+    assert row_text(demo(5), "requests") == ""

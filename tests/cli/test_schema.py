@@ -63,8 +63,10 @@ def test_shipped_files_are_sound_for_check_jsonschema(tmp_path: Path) -> None:
         "--schemafile",
         str(tmp_path / "schema.json"),
     ]
-    told = subprocess.run([*words, *map(str, SHIPPED)], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout) == (0, "ok -- validation done\n")
+    finished = subprocess.run(
+        [*words, *map(str, SHIPPED)], capture_output=True, text=True, check=False
+    )
+    assert (finished.returncode, finished.stdout) == (0, "ok -- validation done\n")
 
 
 @pytest.mark.parametrize("text", [GRAPH, ALLOCATION])
@@ -107,12 +109,14 @@ def test_a_part_of_a_package_is_taken() -> None:
 
 @pytest.mark.parametrize("name", sorted(GUARDS))
 def test_every_setting_of_a_guard_has_a_description(name: str) -> None:
-    assert [setting.name for setting, told in options(GUARDS[name]) if not told] == []
+    assert [setting.name for setting, description in options(GUARDS[name]) if not description] == []
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.built_in))
 def test_settings_of_policies_have_descriptions(name: str) -> None:
-    assert [setting.name for setting, told in options(POLICIES[name]) if not told] == []
+    assert [
+        setting.name for setting, description in options(POLICIES[name]) if not description
+    ] == []
 
 
 def test_descriptions_of_a_base_class_are_inherited() -> None:

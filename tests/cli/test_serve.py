@@ -54,9 +54,9 @@ def test_another_host_prints_an_address_with_a_token(run: Path) -> None:
     with started("serve", str(run), "--host", EVERYWHERE, "--port", "0", "--json") as process:
         assert process.stdout is not None
         text = "".join(iter(process.stdout.readline, "}\n"))
-        told = json.loads(text + "}")
-        assert told["address"].startswith("http://0.0.0.0:")
-        assert len(told["address"].partition("?token=")[2]) >= 32
+        output = json.loads(text + "}")
+        assert output["address"].startswith("http://0.0.0.0:")
+        assert len(output["address"].partition("?token=")[2]) >= 32
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A run is recorded and told whatever becomes of its plant."""
+"""A run is recorded and summarised even if its plant fails."""
 
 import json
 import signal

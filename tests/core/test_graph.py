@@ -68,7 +68,7 @@ def test_visits_of_a_chain_do_not_depend_on_the_order_of_the_file(
 
 
 @pytest.mark.parametrize(
-    ("build", "told"),
+    ("build", "message"),
     [
         (
             lambda: graph(("a", "b"), ("b", "c"), ("c", "d"), ("d", "b")),
@@ -127,13 +127,13 @@ def test_visits_of_a_chain_do_not_depend_on_the_order_of_the_file(
         ),
     ],
 )
-def test_a_graph_that_no_row_could_cross_names_the_module(build: Any, told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_a_graph_that_no_row_could_cross_names_the_module(build: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         build()
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"service_time": -1.0}, "service_time of module counter must be 0s or more, got -1s"),
         ({"service_cv": float("nan")}, "service_cv of module counter must be 0 or more"),
@@ -172,8 +172,8 @@ def test_a_graph_that_no_row_could_cross_names_the_module(build: Any, told: str)
         ),
     ],
 )
-def test_a_module_that_cannot_be_is_named(settings: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_a_module_that_cannot_be_is_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Module(name="counter", **settings)
 
 

@@ -69,11 +69,11 @@ def test_totals_are_unknown_where_a_part_is() -> None:
 def test_a_script_refuses_what_no_plant_can_do() -> None:
     plant = ScriptedPlant([seen(counter={"running": 2})])
     next(plant.readings())
-    for degrees, told in (
+    for degrees, sentence in (
         ({"conter": 2}, "there is no module 'conter' to scale; did you mean 'counter'"),
         ({"counter": 0}, "module counter needs at least one executor, got 0"),
     ):
-        with pytest.raises(SettingError, match=told):
+        with pytest.raises(SettingError, match=sentence):
             plant.apply(Decision(configuration=Configuration(degrees=degrees), why="to see"))
     assert plant.decisions == []
 

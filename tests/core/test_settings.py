@@ -76,7 +76,7 @@ def test_dashes_and_underscores_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "given", "told"),
+    ("key", "given", "message"),
     [
         ("size", 2.5, "size of the part must be a whole number, got 2.5"),
         ("size", "many", "size of the part must be a whole number, got 'many'"),
@@ -101,8 +101,8 @@ def test_dashes_and_underscores_are_the_same() -> None:
         ("inner", 1, "the part has no setting 'inner'"),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_value(key: str, given: object, told: str) -> None:
-    with pytest.raises(SettingError, match=told) as caught:
+def test_a_wrong_setting_is_named_with_its_value(key: str, given: object, message: str) -> None:
+    with pytest.raises(SettingError, match=message) as caught:
         made(**{key: given})
     assert "\n" not in str(caught.value)
 
@@ -141,7 +141,7 @@ def test_a_part_is_chosen_by_either_spelling() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("clmp", "there is no guard 'clmp'; did you mean 'clamp'"),
         ("xyz", "there is no guard 'xyz'; there are clamp, dry-run"),
@@ -149,8 +149,8 @@ def test_a_part_is_chosen_by_either_spelling() -> None:
         (None, "there is no guard None"),
     ],
 )
-def test_a_part_that_is_not_there_is_explained(name: str, told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_a_part_that_is_not_there_is_explained(name: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         choose({"dry-run": int, "clamp": str}, name, of="guard")
 
 

@@ -1,4 +1,4 @@
-"""A pipeline file is read with every default, and every mistake is told with its line."""
+"""A pipeline file is read with every default, and every mistake is reported with its line."""
 
 import re
 from pathlib import Path

@@ -64,7 +64,7 @@ def test_a_fair_scheduler_gives_every_process_the_same(given: Interference, core
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"processes": -1}, "processes of interference must be 0 to 256, got -1"),
         ({"processes": 257}, "processes of interference must be 0 to 256, got 257"),
@@ -77,8 +77,8 @@ def test_a_fair_scheduler_gives_every_process_the_same(given: Interference, core
         ({"slowdown": inf}, "slowdown of interference must be 1 or more and finite, got inf"),
     ],
 )
-def test_what_cannot_be_is_refused(settings: dict[str, float], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_what_cannot_be_is_refused(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Interference(**{"processes": 1, **settings})  # type: ignore[arg-type]
 
 
@@ -104,7 +104,7 @@ class TestFile:
         assert file.resolved["interference"]["until"] == "100.0s"
 
     @pytest.mark.parametrize(
-        ("setting", "told"),
+        ("setting", "message"),
         [
             ("interference=2", "interference must be a mapping such as {processes: 2, "),
             ("interference={}", "interference needs a value for processes"),
@@ -114,9 +114,9 @@ class TestFile:
             ("interferences.processes=1", "no section 'interferences'; did you mean 'interfer"),
         ],
     )
-    def test_every_mistake_is_one_sentence(self, setting: str, told: str) -> None:
+    def test_every_mistake_is_one_sentence(self, setting: str, message: str) -> None:
         [mistake] = check("wordcount", [setting]).mistakes
-        assert told in str(mistake)
+        assert message in str(mistake)
         assert setting in str(mistake)
 
 
@@ -247,10 +247,10 @@ except PlantError as error:
 
 @on_linux
 def test_a_machine_that_cannot_start_all_is_left_with_none() -> None:
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", CRAMPED], capture_output=True, text=True, check=True
     )
-    pids, error = told.stdout.splitlines()
+    pids, error = finished.stdout.splitlines()
     assert not any(alive(int(pid)) for pid in pids.split())
     assert error == (
         "50 busy processes of interference could not be started (Too many open files); "
@@ -280,10 +280,10 @@ def test_a_plant_is_handed_on_as_it_is(given: Interference | None) -> None:
 
 def busy_children(owners: Iterable[int]) -> list[int]:
     """Busy processes that belong to one of the owners."""
-    told = subprocess.run(
+    finished = subprocess.run(
         ["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True
     )
-    found = [line.split() for line in told.stdout.splitlines() if busy.__file__ in line]
+    found = [line.split() for line in finished.stdout.splitlines() if busy.__file__ in line]
     return [int(pid) for pid, parent, *_ in found if int(parent) in set(owners)]
 
 

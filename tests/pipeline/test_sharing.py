@@ -203,8 +203,8 @@ class TestWorth:
 class TestValidate:
     def test_several_pipelines_are_fine(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["validate", "shared"]) == 0
-        told = capsys.readouterr().out
-        assert told == "shared: a file of several pipelines, fine for run and simulate\n"
+        printed = capsys.readouterr().out
+        assert printed == "shared: a file of several pipelines, fine for run and simulate\n"
 
     def test_what_a_command_would_refuse_is_told(
         self, write: Write, capsys: pytest.CaptureFixture[str]
@@ -212,9 +212,9 @@ class TestValidate:
         assert main(["validate", str(write(PLAIN))]) == 0
         assert "run would refuse it: every one of them needs `pipeline:`" in capsys.readouterr().out
         assert main(["validate", "shared", "--set", "policy=fair", "--set", "cores=99"]) == 0
-        told = capsys.readouterr().out
-        assert "simulate would refuse it: policy fair is Spark's own scheduler" in told
-        assert "cores is 99 and the cluster has room for 16 executors" in told
+        printed = capsys.readouterr().out
+        assert "simulate would refuse it: policy fair is Spark's own scheduler" in printed
+        assert "cores is 99 and the cluster has room for 16 executors" in printed
 
 
 def test_pipelines_that_are_alike_have_rows_of_their_own(write: Write) -> None:
@@ -250,10 +250,10 @@ def test_simulate_tells_what_all_of_it_was_worth(
 ) -> None:
     out = str(tmp_path_factory.mktemp("run") / "shared")
     assert main(["simulate", str(write(PLAIN)), "--json", "--quiet", "--out", out]) == 0
-    told = json.loads(capsys.readouterr().out)
-    rows = told["results"]["rows_out"]
-    assert told["results"]["weighted_output"] == pytest.approx(
+    output = json.loads(capsys.readouterr().out)
+    rows = output["results"]["rows_out"]
+    assert output["results"]["weighted_output"] == pytest.approx(
         rows["first.work"] + 2.5 * rows["second.more"]
     )
     assert rows["second.more"] == pytest.approx(2 * 20 * 10, rel=0.2)
-    assert told["rows_arrived"] == pytest.approx(300, rel=0.2)
+    assert output["rows_arrived"] == pytest.approx(300, rel=0.2)

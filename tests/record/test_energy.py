@@ -86,7 +86,7 @@ def test_watts_that_no_file_can_hold_are_unknown(watts: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("modelled", "origin", "told"),
+    ("modelled", "origin", "text"),
     [
         ((True, True), "modelled", "80 J, 10 W on average, all modelled"),
         ((True, False), "partly modelled", "80 J, 10 W on average, partly modelled"),
@@ -94,12 +94,12 @@ def test_watts_that_no_file_can_hold_are_unknown(watts: float) -> None:
     ],
 )
 def test_every_figure_says_whether_it_is_modelled(
-    modelled: tuple[bool, bool], origin: str, told: str
+    modelled: tuple[bool, bool], origin: str, text: str
 ) -> None:
     spending = found([tick(4, 10.0, modelled=which) for which in modelled])
     assert spending.origin == origin
     assert spending.modelled_share == sum(modelled) / 2
-    assert spent(spending, duration=8) == told
+    assert spent(spending, duration=8) == text
 
 
 def test_energy_of_a_part_of_the_run_is_not_told_as_that_of_all() -> None:

@@ -118,11 +118,11 @@ def test_events_from_many_threads_stay_whole_lines(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", SETTINGS)
     event = json.dumps({"text": "x" * 5000})
 
-    def tell() -> None:
+    def write() -> None:
         for _ in range(50):
             folder.write_progress(event)
 
-    threads = [Thread(target=tell) for _ in range(8)]
+    threads = [Thread(target=write) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

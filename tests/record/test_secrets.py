@@ -108,5 +108,5 @@ def test_a_section_may_be_called_like_a_secret() -> None:
     )
 )
 def test_no_secret_gets_through_however_deep_it_lies(value: object) -> None:
-    told = dumps(redact({"x": value, "password": "hush1", "deep": [{"apiKey": "hush2"}]}))
-    assert "hush" not in told
+    text = dumps(redact({"x": value, "password": "hush1", "deep": [{"apiKey": "hush2"}]}))
+    assert "hush" not in text

@@ -1,4 +1,4 @@
-"""How executors are asked for and let go, on a scheduler that only writes down what it is told."""
+"""How executors are asked for and let go, on a scheduler that only records its calls."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -128,9 +128,9 @@ def test_sources_learn_how_many_parts_are_useful(actuator: Actuator, tmp_path: P
 
 def test_a_newcomer_does_not_count_as_running_before_its_first_task(actuator: Actuator) -> None:
     cold = replace(executor("77"), profile=1)
-    crew = (*ledger(actuator).executors(), cold)
-    assert len(actuator.members(crew)["split"]) == 3
-    assert len(actuator.running(crew)["split"]) == 2
+    executors = (*ledger(actuator).executors(), cold)
+    assert len(actuator.members(executors)["split"]) == 3
+    assert len(actuator.running(executors)["split"]) == 2
 
 
 def test_growth_is_announced_until_everybody_is_there(actuator: Actuator) -> None:

@@ -107,10 +107,10 @@ def test_results_are_in_the_topic_with_their_keys(counted: Outcome) -> None:
     runs = set()
     for record in counted.records:
         headers, key, value = record.split("\t")
-        told = json.loads(value)
-        assert told["word"] == key
-        assert told["ts"]
-        found[key] = max(found[key], told["count"])
+        row = json.loads(value)
+        assert row["word"] == key
+        assert row["ts"]
+        found[key] = max(found[key], row["count"])
         runs.add(headers.split(",")[0])
         assert headers.split(",")[1].startswith("batch:")
     assert found == expected(counted.sent)

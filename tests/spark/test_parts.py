@@ -57,14 +57,14 @@ def test_service_times_have_the_mean_and_variation_that_was_asked_for() -> None:
 def test_spark_finds_its_python_files_unpacked(tmp_path: Path) -> None:
     home = compiled_spark_home(tmp_path)
     [zipped] = (home / "python" / "lib").glob("pyspark.zip")
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", "import pyspark; print(pyspark.__file__)"],
         env={"PYTHONPATH": str(zipped)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.strip() == str(zipped / "pyspark" / "__init__.py")
+    assert finished.stdout.strip() == str(zipped / "pyspark" / "__init__.py")
     assert (home / "jars").is_dir()
     assert (home / "bin" / "spark-class").exists()
 

@@ -1,4 +1,4 @@
-"""Executors that modules share, on a scheduler that only writes down what it is told."""
+"""Executors that modules share, on a scheduler that only records its calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -53,9 +53,9 @@ def test_an_interrupt_ends_everything_and_keeps_what_ran(tmp_path: Path) -> None
     process = start(out, "--duration", "10m", "--step", "1s")
     wait_for_ticks(out, process)
     process.send_signal(signal.SIGINT)
-    told, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130, told
-    assert "Traceback" not in told
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, output
+    assert "Traceback" not in output
     assert json.loads((out / "summary.json").read_text())
     assert (out / "report.html").stat().st_size > 10_000
     wait_until_nothing_is_left(out)
@@ -98,8 +98,8 @@ def test_an_existing_cluster_is_used_and_left_running(tmp_path: Path) -> None:
             *("--conf", "spark.executor.memory=512m"),
             environment={"SPARK_CONF_DIR": str(cluster.conf_dir), "SPARK_LOCAL_IP": "127.0.0.1"},
         )
-        told, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, told
+        output, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, output
         results = json.loads((out / "summary.json").read_text())["results"]
         assert results["digest"] == digest(expected(results["rows_fed"]))
         assert cluster.state()["status"] == "ALIVE"

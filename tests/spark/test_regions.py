@@ -78,11 +78,11 @@ def check(asked: Configuration | None, nodes: dict[str, int]) -> None:
 
 def worker_pid(folder: Path, node: str) -> int | None:
     """The JVM of a node, from the folder that it works in."""
-    told = subprocess.run(
+    finished = subprocess.run(
         ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
     )
     marker = f"--work-dir {folder}/spark/{node} "
-    found = [line.split()[0] for line in told.stdout.splitlines() if marker in line]
+    found = [line.split()[0] for line in finished.stdout.splitlines() if marker in line]
     jvms = [int(pid) for pid in found if Path(f"/proc/{pid}/exe").resolve().name == "java"]
     return jvms[0] if jvms else None
 
@@ -99,7 +99,9 @@ def send(folder: Path, node: str, what: signal.Signals) -> Callable[[SparkPlant]
 def hosts(plant: SparkPlant) -> dict[str, set[str | None]]:
     """By module, the nodes of its executors."""
     members = plant.actuator.members(plant.actuator.backend.executors())
-    return {module: {executor.node for executor in crew} for module, crew in members.items()}
+    return {
+        module: {executor.node for executor in executors} for module, executors in members.items()
+    }
 
 
 def nothing(_plant: SparkPlant) -> None:

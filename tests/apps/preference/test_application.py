@@ -169,9 +169,9 @@ def test_the_newest_window_is_published(tmp_path: Path) -> None:
     page = json.loads((tmp_path / PAGE).read_text())
     assert page["tuples"] == 3
     assert [row["number"] for row in page["best"]] == [2, 5, 6]
-    told = best.results()
-    assert (told["windows"], told["best_tuples"]) == (2, 5)
-    assert told["window_latency_seconds"] == {"p50": 2.4, "p99": 2.498}
+    summary = best.results()
+    assert (summary["windows"], summary["best_tuples"]) == (2, 5)
+    assert summary["window_latency_seconds"] == {"p50": 2.4, "p99": 2.498}
 
 
 def test_windows_that_came_later_than_promised_are_counted(tmp_path: Path) -> None:

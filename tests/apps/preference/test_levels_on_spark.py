@@ -56,7 +56,7 @@ class Run:
 def kill_one(folder: Path) -> None:
     """End an executor of the pane stage, whose profile is the only one but Spark's own."""
     commands = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in executor_pids(folder)}
-    own = [pid for pid, told in commands.items() if "--resourceProfileId\x000" not in told]
+    own = [pid for pid, command in commands.items() if "--resourceProfileId\x000" not in command]
     os.kill(own[0], signal.SIGKILL)
 
 

@@ -38,15 +38,19 @@ class Run:
     results: dict[str, Any] = field(default_factory=dict)
 
 
-def crews(plant: SparkPlant) -> dict[str, set[str]]:
+def executors_by_module(plant: SparkPlant) -> dict[str, set[str]]:
     """The executors of each module that take tasks now."""
     running = plant.actuator.running(plant.actuator.backend.executors())
-    return {module: {executor.id for executor in crew} for module, crew in running.items()}
+    return {
+        module: {executor.id for executor in executors} for module, executors in running.items()
+    }
 
 
-def await_crews(plant: SparkPlant, sizes: dict[str, int]) -> None:
+def await_executors(plant: SparkPlant, sizes: dict[str, int]) -> None:
     give_up = time.monotonic() + 120
-    while (now := {name: len(crew) for name, crew in crews(plant).items()}) != sizes:
+    while (
+        now := {name: len(executors) for name, executors in executors_by_module(plant).items()}
+    ) != sizes:
         assert time.monotonic() < give_up, f"there were {now} executors, not {sizes}"
         time.sleep(0.1)
 
@@ -57,14 +61,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     outcome, folder = Run(), tmp_path_factory.mktemp("recognition")
     file = load("recognition", SETTINGS)
     with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
-        outcome.before, first = crews(plant), executor_pids(folder)
+        outcome.before, first = executors_by_module(plant), executor_pids(folder)
         for number, tick in enumerate(control(plant, build_policy(file))):
             outcome.seen.append(tick.seen)
             outcome.reasons.append(tick.decided.why)
             if number == 3:
                 os.kill(first[0], signal.SIGKILL)
-        await_crews(plant, {**dict.fromkeys(outcome.before, 1), "recognizer": 2})
-        outcome.after = crews(plant)
+        await_executors(plant, {**dict.fromkeys(outcome.before, 1), "recognizer": 2})
+        outcome.after = executors_by_module(plant)
     outcome.results = plant.results
     return outcome
 
@@ -87,7 +91,7 @@ def test_both_ways_are_taken(run: Run) -> None:
 
 
 def test_each_module_has_executors_of_its_own(run: Run) -> None:
-    everyone = [executor for crew in run.before.values() for executor in crew]
+    everyone = [executor for executors in run.before.values() for executor in executors]
     assert len(everyone) == len(set(everyone)) == 5
 
 
@@ -100,7 +104,7 @@ def test_the_policy_lets_the_bottleneck_grow_and_says_why(run: Run) -> None:
 
 def test_only_the_killed_executor_is_replaced(run: Run) -> None:
     """The policy may have given back the recogniser's first executor and taken another."""
-    gone = {module: crew - run.after[module] for module, crew in run.before.items()}
+    gone = {module: executors - run.after[module] for module, executors in run.before.items()}
     others = [executor for module in gone if module != "recognizer" for executor in gone[module]]
     assert len(others) + bool(gone["recognizer"]) >= 1
     assert len(others) <= 1

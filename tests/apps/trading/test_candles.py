@@ -103,7 +103,7 @@ def test_results_have_the_columns_of_their_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"length": 0.0}, "length of a bar must be at least 1 ms, got 0 s"),
         ({"length": float("nan")}, "length of a bar must be at least 1 ms, got nan s"),
@@ -111,6 +111,6 @@ def test_results_have_the_columns_of_their_schema() -> None:
         ({"bars": 0}, "bars of candlesticks must be at least 1, got 0"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Candles(**settings)

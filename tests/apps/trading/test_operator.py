@@ -159,7 +159,7 @@ def test_memory_of_other_symbols_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"slide": 0}, "slide of the window must be between 1 and its length 1000, got 0"),
         ({"slide": 1001}, "between 1 and its length 1000, got 1001"),
@@ -168,6 +168,6 @@ def test_memory_of_other_symbols_is_refused() -> None:
         ({"lateness": -1}, "lateness must not be negative, got -1"),
     ],
 )
-def test_windows_that_cannot_be_are_refused(wrong: dict[str, int], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_windows_that_cannot_be_are_refused(wrong: dict[str, int], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Operator(**wrong)

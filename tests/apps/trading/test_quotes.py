@@ -102,7 +102,7 @@ def test_no_quote_has_a_fault_unless_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"seed": -1}, "seed of quotes must not be negative, got -1"),
         ({"symbols": 0}, "quotes need at least one symbol, got 0"),
@@ -111,6 +111,6 @@ def test_no_quote_has_a_fault_unless_asked() -> None:
         ({"faults": {"empty": 0.6, "stranger": 0.6}}, "faults must be at most all quotes, got 1.2"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         Quotes(**settings)  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ def batch(
 def panes(at: float, *workers: int, panes: int = 10, parts: int = 10, **more: Any) -> Batch:
     """A batch of the pane stage that gave so many rows to each worker, a millisecond a row."""
     rows = sum(workers)
-    told = {
+    metrics = {
         "rows": rows,
         "busy": 0.0,
         "tasks": len(workers),
@@ -71,12 +71,12 @@ def panes(at: float, *workers: int, panes: int = 10, parts: int = 10, **more: An
     }
     longest = max(workers, default=0) / 1000
     settings = {"service": rows / 1000, "duration": longest, **more}
-    return batch(at, rows, observed={"preference_panes": told}, **settings)
+    return batch(at, rows, observed={"preference_panes": metrics}, **settings)
 
 
 def windows(at: float, rows: int, busy: float, done: int = 10) -> Batch:
-    told = {"windows": done, "busy": busy, "tasks": done, "slack": None}
-    observed = {"preference_windows": told}
+    metrics = {"windows": done, "busy": busy, "tasks": done, "slack": None}
+    observed = {"preference_windows": metrics}
     return batch(at, rows, service=rows * 0.002, duration=busy + rows * 0.002, observed=observed)
 
 
@@ -166,17 +166,17 @@ def test_a_batch_without_measures_says_nothing_of_the_load() -> None:
 
 
 def test_parts_of_a_pane_are_counted_over_the_step() -> None:
-    told = PaneMeter.of(PLQ)(READING, [panes(0, 9, parts=10), panes(2, 9, parts=20)])
-    assert told["splitting"] == pytest.approx(1.5)
+    measured = PaneMeter.of(PLQ)(READING, [panes(0, 9, parts=10), panes(2, 9, parts=20)])
+    assert measured["splitting"] == pytest.approx(1.5)
 
 
 def test_executors_of_the_window_stage_share_its_work() -> None:
     times = iter([1000.0, 1004.0])
     meter = WindowMeter(load=LoadMeter.of(WLQ, window_seconds), now=lambda: next(times))
     assert meter(READING, [windows(0, 100, 0.4)]) == {"load": None, "results_rate": None}
-    told = meter(READING, [windows(2, 100, 0.4), windows(4, 100, 0.4)])
+    measured = meter(READING, [windows(2, 100, 0.4), windows(4, 100, 0.4)])
     share = 2 / (2 + 0.3)  # two executors take 0.3 s for work of 0.6 s, and the batch took 0.6 s
-    assert told == {"load": pytest.approx(0.6 / 4 / share), "results_rate": pytest.approx(5.0)}
+    assert measured == {"load": pytest.approx(0.6 / 4 / share), "results_rate": pytest.approx(5.0)}
 
 
 def test_without_events_the_window_stage_is_unknown_not_idle() -> None:
@@ -184,13 +184,13 @@ def test_without_events_the_window_stage_is_unknown_not_idle() -> None:
 
 
 def loop(tmp_path: Path, batches: list[list[Batch]], **settings: Any) -> SplittingLoop:
-    told: Iterator[list[Batch]] = iter(batches)
+    events: Iterator[list[Batch]] = iter(batches)
     times = (1000.0 + 2 * place for place in count())
     given: dict[str, Any] = {
         "control": SplittingControl(),
         "splitting": Splitting(path=tmp_path / "split", workers=4),
         "load": LoadMeter.of(PLQ, pane_seconds),
-        "events": lambda: next(told),
+        "events": lambda: next(events),
         "arrived": lambda: 0,
         "now": lambda: next(times),
         "workers": lambda: 3,

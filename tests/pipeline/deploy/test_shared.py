@@ -78,10 +78,10 @@ def test_cores_follow_the_worth_of_rows_and_nothing_is_lost_with_an_executor(
 ) -> None:
     divided = run("shared", tmp_path / "divided", *SETTINGS, kill_at=4)
     check_complete(divided.results)
-    crews = [tick.decided.configuration.degrees for tick in divided.ticks]
-    assert all(sum(degrees.values()) <= 8 for degrees in crews)
-    assert crews[-1]["fraud.lookup"] + crews[-1]["fraud.score"] > 4
-    assert crews[-1]["reports.lookup"] + crews[-1]["reports.score"] < 4
+    degrees_by_step = [tick.decided.configuration.degrees for tick in divided.ticks]
+    assert all(sum(degrees.values()) <= 8 for degrees in degrees_by_step)
+    assert degrees_by_step[-1]["fraud.lookup"] + degrees_by_step[-1]["fraud.score"] > 4
+    assert degrees_by_step[-1]["reports.lookup"] + degrees_by_step[-1]["reports.score"] < 4
     pooled = run("shared", tmp_path / "fair", *SETTINGS, "policy=fair", kill_at=4)
     check_complete(pooled.results)
     assert {tick.seen.pool for tick in pooled.ticks} <= {7, 8}

@@ -100,26 +100,26 @@ class TestWhatAFileSays:
     ],
 )
 def test_an_amount_is_above_zero(write: Write, old: str, key: str, line: int, value: str) -> None:
-    [told] = mistakes(write(changed((old, f"{key}: {value}"))))
-    assert told.startswith(f"line {line}: {key} of ")
-    assert " must be a number, got " in told or " must be above 0" in told
-    assert ", got " in told
+    [mistake] = mistakes(write(changed((old, f"{key}: {value}"))))
+    assert mistake.startswith(f"line {line}: {key} of ")
+    assert " must be a number, got " in mistake or " must be above 0" in mistake
+    assert ", got " in mistake
 
 
 @pytest.mark.parametrize("key", ["budget", "sources.s.rate", "sinks.o2.weight"])
 def test_an_amount_is_not_left_open(write: Write, key: str) -> None:
-    [told] = mistakes(write(GRAPH), f"{key}=")
-    assert told.endswith("got nothing")
+    [mistake] = mistakes(write(GRAPH), f"{key}=")
+    assert mistake.endswith("got nothing")
 
 
 @pytest.mark.parametrize("key", ["budget", "sinks.o1.weight", "sinks.o1.produces"])
 def test_only_rates_may_be_without_end(write: Write, key: str) -> None:
-    [told] = mistakes(write(GRAPH), f"{key}=inf")
-    assert "must be above 0 and finite, got inf" in told
+    [mistake] = mistakes(write(GRAPH), f"{key}=inf")
+    assert "must be above 0 and finite, got inf" in mistake
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "messages"),
     [
         (
             [("to: c, produces: 0.2", "to: b, produces: 0.2")],
@@ -207,24 +207,24 @@ def test_only_rates_may_be_without_end(write: Write, key: str) -> None:
     ],
 )
 def test_what_does_not_fit_together_is_told_with_its_line(
-    write: Write, changes: list[tuple[str, str]], told: list[str]
+    write: Write, changes: list[tuple[str, str]], messages: list[str]
 ) -> None:
     found = mistakes(write(changed(*changes)))
-    assert len(found) >= len(told)
-    for one, start in zip(found, told, strict=False):
+    assert len(found) >= len(messages)
+    for one, start in zip(found, messages, strict=False):
         assert one.startswith(start)
 
 
 def test_what_only_follows_from_a_mistake_is_not_told(write: Write) -> None:
-    [told] = mistakes(write(GRAPH), "sources.s.to=[a]")
-    assert told.endswith("to of source s must be a text, got ['a']")
+    [mistake] = mistakes(write(GRAPH), "sources.s.to=[a]")
+    assert mistake.endswith("to of source s must be a text, got ['a']")
 
 
 @pytest.mark.parametrize("section", ["sources", "modules", "streams", "sinks"])
 @pytest.mark.parametrize("empty", ["", "{}", "[]"])
 def test_an_empty_section_is_told_once(write: Write, section: str, empty: str) -> None:
-    [told] = mistakes(write(GRAPH), f"{section}={empty}")
-    assert f"{section} is missing; write {section}: " in told or "must be a" in told
+    [mistake] = mistakes(write(GRAPH), f"{section}={empty}")
+    assert f"{section} is missing; write {section}: " in mistake or "must be a" in mistake
 
 
 def test_every_cycle_is_told(write: Write) -> None:
@@ -240,8 +240,8 @@ def test_every_cycle_is_told(write: Write) -> None:
 
 def test_a_mistake_of_a_setting_is_told_as_the_setting(write: Write) -> None:
     path = write(GRAPH)
-    [told] = mistakes(path, "budget=0")
-    assert told == f"{path} with budget=0: budget of the allocation graph must be above 0, got 0"
+    [mistake] = mistakes(path, "budget=0")
+    assert mistake == f"{path} with budget=0: budget of the allocation graph must be above 0, got 0"
 
 
 def test_thousands_of_mistakes_are_found_before_long(write: Write) -> None:

@@ -1,4 +1,4 @@
-"""Graphs in files: what is wrong with one is told with its module and its line."""
+"""Graphs in files: mistakes are reported with their module and line."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "line", "told"),
+    ("right", "wrong", "line", "message"),
     [
         ("to: c, probability: 0.5", "to: c, probability: 0.4", 8, "streams from a must sum to 1"),
         ("to: c, probability: 0.5", "to: c, probability: -1", 9, "probability of stream a -> c"),
@@ -54,11 +54,11 @@ def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
     ],
 )
 def test_what_no_row_could_cross_is_told_with_its_line(
-    tmp_path: Path, right: str, wrong: str, line: int, told: str
+    tmp_path: Path, right: str, wrong: str, line: int, message: str
 ) -> None:
     ((found, sentence),) = mistakes(tmp_path, GRAPH.replace(right, wrong))
     assert found == line
-    assert re.search(told, sentence)
+    assert re.search(message, sentence)
 
 
 def test_a_second_source_is_told_at_its_module(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class TestWhatAFileSays:
 
 class TestMistakes:
     @pytest.mark.parametrize(
-        ("right", "wrong", "told"),
+        ("right", "wrong", "message"),
         [
             (
                 "region: dc1",
@@ -145,16 +145,16 @@ class TestMistakes:
         ],
     )
     def test_a_mistake_is_told_with_the_line_it_stands_on(
-        self, write: Write, right: str, wrong: str, told: str
+        self, write: Write, right: str, wrong: str, message: str
     ) -> None:
         assert REGIONS.count(right) >= 1
         found = mistakes(write(REGIONS.replace(right, wrong, 1)))
         assert len(found) == 1
         assert found[0].startswith(f"job.yaml, line {line_of(REGIONS, right)}: ")
-        assert told in found[0]
+        assert message in found[0]
 
     @pytest.mark.parametrize(
-        ("settings", "told"),
+        ("settings", "message"),
         [
             ("demand_weight: 0.7, resource_weight: 0.7", "sum to 1, got 0.7 and 0.7"),
             ("demand_weight: 1.5", "must be 0 or more and sum to 1, got 1.5 and -0.5"),
@@ -163,13 +163,13 @@ class TestMistakes:
         ],
     )
     def test_what_a_policy_refuses_is_told_with_its_line(
-        self, write: Write, settings: str, told: str
+        self, write: Write, settings: str, message: str
     ) -> None:
         (found,) = mistakes(
             write(REGIONS.replace("name: simple, idle: 1", f"name: rl, {settings}"))
         )
         assert found.startswith(f"job.yaml, line {line_of(REGIONS, 'name: simple')}: ")
-        assert told in found
+        assert message in found
 
     def test_a_module_without_a_region_is_told_where_there_are_regions(self, write: Write) -> None:
         text = REGIONS.replace("    region: dc2\n", "")
@@ -222,10 +222,10 @@ class TestMistakes:
     def test_a_section_of_the_wrong_shape_is_told_at_its_line(
         self, section: str, value: str
     ) -> None:
-        told = [
+        sentences = [
             str(mistake) for mistake in check("wordcount-regions", [f"{section}={value}"]).mistakes
         ]
-        assert any(f"with {section}=" in one for one in told)
+        assert any(f"with {section}=" in one for one in sentences)
 
     @pytest.mark.parametrize("key", ["regions", "regions.dc1", "delays", "policy", "manager"])
     @pytest.mark.parametrize("value", ["[1, [2]]", "{x: {y: 1}}", "5", "true"])
@@ -246,8 +246,8 @@ class TestMistakes:
 
 class TestWhatIsTold:
     def test_replicas_that_a_region_can_never_host_are_told(self) -> None:
-        (told,) = out_of_reach(load("wordcount-regions", ["modules.counter.max_replicas=20"]))
-        assert told.startswith(
+        (mistake,) = out_of_reach(load("wordcount-regions", ["modules.counter.max_replicas=20"]))
+        assert mistake.startswith(
             "module counter may grow to 20 replicas and region dc3 has room for 8"
         )
         assert list(out_of_reach(load("wordcount-regions"))) == []

@@ -54,21 +54,21 @@ def feed(path: Path, **changes: Any) -> KafkaFeed:
         "format": "text",
         "module": file.graph["splitter"],
         "max_rows": None,
-        "offsets": Told({0: 100, 1: 50}),
+        "offsets": ScriptedOffsets({0: 100, 1: 50}),
         "begun": {0: 90, 1: 50},
     }
     return KafkaFeed(**values | changes)
 
 
-class Told:
-    """What a broker would tell."""
+class ScriptedOffsets:
+    """Offsets as a broker would report them."""
 
     def __init__(self, latest: dict[int, int]) -> None:
         self.now = latest
 
     def latest(self) -> dict[int, int]:
         if not self.now:
-            raise ClusterError("nobody there")
+            raise ClusterError("no broker")
         return self.now
 
 
@@ -109,8 +109,8 @@ class TestFile:
             writer.check(["ts", "number"])
 
     def test_a_secret_of_the_options_is_not_recorded(self, write: Write) -> None:
-        told = redact(load(write(TEXT)).resolved)
-        options = told["source"]["kafka"]["options"]
+        redacted = redact(load(write(TEXT)).resolved)
+        options = redacted["source"]["kafka"]["options"]
         assert options == {"kafka.sasl.jaas.config": HIDDEN, "failOnDataLoss": False}
         assert redact({"kafka.ssl.keystore.key": "hush"}) == {"kafka.ssl.keystore.key": HIDDEN}
 
@@ -121,7 +121,7 @@ class TestFile:
         assert [part.source.kafka is not None for part in file.parts.values()] == [True, False]
 
     @pytest.mark.parametrize(
-        ("right", "wrong", "told"),
+        ("right", "wrong", "message"),
         [
             ("localhost:9092\n", "localhost\n", "servers of kafka of source must be host:port"),
             ("localhost:9092\n", "localhost:99999\n", "must be host:port, got 'localhost:99999'"),
@@ -140,7 +140,7 @@ class TestFile:
         ],
     )
     def test_a_mistake_is_told_with_the_line_it_stands_on(
-        self, write: Write, right: str, wrong: str, told: str
+        self, write: Write, right: str, wrong: str, message: str
     ) -> None:
         assert right in TEXT
         text = TEXT.replace(right, wrong, 1)
@@ -148,7 +148,7 @@ class TestFile:
             text = text[: text.index("  kafka: {servers")]
         found = mistakes(write(text))
         assert len(found) == 1
-        assert told in found[0]
+        assert message in found[0]
         assert f"line {line_of(wrong.strip() or 'kafka:', text)}" in found[0]
 
     def test_a_section_that_is_no_mapping_is_told(self, write: Write) -> None:
@@ -158,17 +158,17 @@ class TestFile:
         assert "kafka of sink must be a mapping such as" in mistakes(write(text))[0]
 
     @pytest.mark.parametrize(
-        ("name", "kafka", "told"),
+        ("name", "kafka", "message"),
         [
             ("enrichment", "{format: text}", "rows of pipeline enrichment have several columns"),
             ("preference", "{}", "pipeline preference makes its rows itself"),
         ],
     )
     def test_what_an_application_cannot_read_is_refused(
-        self, name: str, kafka: str, told: str
+        self, name: str, kafka: str, message: str
     ) -> None:
         settings = [f"source.kafka={kafka}", "source.kafka.servers=a:1", "source.kafka.topic=t"]
-        with pytest.raises(SettingError.__bases__[0], match=told):
+        with pytest.raises(SettingError.__bases__[0], match=message):
             load(name, settings)
 
 
@@ -184,12 +184,12 @@ class TestCommands:
     def test_a_broker_that_does_not_answer_is_told_before_anything_starts(
         self, write: Write
     ) -> None:
-        with socket.socket() as taken:  # bound and not listening, so nobody answers
+        with socket.socket() as taken:  # bound and not listening, so there is no answer
             taken.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             file = load(write(TEXT.replace("localhost:9092\n", f"{address}\n")))
-            told = rf"no Kafka broker answers at {address} .*correct servers of kafka of source"
-            with pytest.raises(ClusterError, match=told):
+            message = rf"no Kafka broker answers at {address} .*correct servers of kafka of source"
+            with pytest.raises(ClusterError, match=message):
                 prepare(file, None)
 
     def test_of_several_brokers_one_is_enough(self) -> None:
@@ -259,15 +259,15 @@ class TestOffsets:
         assert +fed.refused == {"malformed": 2}
 
     def test_rows_that_came_are_what_brokers_tell_until_the_run_closes(self, write: Write) -> None:
-        told = Told({0: 100, 1: 50, 2: 7})
-        fed = feed(write(TEXT), offsets=told)
+        offsets = ScriptedOffsets({0: 100, 1: 50, 2: 7})
+        fed = feed(write(TEXT), offsets=offsets)
         assert fed.arrived(0.0) == 17
         fed.close(0.0)
-        told.now = {0: 200, 1: 50, 2: 7}
+        offsets.now = {0: 200, 1: 50, 2: 7}
         assert fed.arrived(0.0) == 17
 
     def test_rows_that_nobody_tells_are_unknown(self, write: Write) -> None:
-        assert feed(write(TEXT), offsets=Told({})).arrived(0.0) is None
+        assert feed(write(TEXT), offsets=ScriptedOffsets({})).arrived(0.0) is None
 
 
 class TestOptions:
@@ -295,8 +295,8 @@ class TestPackages:
         assert jars_of([wanted], tmp_path / "no-java", {}, tmp_path) == [folder / "c.jar"]
 
     def test_packages_that_cannot_be_had_are_told_with_the_remedy(self, tmp_path: Path) -> None:
-        told = r"a.b:c:1 cannot be fetched .*--conf spark.jars=FILE"
-        with pytest.raises(ClusterError, match=told):
+        message = r"a.b:c:1 cannot be fetched .*--conf spark.jars=FILE"
+        with pytest.raises(ClusterError, match=message):
             jars_of([Packages(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
         assert list(tmp_path.iterdir()) == []
 
@@ -326,5 +326,5 @@ class TestPackages:
         for file in files:
             file.parent.mkdir()
             file.touch()
-        told = {"spark.jars": ",".join(str(file) for file in files)}
-        assert kafka.connector(tmp_path / "no-java", {}, tmp_path) == told
+        expected = {"spark.jars": ",".join(str(file) for file in files)}
+        assert kafka.connector(tmp_path / "no-java", {}, tmp_path) == expected

@@ -46,18 +46,18 @@ def test_a_module_that_does_not_work_by_key_has_no_keys(module: str) -> None:
 
 
 def test_an_operator_that_works_by_key_needs_keys(tmp_path: Path) -> None:
-    told = ["algotrader works by key; give its module keys, such as keys: 2836"]
-    assert mistakes("trading", "modules.algotrader.keys=0") == told
-    assert mistakes(written(tmp_path, SPLIT.replace("keys: 100, ", ""))) == told
+    expected = ["algotrader works by key; give its module keys, such as keys: 2836"]
+    assert mistakes("trading", "modules.algotrader.keys=0") == expected
+    assert mistakes(written(tmp_path, SPLIT.replace("keys: 100, ", ""))) == expected
 
 
 def test_keys_beside_another_mistake_are_seen() -> None:
     late = "modules.algotrader.trigger=3"
     assert len(mistakes("trading", late)) == 1
     without = mistakes("trading", late, "modules.algotrader.keys=0")
-    assert any("algotrader works by key" in told for told in without)
+    assert any("algotrader works by key" in sentence for sentence in without)
     unkeyed = mistakes("wordcount", "modules.counter.trigger=3", "modules.counter.keys=7")
-    assert any("counter does not work by key" in told for told in unkeyed)
+    assert any("counter does not work by key" in sentence for sentence in unkeyed)
 
 
 @pytest.mark.parametrize("keys", ["-5", "all", "2.5", "[]"])
@@ -68,8 +68,8 @@ def test_keys_that_are_no_count_are_one_mistake(keys: str) -> None:
 def test_of_modules_only_the_one_with_the_keyed_operator_has_keys(tmp_path: Path) -> None:
     split = written(tmp_path, SPLIT)
     assert mistakes(split) == []
-    (told,) = mistakes(split, "modules.consumer.keys=4")
-    assert told == "module consumer has keys, and consumer does not work by key; leave keys out"
+    (mistake,) = mistakes(split, "modules.consumer.keys=4")
+    assert mistake == "module consumer has keys, and consumer does not work by key; leave keys out"
 
 
 def test_more_keys_than_fit_into_memory_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every mistake of a pipeline file is told in a sentence, with the line it stands on."""
+"""Every mistake of a pipeline file is reported in one sentence with its line."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.pipeline_files import WORDCOUNT, line_of, mistakes, refused_o
 
 class TestMistakes:
     @pytest.mark.parametrize(
-        ("right", "wrong", "told"),
+        ("right", "wrong", "message"),
         [
             (
                 "service_time: 3ms",
@@ -69,13 +69,13 @@ class TestMistakes:
         ],
     )
     def test_a_mistake_is_told_with_the_line_it_stands_on(
-        self, write: Write, right: str, wrong: str, told: str
+        self, write: Write, right: str, wrong: str, message: str
     ) -> None:
         assert WORDCOUNT.count(right) >= 1
         found = mistakes(write(WORDCOUNT.replace(right, wrong, 1)))
         assert len(found) == 1
         assert found[0].startswith(f"job.yaml, line {line_of(WORDCOUNT, right)}: ")
-        assert told in found[0]
+        assert message in found[0]
 
     def test_all_mistakes_are_found_in_the_order_of_the_file(self, write: Write) -> None:
         wrong = {"step: 2s": "step: 2", "- hold": "- hodl", "trigger: 1s": "triger: 1s"}
@@ -94,7 +94,7 @@ class TestMistakes:
         sections = json.loads(json.dumps(load("wordcount").resolved))
         del sections[section]
         assert any(
-            f"{section} is missing" in told for told in mistakes(write(json.dumps(sections)))
+            f"{section} is missing" in mistake for mistake in mistakes(write(json.dumps(sections)))
         )
 
     @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ class TestMistakes:
         assert "must run splitter, filter, counter, consumer in this order" in found[0]
 
     @pytest.mark.parametrize(
-        ("text", "told"),
+        ("text", "message"),
         [
             ("", "job.yaml is empty; a pipeline file has at least source and modules"),
             ("# nothing\n", "job.yaml is empty"),
@@ -156,12 +156,12 @@ class TestMistakes:
         ],
     )
     def test_a_file_that_is_not_yaml_is_told_in_a_sentence(
-        self, write: Write, text: str, told: str
+        self, write: Write, text: str, message: str
     ) -> None:
         path = write(text)
         with pytest.raises(FileError) as error:
             check(path)
-        assert told in str(error.value).replace(str(path), "job.yaml")
+        assert message in str(error.value).replace(str(path), "job.yaml")
         assert "\n" not in str(error.value)
 
     def test_a_file_that_is_no_pipeline_file_by_its_size_is_not_read(self, write: Write) -> None:
@@ -266,7 +266,7 @@ def test_every_one_of_twenty_mistakes_is_named_with_its_line_and_remedy(write: W
     path = write(TWENTY)
     found = [str(mistake).removeprefix(f"{path}, line ") for mistake in check(path).mistakes]
     for line in EXPECTED.splitlines():
-        assert any(told.startswith(line) for told in found), line
+        assert any(sentence.startswith(line) for sentence in found), line
     assert len(found) == len(EXPECTED.splitlines()) + 1  # and `selectivity`
 
 
@@ -275,5 +275,5 @@ def test_a_rule_of_a_part_is_shown_at_the_setting_that_breaks_it(write: Write) -
     text = path.read_text().replace(
         "policy: threshold", "policy:\n  name: rules\n  max_utilisation: 0.9\n  low: 7"
     )
-    [told] = mistakes(write(text))
-    assert f"line {line_of(text, 'low: 7')}" in told
+    [mistake] = mistakes(write(text))
+    assert f"line {line_of(text, 'low: 7')}" in mistake

@@ -51,7 +51,7 @@ class TestOverrides:
         assert file.resolved["source"] == {"module": "dispatcher"}
 
     @pytest.mark.parametrize(
-        ("setting", "told"),
+        ("setting", "message"),
         [
             ("step=3", "step of the pipeline needs a unit, got 3; write 3s, 3ms or 3m"),
             ("policy=treshold", "there is no policy 'treshold'; did you mean 'threshold'?"),
@@ -67,11 +67,11 @@ class TestOverrides:
         ],
     )
     def test_a_mistake_on_the_command_line_is_told_with_its_words(
-        self, setting: str, told: str
+        self, setting: str, message: str
     ) -> None:
         with pytest.raises(UserError) as error:
             load("wordcount", [setting])
-        assert told in str(error.value)
+        assert message in str(error.value)
         assert setting in str(error.value)
 
 
@@ -87,7 +87,7 @@ class TestSpark:
         assert file.cluster.spark_conf() == dict(setting.split("=", 1) for setting in given)
 
     @pytest.mark.parametrize(
-        ("setting", "told"),
+        ("setting", "message"),
         [
             ("executor=2g", "conf of cluster takes settings of Spark, got 'executor'"),
             ("spark.executor.cores=2", "spark.executor.cores is Penstock's to set"),
@@ -96,13 +96,13 @@ class TestSpark:
         ],
     )
     def test_a_mistake_in_conf_blames_the_flag_and_no_line(
-        self, write: Write, setting: str, told: str
+        self, write: Write, setting: str, message: str
     ) -> None:
         for file in ("wordcount", write(WORDCOUNT.replace("memory: 8g", "conf: {spark.x: 1}"))):
             (mistake,) = check(file, conf=["spark.y=2", setting]).mistakes
             assert mistake.place.line == 0
             assert str(mistake).startswith(f"--conf {setting}: ")
-            assert told in str(mistake)
+            assert message in str(mistake)
 
     @pytest.mark.parametrize("setting", ["spark.x", "=3", " =3", ""])
     def test_conf_without_a_name_and_a_value_is_refused(self, setting: str) -> None:

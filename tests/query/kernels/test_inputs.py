@@ -85,7 +85,7 @@ def test_no_points_have_no_skyline(dimensions: int) -> None:
 
 @pytest.mark.parametrize("find", [skyline, dominance_factors])
 @pytest.mark.parametrize(
-    ("points", "told"),
+    ("points", "message"),
     [
         ([[1.0, 2.0], [3.0, float("nan")]], "row 1 column 1"),
         ([1.0, 2.0], r"shape \(2,\)"),
@@ -99,15 +99,15 @@ def test_no_points_have_no_skyline(dimensions: int) -> None:
         ([[1, 2], [3]], "rows of equal length"),
     ],
 )
-def test_refuses_what_cannot_be_compared(find: object, points: ArrayLike, told: str) -> None:
+def test_refuses_what_cannot_be_compared(find: object, points: ArrayLike, message: str) -> None:
     assert callable(find)
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         find(points)
 
 
 @pytest.mark.parametrize("find", [skyline_of_groups, dominance_factors_of_groups])
 @pytest.mark.parametrize(
-    ("starts", "told"),
+    ("starts", "message"),
     [
         ([0, 2], "end at 3, got 0 and 2"),
         ([1, 3], "begin at 0 and end at 3, got 1 and 3"),
@@ -118,12 +118,12 @@ def test_refuses_what_cannot_be_compared(find: object, points: ArrayLike, told: 
         ([[0, 3]], "list of integers"),
     ],
 )
-def test_refuses_groups_that_do_not_fit(find: object, starts: ArrayLike, told: str) -> None:
+def test_refuses_groups_that_do_not_fit(find: object, starts: ArrayLike, message: str) -> None:
     assert callable(find)
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         find(np.zeros((3, 2)), starts)
 
 
 def test_does_not_load_spark() -> None:
-    told = "import sys, penstock.query.kernels; sys.exit('pyspark' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", told], check=False).returncode == 0
+    code = "import sys, penstock.query.kernels; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

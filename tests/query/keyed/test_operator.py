@@ -264,7 +264,7 @@ def test_what_a_failed_step_left_in_memory_is_not_believed(bench: Bench) -> None
     """A task may have gone further than the step that counts."""
     bench.step(0, [("A", 0, 1)])
     task = bench.operator._task(2, frozenset())
-    InProcess().run(table([("A", 1, 100), ("A", 2, 100)]), task)  # and nobody commits it
+    InProcess().run(table([("A", 1, 100), ("A", 2, 100)]), task)  # and it is not committed
     bench.operator.take(table([("A", 1, 2)]), 1)
     assert bench.results[2] == [("A", 1, 3, 2)]
 

@@ -63,17 +63,17 @@ def test_goes_on_from_what_it_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         (emit_of(TopDelta(20)), "with delta 3, and this one has 20; start it on a new checkpoint"),
         (emit_of(Skyline()), "with kind TopDelta, and this one has Skyline"),
         (emit_of(TopDelta(3), slide=SECOND // 2), "with slide 1000000 us, and this one has 500000"),
     ],
 )
-def test_refuses_what_another_query_kept(other: Emit, told: str) -> None:
+def test_refuses_what_another_query_kept(other: Emit, message: str) -> None:
     state = Kept()
     step(emit_of(TopDelta(3)), state, 0)
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         step(other, state, SECOND)
 
 

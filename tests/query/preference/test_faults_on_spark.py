@@ -78,9 +78,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(undisturbed: Path) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = json.loads((undisturbed / "progress.json").read_text())
-    return told
+def batches(undisturbed: Path) -> list[dict[str, Any]]:
+    batches: list[dict[str, Any]] = json.loads((undisturbed / "progress.json").read_text())
+    return batches
 
 
 def test_a_killed_driver_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) -> None:
@@ -98,16 +98,20 @@ def later_files(_folder: str, names: list[str]) -> list[str]:
     return sorted(names)[SOME:]
 
 
-def test_as_many_rows_are_lost_as_may_be(told: list[dict[str, Any]]) -> None:
-    windows = [batch["observedMetrics"]["preference_windows"] for batch in told]
+def test_as_many_rows_are_lost_as_may_be(batches: list[dict[str, Any]]) -> None:
+    windows = [batch["observedMetrics"]["preference_windows"] for batch in batches]
     late = sum(batch["late"] for batch in windows[20:])
     assert 0.02 < late / (100 * (BATCHES - 20)) < 0.08
     assert sum(batch["windows"] for batch in windows) > BATCHES - 15
 
 
-def test_the_state_of_closed_windows_is_gone(told: list[dict[str, Any]]) -> None:
-    (rows,) = {operator["numRowsTotal"] for batch in told for operator in batch["stateOperators"]}
-    held = [operator["memoryUsedBytes"] for batch in told for operator in batch["stateOperators"]]
+def test_the_state_of_closed_windows_is_gone(batches: list[dict[str, Any]]) -> None:
+    (rows,) = {
+        operator["numRowsTotal"] for batch in batches for operator in batch["stateOperators"]
+    }
+    held = [
+        operator["memoryUsedBytes"] for batch in batches for operator in batch["stateOperators"]
+    ]
     assert rows == 1
     assert max(held[-20:]) < 1.5 * max(held[10:30])
 
@@ -123,11 +127,11 @@ def test_a_killed_executor_changes_no_result(tmp_path: Path) -> None:
         spark = session.spark
         spark.conf.set("spark.sql.shuffle.partitions", 1)
         await_executors(Backend(spark), 2)
-        told = run(spark, calm)
+        batches = run(spark, calm)
         run(spark, killed, lambda: strike(killed, tmp_path, batches=(3, 6)))
     assert digests(killed) == digests(calm)
     assert len(digests(calm)) == 12
-    assert sum(p.observedMetrics["preference_windows"]["late"] for p in told) > 0
+    assert sum(p.observedMetrics["preference_windows"]["late"] for p in batches) > 0
 
 
 def await_executors(backend: Backend, count: int) -> None:

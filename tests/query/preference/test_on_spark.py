@@ -88,7 +88,7 @@ def test_windows_of_a_stream_come_in_order_once_and_with_the_rows_no_other_domin
     assert all(a[1] < b[1] for a, b in pairwise(found))
     assert found[0][1] < 0 < found[-1][1]
     assert outcome.punctuations == [t - 3 * SECOND for t in newest]
-    assert sum(told["late"] for told in outcome.windows) == 0
+    assert sum(batch["late"] for batch in outcome.windows) == 0
 
 
 def test_a_table_gives_the_same_as_a_loop_over_its_rows(
@@ -112,12 +112,12 @@ def test_a_table_gives_the_same_as_a_loop_over_its_rows(
 def test_the_threshold_of_splitting_changes_the_parts_of_panes_and_nothing_else(
     offered: tuple[str, Outcome],
 ) -> None:
-    told = offered[1].panes
-    assert told[0]["parts"] == told[0]["panes"]
-    assert told[0]["panes"] < told[1]["parts"] < told[2]["parts"] <= 3 * told[2]["panes"]
-    assert told[2]["parts"] > 2 * told[2]["panes"]  # threshold 1: nearly every pane on all three
-    assert told[3]["parts"] == told[3]["panes"]  # whole again, on two workers
-    assert [batch["tasks"] for batch in told] == [3, 3, 3, 2, 2]
+    panes = offered[1].panes
+    assert panes[0]["parts"] == panes[0]["panes"]
+    assert panes[0]["panes"] < panes[1]["parts"] < panes[2]["parts"] <= 3 * panes[2]["panes"]
+    assert panes[2]["parts"] > 2 * panes[2]["panes"]  # threshold 1: nearly all on all three
+    assert panes[3]["parts"] == panes[3]["panes"]  # whole again, on two workers
+    assert [batch["tasks"] for batch in panes] == [3, 3, 3, 2, 2]
 
 
 def test_what_stages_tell_of_their_work_adds_up(offered: tuple[str, Outcome]) -> None:
@@ -130,8 +130,8 @@ def test_what_stages_tell_of_their_work_adds_up(offered: tuple[str, Outcome]) ->
         assert windows["tasks"] == windows["windows"] + windows["merges"]
         assert windows["busy"] > 0
     counted = [len({start for start, _ in by_window(t)}) for t in outcome.tables]
-    assert [told["windows"] for told in outcome.windows] == counted
-    assert sum(told["merges"] for told in outcome.windows) > 0
+    assert [batch["windows"] for batch in outcome.windows] == counted
+    assert sum(batch["merges"] for batch in outcome.windows) > 0
 
 
 def wide(seed: int, rows: int, begin: int) -> pa.Table:
@@ -289,20 +289,20 @@ def _moments(seconds: list[float | None]) -> pa.Table:
 
 
 def test_rows_that_cannot_be_compared_are_set_aside_and_counted(troubled: Outcome) -> None:
-    assert [told["set_aside"] or 0 for told in troubled.panes] == [0, 0, 2, *[0] * 8]
-    assert [told["rows"] or 0 for told in troubled.panes] == [3, 3, 0, 0, 2, 2, 2, 1, 1, 1, 2]
+    assert [batch["set_aside"] or 0 for batch in troubled.panes] == [0, 0, 2, *[0] * 8]
+    assert [batch["rows"] or 0 for batch in troubled.panes] == [3, 3, 0, 0, 2, 2, 2, 1, 1, 1, 2]
 
 
 def test_late_rows_are_dropped_and_counted(troubled: Outcome) -> None:
-    assert [told["late"] for told in troubled.windows] == [0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]
+    assert [batch["late"] for batch in troubled.windows] == [0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]
 
 
 def test_the_slack_grows_with_the_delays_seen_and_no_further_than_allowed(
     troubled: Outcome,
 ) -> None:
     begin = 1_700_000_000
-    told = [p // SECOND - begin for p in troubled.punctuations]
-    assert told == [1, 6, 6, 6, 6, 6, 9, MONTH - 5, MONTH + 5, NEVER - 5, NEVER - 5]
+    seconds = [p // SECOND - begin for p in troubled.punctuations]
+    assert seconds == [1, 6, 6, 6, 6, 6, 9, MONTH - 5, MONTH + 5, NEVER - 5, NEVER - 5]
 
 
 def test_windows_go_on_after_every_trouble(troubled: Outcome) -> None:
@@ -321,7 +321,7 @@ def test_windows_go_on_after_every_trouble(troubled: Outcome) -> None:
 
 
 def test_windows_without_rows_are_counted_however_many_they_are(troubled: Outcome) -> None:
-    empty = [int(told["empty"]) for told in troubled.windows]
+    empty = [int(batch["empty"]) for batch in troubled.windows]
     assert empty == [0, 0, 0, 0, 0, 0, 0, MONTH - 5 - 9 - 4, 10 - 2, NEVER - MONTH - 10 - 2, 0]
 
 
@@ -431,8 +431,8 @@ def test_rows_from_the_far_future_are_set_aside_where_that_is_asked(
     source = write_batches(tmp_path / "in", [_moments(seconds) for seconds in batches])
     asked: dict[str, Any] = {"on": ["x"], "window": "2s", "max_ahead": "1 hour"}
     found = ask(skyline(stream_of(spark, source), **asked), tmp_path / "checkpoint")
-    assert [told["set_aside"] for told in found.panes] == [0, 1, 0]
-    assert [told["late"] for told in found.windows] == [0, 0, 0]
+    assert [batch["set_aside"] for batch in found.panes] == [0, 1, 0]
+    assert [batch["late"] for batch in found.windows] == [0, 0, 0]
     assert [row["x"] for _, _, rows in found.results() for row in rows] == [1, 2, 4]
     table = skyline(spark.read.parquet(source), **asked)
     assert sorted(row["x"] for row in table.collect()) == [1, 2, 4, 9]

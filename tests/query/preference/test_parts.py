@@ -83,8 +83,8 @@ def test_top_delta_has_the_lowest_factors_and_ties_by_value(
     ]
     shuffled = whole.take(random.sample(range(len(rows)), len(rows)))
     found = answer(parts_of(shuffled, cuts, criterion), COLUMNS, criterion)
-    told = found["dominance_factor"].to_pylist()
-    assert list(zip(found["id"].to_pylist(), told, strict=True)) == expected
+    factors = found["dominance_factor"].to_pylist()
+    assert list(zip(found["id"].to_pylist(), factors, strict=True)) == expected
 
 
 def test_top_delta_fills_up_with_dominated_rows_of_any_part() -> None:
@@ -138,11 +138,11 @@ def test_merging_calls_the_user_s_function_with_both_results() -> None:
     assert made["a"].to_pylist() == [3.0]
 
 
-@pytest.mark.parametrize("told", [[True, True], [0, 0], [-1], [2], [0.9], [[0]], "x"])
-def test_merging_takes_nothing_but_places_of_rows(told: Any) -> None:
+@pytest.mark.parametrize("places", [[True, True], [0, 0], [-1], [2], [0.9], [[0]], "x"])
+def test_merging_takes_nothing_but_places_of_rows(places: Any) -> None:
     tables = [pa.table({"a": [value], "ts": [0]}) for value in (3.0, 1.0)]
     with pytest.raises(SettingError, match="merge must return"):
-        merge(tables, Columns(on=("a",)), Preference(nearer, lambda _p, _q: told))
+        merge(tables, Columns(on=("a",)), Preference(nearer, lambda _p, _q: places))
 
 
 @pytest.mark.parametrize("dominates", [lambda p: True, lambda p, q: 1 / 0, lambda p, q: p < q])

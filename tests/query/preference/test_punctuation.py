@@ -29,7 +29,7 @@ def run_of(times: list[int]) -> Arrivals:
 
 @dataclass
 class RowByRow:
-    """Line 3 of the paper's Alg. 1, where a row's delay is told when it arrives."""
+    """Line 3 of the paper's Alg. 1, where a row's delay is recorded when it arrives."""
 
     slack: int = 0
     max_slack: float = inf

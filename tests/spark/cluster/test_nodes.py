@@ -166,12 +166,12 @@ def test_only_an_idle_node_is_released_and_a_refusal_is_told_once(
     cluster.used["dc1-2"] = 2
     assert regions.want({"dc1": 1}) == {"dc1": 2}
     assert cluster.released == ["dc1-3"]
-    told = [regions.read(QUIET)["dc1"] for _ in range(2)]
-    assert [reading.trouble for reading in told] == [
+    readings = [regions.read(QUIET)["dc1"] for _ in range(2)]
+    assert [reading.trouble for reading in readings] == [
         "no node was released, because none is idle",
         None,
     ]
-    assert [(reading.wanted, reading.requested) for reading in told] == [(1, 2)] * 2
+    assert [(reading.wanted, reading.requested) for reading in readings] == [(1, 2)] * 2
 
 
 def test_a_node_that_is_still_to_come_goes_first(regions: Regions, cluster: Workers) -> None:
@@ -202,9 +202,11 @@ def test_a_region_that_is_silent_is_unknown_and_the_other_is_read(
     cluster.silent.add("dc1-1")
     assert regions.read(QUIET)["dc1"].answers  # a busy one may be late once
     for _ in range(2):
-        told = regions.read(QUIET)
-        assert told["dc1"] == RegionReading(wanted=1, requested=1, trouble="dc1-1 does not answer")
-        assert told["dc2"].answers
+        readings = regions.read(QUIET)
+        assert readings["dc1"] == RegionReading(
+            wanted=1, requested=1, trouble="dc1-1 does not answer"
+        )
+        assert readings["dc2"].answers
     cluster.silent.clear()
     assert regions.read(QUIET)["dc1"].nodes == 1
 
@@ -216,9 +218,9 @@ def test_one_silent_node_of_two_is_told_once_and_does_not_count(
     cluster.settle()
     regions.read(QUIET)
     cluster.silent.add("dc1-2")
-    told = [regions.read(QUIET)["dc1"] for _ in range(3)]
-    assert [reading.nodes for reading in told] == [2, 1, 1]
-    assert [reading.trouble for reading in told] == [None, "dc1-2 does not answer", None]
+    readings = [regions.read(QUIET)["dc1"] for _ in range(3)]
+    assert [reading.nodes for reading in readings] == [2, 1, 1]
+    assert [reading.trouble for reading in readings] == [None, "dc1-2 does not answer", None]
 
 
 def test_a_silent_node_is_not_taken_for_an_idle_one(regions: Regions, cluster: Workers) -> None:
@@ -245,9 +247,9 @@ def test_a_node_that_ended_for_good_is_lost_and_the_run_goes_on(
     cluster.settle()
     cluster.dead.add("dc1-2")
     regions.check()
-    told = [regions.read(QUIET)["dc1"] for _ in range(2)]
-    assert [reading.trouble for reading in told] == ["dc1-2 ended for good", None]
-    assert [(r.nodes, r.wanted, r.requested) for r in told] == [(1, 2, 1)] * 2
+    readings = [regions.read(QUIET)["dc1"] for _ in range(2)]
+    assert [reading.trouble for reading in readings] == ["dc1-2 ended for good", None]
+    assert [(r.nodes, r.wanted, r.requested) for r in readings] == [(1, 2, 1)] * 2
     assert regions.want({"dc1": 2}) == {"dc1": 2}
     assert "dc1-3" in cluster.offers
 
@@ -268,17 +270,17 @@ def test_a_region_without_modules_may_lose_everything(regions: Regions, cluster:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "told"),
+    ("nodes", "message"),
     [
         ({"dc": 1}, "there is no region 'dc' to resize; did you mean 'dc2'?"),
         ({"dc1": 0}, "region dc1 may have 1 to 4 nodes, got 0"),
         ({"dc1": 5}, "region dc1 may have 1 to 4 nodes, got 5"),
     ],
 )
-def test_what_no_region_can_have_is_refused(nodes: dict[str, int], told: str) -> None:
+def test_what_no_region_can_have_is_refused(nodes: dict[str, int], message: str) -> None:
     with pytest.raises(SettingError) as refused:
         check_nodes(nodes, PLACES.regions)
-    assert str(refused.value) == told
+    assert str(refused.value) == message
 
 
 def test_nodes_are_refused_where_there_are_no_regions() -> None:
@@ -322,20 +324,20 @@ def test_every_region_has_a_resource_of_its_own_that_spark_can_spell(names: list
 
 
 def test_executors_leave_the_emptiest_node_first() -> None:
-    crew = [replace(executor(str(n)), node=node) for n, node in enumerate("aabcc")]
+    executors = [replace(executor(str(n)), node=node) for n, node in enumerate("aabcc")]
     crowds: dict[str | None, int] = {
         "a": 2,
         "b": 2,
         "c": 3,
     }  # another module has one on b and one on c
-    assert choose_to_release(crew, 4, crowds) == ["2", "1", "0", "4"]
+    assert choose_to_release(executors, 4, crowds) == ["2", "1", "0", "4"]
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=9), st.integers(0, 9))
 def test_letting_go_one_by_one_or_at_once_is_the_same(nodes: list[str], count: int) -> None:
-    crew = [replace(executor(str(n)), node=node) for n, node in enumerate(nodes)]
-    at_once = choose_to_release(crew, count, {node: nodes.count(node) for node in nodes})
-    left, one_by_one = list(crew), list[str]()
+    executors = [replace(executor(str(n)), node=node) for n, node in enumerate(nodes)]
+    at_once = choose_to_release(executors, count, {node: nodes.count(node) for node in nodes})
+    left, one_by_one = list(executors), list[str]()
     while left and len(one_by_one) < count:
         here = [e.node for e in left]
         one_by_one += choose_to_release(left, 1, {node: here.count(node) for node in here})
@@ -375,5 +377,5 @@ def test_a_node_that_ended_and_was_started_again_is_told_once() -> None:
         assert regions.read({})["dc1"].trouble == "dc1-1 ended and was restarted"
         assert regions.read({})["dc1"].trouble is None
         cluster.lives["dc1-1"] = 2
-        told = regions.read({})["dc1"].trouble
-        assert told == "dc1-1 ended and was restarted, 2 times in all"
+        trouble = regions.read({})["dc1"].trouble
+        assert trouble == "dc1-1 ended and was restarted, 2 times in all"

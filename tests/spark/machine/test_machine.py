@@ -88,8 +88,8 @@ def test_power_is_that_of_what_ran_until_now() -> None:
     processors = ModelledMachine()
     before = processors.read(at=0.0, replicas=1)
     processors.set(1.2)
-    told = processors.power(before, processors.read(at=1.0, replicas=6))
-    assert told == Power(watts=power(6, 1.2), modelled=True)
+    measured = processors.power(before, processors.read(at=1.0, replicas=6))
+    assert measured == Power(watts=power(6, 1.2), modelled=True)
 
 
 def test_a_modelled_machine_refuses_a_frequency_that_its_table_lacks() -> None:
@@ -101,6 +101,6 @@ def test_a_modelled_machine_refuses_a_frequency_that_its_table_lacks() -> None:
 
 def test_this_machine_can_be_looked_at() -> None:
     machine = Machine.find()
-    told = watts(machine)
-    assert told is None or told.watts >= 0.0
+    measured = watts(machine)
+    assert measured is None or measured.watts >= 0.0
     assert machine.frequency is None or machine.frequency in machine.frequencies

@@ -1,4 +1,4 @@
-"""What people are told of a run hides no overload, and fits their terminal."""
+"""The printed summary of a run hides no overload and fits the terminal."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ RUN = replace(
 )
 
 
-def told(summary: Summary, row: str, settings: RunSettings = SETTINGS) -> str:
+def row_text(summary: Summary, row: str, settings: RunSettings = SETTINGS) -> str:
     written = Written(folder=Path("run"), report=Path("run/report.html"), summary=summary)
     found = [text for text in lines(settings, written) if text.strip().startswith(row)]
     return " ".join(found[0].split()[1:]) if found else ""
@@ -71,7 +71,7 @@ def slo(met: int, violated: int, unknown: int = 0, idle: int = 0) -> SloCheck:
 def test_steps_that_measured_no_latency_are_told_beside_those_that_kept_it(
     check: SloCheck, kept: str
 ) -> None:
-    assert told(replace(RUN, slo=check), "latency").endswith(kept)
+    assert row_text(replace(RUN, slo=check), "latency").endswith(kept)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
@@ -84,11 +84,11 @@ def test_a_share_is_all_or_nothing_only_if_it_is(met: int, violated: int) -> Non
 
 
 def test_the_backlog_of_the_last_step_is_not_what_was_left() -> None:
-    assert told(RUN, "rows").endswith("backlog at most 900, 800 at the end")
+    assert row_text(RUN, "rows").endswith("backlog at most 900, 800 at the end")
     through = replace(RUN, results={"rows_waiting": {"splitter": 0, "counter": 0}})
-    assert told(through, "rows").endswith("800 at the last step, none after the drain")
+    assert row_text(through, "rows").endswith("800 at the last step, none after the drain")
     stuck = replace(RUN, results={"rows_waiting": {"splitter": 12, "counter": 1200}})
-    assert told(stuck, "rows").endswith(
+    assert row_text(stuck, "rows").endswith(
         "800 at the last step, 12 before splitter and 1,200 before counter after the drain"
     )
 
@@ -103,21 +103,21 @@ def test_what_the_rows_have_told_is_not_told_again() -> None:
 
 
 def test_energy_is_told_where_there_is_any_and_says_that_it_is_modelled() -> None:
-    assert told(RUN, "energy") == ""
+    assert row_text(RUN, "energy") == ""
     spending = Energy(
         joules=4956.0, seconds=120.0, watts_mean=41.3, frequency_mean=1.62, modelled_share=1.0
     )
     summary = replace(RUN, duration=120.0, energy=spending)
     shown = "4.96 kJ, 41.3 W and 1.62 GHz on average, all modelled"
-    assert told(summary, "energy") == shown
+    assert row_text(summary, "energy") == shown
 
 
 def test_changes_are_told_by_their_kind() -> None:
     changed = replace(RUN, reconfigurations=3, scale_outs=2, scale_ins=1)
-    assert told(changed, "changes") == "3, of which 2 out and 1 in"
+    assert row_text(changed, "changes") == "3, of which 2 out and 1 in"
     clocked = replace(changed, reconfigurations=12, clock_changes=8, reroutings=4)
     shown = "12, of which 2 out, 1 in, 8 of the clock and 4 of keys only"
-    assert told(clocked, "changes") == shown
+    assert row_text(clocked, "changes") == shown
 
 
 def test_results_read_well_and_do_not_flood_the_terminal() -> None:
@@ -126,10 +126,10 @@ def test_results_read_well_and_do_not_flood_the_terminal() -> None:
         "candlesticks": {"length": 5.0, "symbols": [{"bars": [[1.0] * 5] * 240}]},
     }
     summary = replace(RUN, results=results)
-    assert told(summary, "rows refused") == "refused 42 by algotrader: 40 malformed, 2 late"
-    assert told(summary, "candlesticks") == "in the report"
+    assert row_text(summary, "rows refused") == "refused 42 by algotrader: 40 malformed, 2 late"
+    assert row_text(summary, "candlesticks") == "in the report"
     nothing = replace(RUN, results={"candlesticks": {"length": 5.0, "symbols": []}})
-    assert told(nothing, "candlesticks") == "none"
+    assert row_text(nothing, "candlesticks") == "none"
 
 
 def test_a_line_tells_the_clock_and_the_power_of_its_step() -> None:
