@@ -105,11 +105,11 @@ class Season(Protocol):
         ...
 
     def level(self, value: float, term: float, expected: float, /) -> float:
-        """The level that a value at a place of this term speaks for; if of none, the expected."""
+        """The level that a value with this term implies; if none, the expected level."""
         ...
 
     def term(self, value: float, level: float, known: float, period: int, /) -> float:
-        """The term that a value speaks for where the level was due; if of none, the known."""
+        """The term that a value at this level implies; if none, the known term."""
         ...
 
 

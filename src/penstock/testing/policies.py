@@ -71,7 +71,7 @@ EXAMPLE_GRAPH: Final = FlowGraph(
     ),
     streams=(Stream(origin="splitter", target="counter", selectivity=2.0),),
 )
-"""Of the modules that `varied` speaks of, for policies that decide for a whole graph."""
+"""Of the modules in `varied`, for policies that decide for a whole graph."""
 
 
 def example(kind: type[Policy]) -> Factory:

@@ -34,7 +34,7 @@ class TournamentResult:
     rounds: tuple[Played, ...]
 
     @property
-    def everybody(self) -> tuple[Entrant, ...]:
+    def all_entrants(self) -> tuple[Entrant, ...]:
         """All rows of a table."""
         always = [Entrant(name=n, part=Part(n), kind="reference") for n in REFERENCES]
         return (*self.entrants, *always)
@@ -42,7 +42,7 @@ class TournamentResult:
     @property
     def names(self) -> tuple[str, ...]:
         """Of all rows."""
-        return tuple(entrant.name for entrant in self.everybody)
+        return tuple(entrant.name for entrant in self.all_entrants)
 
     @property
     def eligible(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class TournamentResult:
         }
 
     def _rows_json(self, load: str | None) -> list[dict[str, Any]]:
-        return [self._row_json(entrant, load) for entrant in self.everybody]
+        return [self._row_json(entrant, load) for entrant in self.all_entrants]
 
     def _row_json(self, entrant: Entrant, load: str | None) -> dict[str, Any]:
         found = {name: self.score(entrant.name, name, load) for name in MEASURES}

@@ -1,4 +1,4 @@
-"""One load with one seed, played by everybody: the unit of a tournament."""
+"""One load with one seed, played by every policy: the unit of a tournament."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -40,7 +40,7 @@ class Reading:
 
     name: str
     together: bool = True
-    """Whether a plan takes effect everywhere at once; else each module acts when it hears."""
+    """Whether a plan takes effect everywhere at once; else in each module on receipt."""
     lent: bool = True
     """Whether others have what a module cannot use for want of input; else it lies idle."""
     adapts: bool = True

@@ -239,7 +239,7 @@ class Agent:
         return self.memory[-1][1]
 
     def learn(self, rates: Mapping[str, float], reports: Mapping[str, Curve], *, now: int) -> bool:
-        """Measure its own rates and hear its children; whether there is something to report."""
+        """Measure its rates and read its children's reports; true if there is anything new."""
         changed = [name for name, watch in self.detectors.items() if watch.detects(rates[name])]
         if not changed and not reports:
             return False
@@ -307,7 +307,7 @@ class Adaptation:
             raise SettingError(f"smoothing must be in [0, 1), got {smoothing:g}")
         self.smoothing = smoothing
         self.together = together
-        """Whether a plan takes effect everywhere at once; else each module acts when it hears."""
+        """Whether a plan takes effect everywhere at once; else in each module on receipt."""
         self.messages = 0
         """Reports and orders that were sent."""
         self.now = 0

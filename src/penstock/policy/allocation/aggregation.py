@@ -15,7 +15,7 @@
 
 **Procedure 1** (alloc, Theorems 6 and 7) merges modules whose flow all goes to one with that one.
 The paper aggregates series-parallel subgraphs between a head and a tail. All that its proof needs
-is that nothing leaves but at the tail, so that the tail's work fixes the least of everybody else's
+is that nothing leaves but at the tail, so that the tail's work fixes the least of all others'
 (Lemma 4). So a module joins the one that it feeds if it feeds no other and no sink, however the
 modules between are linked, and wherever else they get input from; sources come along, limited or
 not. No nested subgraph is left after that. A super node bears the name of its tail.

@@ -32,7 +32,7 @@ trees that fan out from unlimited sources the answer is the optimum.
 A round of Heuristic A: values are reported up, flow is offered down, unused flow is trimmed.
 
 The agents keep what they learn: what each uses, and which of its parents have to work for it. The
-final sink hears what a round brings and takes, and names the price of resource in the next.
+final sink learns what a round brings and takes, and names the price of resource in the next.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -68,7 +68,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the final sink heard of a round."""
+    """What the final sink received in a round."""
 
     resource: Mapping[str, float]
     total: float

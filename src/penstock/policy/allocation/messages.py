@@ -1,12 +1,12 @@
-"""How agents speak: along the streams of the network, in sweeps, and every message is counted.
+"""Messages of agents: along the streams of the network, in sweeps, and each is counted.
 
 Each module has an agent that knows its own module (what it consumes and produces of each stream,
 the rates of its sources, the weights of its sinks) and what it has received; it can send messages
 only to those at the other end of its streams. A virtual final sink stands behind all sinks, as in
-the paper's Heuristic B, and speaks with the modules before them.
+the paper's Heuristic B, and exchanges messages with the modules before them.
 
 A **pass** is one sweep over the whole network, up from the sinks or down from the sources, in which
-each agent speaks once, after all that it hears. An algorithm that asks upwards and is answered
+each agent sends once, after all that it receives. An algorithm that asks upwards and is answered
 downwards takes two. Sweeps keep step, so an agent that says nothing is understood. A **message** is
 what one agent sends another on one stream in one pass: a number, or one for each sink.
 
@@ -60,7 +60,7 @@ from penstock.policy.allocation.network import Link, Network, Outflow
 
 Content = TypeVar("Content")
 Stream: TypeAlias = Link | Outflow
-"""What an agent can speak and listen on."""
+"""What an agent can send and receive on."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class MessageBus:
         text: Mapping[str, Content],
         send: Callable[[str, Mapping[Stream, Content]], Mapping[Link, Content]],
     ) -> None:
-        """Each module hears those that it feeds, then speaks to those that feed it.
+        """Each module receives from those that it feeds, then sends to those that feed it.
 
         The final sink begins: `text` is what it says, by sink.
         """
@@ -96,9 +96,9 @@ class MessageBus:
         self,
         send: Callable[[str, Mapping[Link, Content]], Mapping[Stream, Content]],
     ) -> dict[str, Content]:
-        """Each module hears those that feed it, then speaks to those that it feeds.
+        """Each module receives from those that feed it, then sends to those that it feeds.
 
-        Returns what the final sink hears, by sink.
+        Returns what the final sink receives, by sink.
         """
         boxes: dict[str, dict[Link, Content]] = {name: {} for name in self.network.modules}
         received: dict[str, Content] = {}

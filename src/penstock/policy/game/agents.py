@@ -21,7 +21,7 @@ messages of a few numbers.
 (10.0, False)
 
 Agents find the Pareto-optimal Nash equilibrium by messages to neighbours (game, Function 1). Each
-agent begins with the degree that it would choose alone. In every iteration it hears how fast its
+agent begins with the degree that it would choose alone. In every iteration it learns how fast its
 neighbours go and gives up what it cannot use beside the slowest. After as many iterations as the
 graph's diameter, the slowest module of all has been heard of everywhere.
 
@@ -137,7 +137,7 @@ class Agent:
         )
 
     def respond(self) -> None:
-        """Hear the neighbours, and adapt to the slowest: rows 5 to 7."""
+        """Read the messages of the neighbours, and adapt to the slowest: rows 5 to 7."""
         for message in self.mailbox.take():
             self.pace = max(self.pace, message.content[0] * self.ratios[message.sender])
 
@@ -155,7 +155,7 @@ def find_pne(agents: Sequence[Agent], network: Network, iterations: int) -> None
 
 
 def adapt(agents: Sequence[Agent], network: Network, iterations: int) -> None:
-    """Let every agent hear of the slowest within so many hops."""
+    """Let every agent adapt to the slowest within so many hops."""
     for _ in range(iterations):
         network.deliver(message for agent in agents for message in agent.advertise())
         for agent in agents:

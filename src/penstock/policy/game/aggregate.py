@@ -137,7 +137,7 @@ class Branch:
             for child in self.children
         )
 
-    def hear(self) -> bool:
+    def receive(self) -> bool:
         """Take the answer from above; whether there was one."""
         for message in self.mailbox.take():
             self.answer = message.content
@@ -161,10 +161,10 @@ def broadcast(branches: Sequence[Branch], answer: Numbers, network: Network) -> 
     """From the root to the leaves: the answer that each agent received."""
     for branch in branches:
         branch.answer = answer if branch.parent is None else None
-    speaking = [branch for branch in branches if branch.parent is None]
-    while any(branch.children for branch in speaking):
-        network.deliver(message for branch in speaking for message in branch.forward())
-        speaking = [branch for branch in branches if branch.hear()]
+    senders = [branch for branch in branches if branch.parent is None]
+    while any(branch.children for branch in senders):
+        network.deliver(message for branch in senders for message in branch.forward())
+        senders = [branch for branch in branches if branch.receive()]
     return {branch.name: branch.answer for branch in branches if branch.answer is not None}
 
 

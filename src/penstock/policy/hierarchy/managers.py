@@ -43,7 +43,7 @@ def requests(answers: Iterable[Answer]) -> Iterator[Request]:
 
 
 def clauses_about(why: str, name: str) -> str:
-    """What a sentence about everybody says of one.
+    """What a sentence about all modules says of one.
 
     >>> clauses_about("count 2 -> 3: 82 % busy; split holds at 4; count limited to 3", "count")
     'count 2 -> 3: 82 % busy; count limited to 3'

@@ -81,7 +81,7 @@ def refused(proposal: Proposal, why: str) -> Answer:
     return Answer(proposal=proposal, granted=0, why=why)
 
 
-# Everybody gets what they ask for.
+# Every request is granted.
 
 
 @dataclass

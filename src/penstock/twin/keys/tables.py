@@ -167,10 +167,10 @@ def _means(
     service_times: Mapping[str, float], keys: tuple[str, ...], otherwise: float
 ) -> NDArray[np.float64]:
     """Seconds that a row of each key takes."""
-    strangers = service_times.keys() - set(keys)
-    if strangers:
-        stranger = min(strangers)
-        raise SettingError(f"key {stranger!r} has a service time and no share; give it a share")
+    unknown = service_times.keys() - set(keys)
+    if unknown:
+        key = min(unknown)
+        raise SettingError(f"key {key!r} has a service time and no share; give it a share")
     for key, seconds in service_times.items():
         if not 0 <= seconds < inf:
             raise SettingError(f"service time of key {key!r} must be 0 or more, got {seconds}")
