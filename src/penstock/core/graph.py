@@ -140,11 +140,12 @@ class Module:
             check_speedup(self.speedup, of=f"speedup of module {self.name}")
 
     def _misplaced(self, setting: str, scaling: str, given: bool) -> SettingError:
-        return SettingError(
+        needs = f"scaling {self.scaling} of module {self.name} needs {setting}; add it"
+        extra = (
             f"{setting} of module {self.name} belongs to scaling {scaling}, and scaling is "
-            f"{self.scaling}; {'leave it out' if given else 'add it'}",
-            fields=(setting, "scaling"),
+            f"{self.scaling}; leave it out"
         )
+        return SettingError(extra if given else needs, fields=(setting, "scaling"))
 
 
 def check_speedup(speedup: Sequence[float], *, of: str) -> None:

@@ -336,7 +336,7 @@ def check_bounds(part: Any, of: str) -> None:
     """Refuse a part with a field out of its bounds."""
     kind: Any = type(part)
     for name, hint in _bounded(kind).items():
-        for path, why in _refusals(hint, getattr(part, name)):
+        for path, why in _refusals_in_python(hint, getattr(part, name)):
             outer = name.rstrip("_")
             what = f"{outer} of {of.format(self=part)}"
             raise SettingError(sentence(what, Problem(path, why)), path=(outer, *path))
@@ -353,6 +353,26 @@ def _bounded(kind: type) -> dict[str, Any]:
 def _has_checks(hint: Any) -> bool:
     extras = getattr(hint, "__metadata__", ())
     return any(isinstance(e, Check) for e in extras) or any(map(_has_checks, get_args(hint)))
+
+
+def _refusals_in_python(hint: Any, value: Any) -> Iterator[tuple[Path, str]]:
+    """What is wrong with a value of a field; units are written in files, not in Python.
+
+    >>> list(_refusals_in_python(Seconds | None, "4s"))
+    [((), "must be a number of seconds, got '4s'")]
+    """
+    if isinstance(value, str) and not _takes_text(hint):
+        yield (), f"must be a number{' of seconds' * is_duration(hint)}, got {value!r}"
+    else:
+        yield from _refusals(hint, value)
+
+
+def _takes_text(hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        return _takes_text(get_args(hint)[0])
+    if get_origin(hint) in (types.UnionType, Union):
+        return any(map(_takes_text, get_args(hint)))
+    return hint not in (int, float, bool, type(None))
 
 
 def _refusals(hint: Any, value: Any) -> Iterator[tuple[Path, str]]:

@@ -43,7 +43,12 @@ def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
         ("module: a", "module: b", 8, "source b is fed by module a"),
         ("streams:", "  d:\nstreams:", 7, "no row can reach module d from a"),
         ("price: 2", "scaling: log", 5, "scaling of module b must be ideal, saturating"),
-        ("price: 2", "scaling: minimum", 5, "best_replicas of module b .*; add it"),
+        (
+            "price: 2",
+            "scaling: minimum",
+            5,
+            "scaling minimum of module b needs best_replicas; add it",
+        ),
         ("price: 2", "best_replicas: 4", 5, "best_replicas of module b .*; leave it out"),
         (
             "price: 2",

@@ -256,7 +256,7 @@ EXPECTED = """\
 13: service_time of module splitter needs a unit, got 3; write 3s, 3ms or 3m
 14: buffer of module counter must be 1 or more, got 0
 14: service_time of module counter: cannot read the duration '-1ms'; write it as 300ms, 30s, 5m
-15: a module's name is letters, digits, - and _, got '1bad'
+15: a module's name is a letter, then letters, digits, - and _, got '1bad'
 17: there is no module 'nothing'; there are 1bad, counter, splitter
 18: a stream needs to; write {from: splitter, to: counter}
 """

@@ -92,7 +92,9 @@ def _read_module(draft: Draft, name: str) -> Module:
     path = ("modules", name)
     given = mapping(draft, path, of=f"module {name}", like="{service_time: 3ms}")
     if not NAME.fullmatch(name):
-        draft.note(path, f"a module's name is letters, digits, - and _, got {name!r}")
+        draft.note(
+            path, f"a module's name is a letter, then letters, digits, - and _, got {name!r}"
+        )
     if "min_replicas" in given:
         given = {"initial_replicas": given["min_replicas"], **given}
     if "name" in given:

@@ -33,14 +33,25 @@ class Sample:
     """Seconds that those took."""
 
 
-def sample(state: PaneState, period: float) -> Sample:
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What came in a period to a stage with micro-batches, whether or not a batch took it."""
+
+    tuples: int
+    share: float
+    """Of the workers' time, left for tuples in batches of the greatest length."""
+
+
+def sample(state: PaneState, period: float, arrived: Arrived | None = None) -> Sample:
     """What the workers did in a period, which ends now; the next begins."""
     now, active = float(state.clock["now"][0]), int(state.clock["active"][0])
     workers = state.workers
     busy_ever = workers["service"] - np.maximum(workers["free_at"] - now, 0.0)
     busy = busy_ever - workers["busy_before"]
     made = Sample(
-        load=_load(workers[:active], busy[:active], period),
+        load=_load(workers[:active], busy[:active], period)
+        if arrived is None
+        else _batch_load(workers[:active], arrived, period),
         busy=float(busy.sum()),
         done=int(workers["done"].sum()),
         service=float(workers["done_service"].sum()),
@@ -63,6 +74,19 @@ def _load(workers: Array, busy: Array, period: float) -> float:
     loads = np.divide(came, capacity, out=np.zeros_like(came), where=capacity >= _NOTHING)
     loads[stuck] = came[stuck] * service / period
     return float((came * loads).sum() / came.sum())
+
+
+def _batch_load(workers: Array, arrived: Arrived, period: float) -> float:
+    """The same with micro-batches, as the Spark plant measures it.
+
+    A stage that takes fewer tuples than come falls behind, however soon its batches are done.
+    """
+    came, done = workers["scheduled"].astype(float), int(workers["done"].sum())
+    if not arrived.tuples or not done:
+        return nan
+    work = arrived.tuples * float(workers["done_service"].sum()) / done
+    shares = came / came.sum() if came.any() else np.full(len(came), 1.0 / len(came))
+    return float((shares**2).sum()) * work / (period * arrived.share)
 
 
 def mean_load(samples: Iterable[Sample]) -> float | None:

@@ -15,6 +15,7 @@ from penstock.core.signals import Latency, ModuleReading
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory, check_period
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import (
+    Arrived,
     PaneTotals,
     Sample,
     latency_of,
@@ -77,6 +78,13 @@ Floats = NDArray[np.float64]
 
 SAMPLING: Final = 0.25
 """Seconds of a sampling period where panes are not split."""
+
+
+def _time_for_rows(module: Module) -> float:
+    """The share of a worker's time that batches of the greatest length leave for rows."""
+    longest = module.rows_a_batch * (module.service_time or 1.0)
+    beyond = module.overhead + module.task_overhead
+    return 1.0 if longest == inf else longest / (longest + beyond)
 
 
 class PaneTwin(SimulatedPlant):
@@ -165,6 +173,7 @@ class PaneTwin(SimulatedPlant):
         self._samples: list[Sample] = []
         self._windows: list[Floats] = []
         self._task_time: float | None = None
+        self._arrived, self._share = 0, _time_for_rows(pane_stage)
         self._before = self.totals()
         self._worker_seconds = 0.0
 
@@ -296,7 +305,7 @@ class PaneTwin(SimulatedPlant):
 
         self._periods += 1
         plq.settle(self._state, self.at)
-        seen = sample(self._state, self._period)
+        seen = sample(self._state, self._period, self._arrived_since())
         self._worker_seconds += self._period * int(self._state.clock["active"][0])
         self._samples.append(seen)
         if self._control is None:
@@ -305,6 +314,14 @@ class PaneTwin(SimulatedPlant):
         closed = int(self._state.clock["closed"][0])
         threshold = self._control.threshold(self._memory, recent_sizes(self._state), closed)
         self._state.clock["threshold"] = np.inf if threshold is None else threshold
+
+    def _arrived_since(self) -> Arrived | None:
+        """What came since the last sample; None without micro-batches."""
+        clock = self._state.clock[0]
+        if not clock["batch"]["trigger"]:
+            return None
+        before, self._arrived = self._arrived, int(clock["arrived"] + clock["held"])
+        return Arrived(self._arrived - before, self._share)
 
     def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
         from penstock.twin.panes import plq
