@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from penstock.apps.wordcount.application import WORDCOUNT
 from penstock.core.errors import SettingError
@@ -76,12 +77,12 @@ class Guests:
     ledger: Ledger
     misses: int = 0
     """Jobs that go to others, as when Spark does not yet give a newcomer any task."""
-    greeted: list[tuple[str, int]] = field(default_factory=list)
+    warmed: list[tuple[str, int]] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
 
     def warm_up(self, module: str, tasks: int) -> None:
-        self.greeted.append((module, tasks))
-        if len(self.greeted) <= self.misses:
+        self.warmed.append((module, tasks))
+        if len(self.warmed) <= self.misses:
             return
         for name, guest in self.ledger.granted.items():
             self.ledger.granted[name] = replace(guest, completed_tasks=1)
@@ -93,41 +94,59 @@ def test_new_executors_are_warmed_up_until_they_run(tmp_path: Path, misses: int)
     ledger = Ledger()
     guests = Guests(ledger, misses)
     actuator = Actuator(ledger, {"split": ModuleExecutors(profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
-    welcome = ExecutorWarmup(actuator, guests.warm_up)
+    warmup = ExecutorWarmup(actuator, guests.warm_up)
     actuator.want({"split": 2})
     ledger.granted = {n: replace(e, completed_tasks=0) for n, e in ledger.granted.items()}
     actuator.reconcile(ledger.executors())
     assert actuator.running(ledger.executors())["split"] == []
     assert (tmp_path / "h").read_text() == "1"
-    welcome.expect()
+    warmup.expect()
     assert guests.done.wait(PATIENCE)
     # a part of the next batch for each of them
     wait_until(lambda: (tmp_path / "h").read_text() == "2")
-    welcome.close()
-    assert guests.greeted == [("split", 2)] * (misses + 1)
+    warmup.close()
+    assert guests.warmed == [("split", 2)] * (misses + 1)
     assert len(actuator.running(ledger.executors())["split"]) == 2
 
 
 def test_a_new_executor_is_warmed_up_while_another_is_still_starting(tmp_path: Path) -> None:
     ledger = Ledger()
     actuator = Actuator(ledger, {"split": ModuleExecutors(profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
-    greeted: queue.Queue[int] = queue.Queue()
+    warmed: queue.Queue[int] = queue.Queue()
     starting = threading.Event()
 
     def warm_up(_module: str, tasks: int) -> None:
-        greeted.put(tasks)
+        warmed.put(tasks)
         starting.wait(PATIENCE)
 
-    welcome = ExecutorWarmup(actuator, warm_up)
+    warmup = ExecutorWarmup(actuator, warm_up)
     actuator.want({"split": 2})
     first, second = sorted(ledger.granted.items())
     ledger.granted = {first[0]: replace(first[1], completed_tasks=0)}
-    welcome.expect()
-    assert greeted.get(timeout=PATIENCE) == 1
+    warmup.expect()
+    assert warmed.get(timeout=PATIENCE) == 1
     ledger.granted[second[0]] = replace(second[1], completed_tasks=0)
-    assert greeted.get(timeout=PATIENCE) == 2
+    assert warmed.get(timeout=PATIENCE) == 2
     starting.set()
-    welcome.close()
+    warmup.close()
+
+
+def test_a_session_that_ends_during_a_warm_up_job_is_no_error(tmp_path: Path) -> None:
+    ledger = Ledger()
+    actuator = Actuator(ledger, {"split": ModuleExecutors(profile=1, hint=tmp_path / "h")})  # type: ignore[arg-type]
+    sent = threading.Event()
+
+    def warm_up(_module: str, _tasks: int) -> None:
+        sent.set()
+        raise Py4JNetworkError("the gateway has gone")
+
+    warmup = ExecutorWarmup(actuator, warm_up)
+    actuator.want({"split": 1})
+    ledger.granted = {n: replace(e, completed_tasks=0) for n, e in ledger.granted.items()}
+    warmup.expect()
+    assert sent.wait(PATIENCE)
+    warmup.close()
+    warmup._jobs["split"].join(PATIENCE)  # an exception in a thread would fail this test
 
 
 def chain(*modules: tuple[str, ...]) -> FlowGraph:

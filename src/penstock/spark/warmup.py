@@ -80,6 +80,10 @@ class ExecutorWarmup:
         missed = cold and (under_way is None or not under_way.is_alive())
         if missed or cold - self._sent:
             self._sent |= cold
-            job = threading.Thread(target=self.warm_up, args=(module, tasks), daemon=True)
+            job = threading.Thread(target=self._run_job, args=(module, tasks), daemon=True)
             self._jobs[module] = job
             job.start()
+
+    def _run_job(self, module: str, tasks: int) -> None:
+        with suppress(Py4JError, OSError):  # the session may end in the middle of a job
+            self.warm_up(module, tasks)
