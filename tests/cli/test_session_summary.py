@@ -93,7 +93,7 @@ def test_the_backlog_of_the_last_step_is_not_what_was_left() -> None:
     )
 
 
-def test_what_the_rows_have_told_is_not_told_again() -> None:
+def test_what_the_rows_line_says_is_not_repeated() -> None:
     results = {"rows_waiting": {"counter": 0}, "rows_fed": 5000}
     summary = replace(RUN, results=results)
     written = Written(folder=Path("run"), report=Path("run/report.html"), summary=summary)
@@ -102,7 +102,7 @@ def test_what_the_rows_have_told_is_not_told_again() -> None:
     assert "rows fed        5,000" in text
 
 
-def test_energy_is_told_where_there_is_any_and_says_that_it_is_modelled() -> None:
+def test_energy_is_shown_where_there_is_any_and_says_that_it_is_modelled() -> None:
     assert row_text(RUN, "energy") == ""
     spending = Energy(
         joules=4956.0, seconds=120.0, watts_mean=41.3, frequency_mean=1.62, modelled_share=1.0
@@ -112,12 +112,19 @@ def test_energy_is_told_where_there_is_any_and_says_that_it_is_modelled() -> Non
     assert row_text(summary, "energy") == shown
 
 
-def test_changes_are_told_by_their_kind() -> None:
+def test_changes_are_counted_by_their_kind() -> None:
     changed = replace(RUN, reconfigurations=3, scale_outs=2, scale_ins=1)
-    assert row_text(changed, "changes") == "3, of which 2 out and 1 in"
+    assert row_text(changed, "changes") == "in 3 steps: 2 out, 1 in"
     clocked = replace(changed, reconfigurations=12, clock_changes=8, reroutings=4)
-    shown = "12, of which 2 out, 1 in, 8 of the clock and 4 of keys only"
+    shown = "in 12 steps: 2 out, 1 in, 8 of the clock, 4 of keys only"
     assert row_text(clocked, "changes") == shown
+
+
+def test_a_step_that_scales_one_module_out_and_another_in_is_one_step() -> None:
+    both = replace(RUN, reconfigurations=1, scale_outs=1, scale_ins=1)
+    assert row_text(both, "changes") == "in 1 step: 1 out, 1 in"
+    held = replace(RUN, reconfigurations=0, scale_outs=0, scale_ins=0)
+    assert row_text(held, "changes") == "none"
 
 
 def test_results_read_well_and_do_not_flood_the_terminal() -> None:

@@ -1,17 +1,16 @@
 """The page in a real browser: what people see, and nothing that leaves this machine."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.browser import MISSING, executable, opened
 from playwright.sync_api import Browser, Page, expect
 
 from penstock.core.graph import FlowGraph, Module
 from penstock.dashboard import DashboardServer
 from penstock.record import RunFolder, summarise
+from tests.support.browser import checked_page, painted_pixels, real_browser
 from tests.support.dashboard_runs import (
     EVERYWHERE,
     GRAPH,
@@ -30,46 +29,24 @@ expect.set_options(timeout=1000 * PATIENCE)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for all tests; without one they are skipped, where CI is set they fail."""
-    if executable() is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(MISSING)
-    with opened() as browser:
+    with real_browser() as browser:
         yield browser
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page in which no script fails, and that asks nobody but its own server."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
-    page = context.new_page()
-    wrong: list[str] = []
-    asked: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    yield page
-    context.close()
-    assert wrong == []
-    assert {url.split("/")[2].split(":")[0] for url in asked if url.startswith("http")} == {
-        "127.0.0.1"
-    }
+    with checked_page(browser, 1200, _is_local) as page:
+        yield page
+
+
+def _is_local(url: str) -> bool:
+    return not url.startswith("http") or url.startswith("http://127.0.0.1:")
 
 
 def ticks_shown(page: Page, count: int) -> None:
     """Wait until so many ticks are drawn."""
     patience = 1000 * PATIENCE
     expect(page.locator("html")).to_have_attribute("data-ticks", str(count), timeout=patience)
-
-
-def drawn(page: Page) -> list[int]:
-    """How many pixels of each plot are not empty."""
-    counts: list[int] = page.evaluate(
-        """() => [...document.querySelectorAll("canvas")].map((canvas) => {
-            const { width, height } = canvas;
-            const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-            return data.filter((_, index) => index % 4 === 3 && data[index] > 0).length;
-        })"""
-    )
-    return counts
 
 
 def test_a_finished_run_is_shown_whole(page: Page, tmp_path: Path) -> None:
@@ -85,8 +62,8 @@ def test_a_finished_run_is_shown_whole(page: Page, tmp_path: Path) -> None:
         titles = page.locator("figure h3").all_inner_texts()
         for title in ("Rate at splitter", "Backlog", "Latency, end to end", "Cost", "Energy"):
             assert any(found.startswith(title) for found in titles), title
-        assert len(drawn(page)) == len(titles)
-        assert min(drawn(page)) > 500
+        assert len(painted_pixels(page)) == len(titles)
+        assert min(painted_pixels(page)) > 500
         rows = page.locator(".decisions tbody tr")
         expect(rows.first).to_contain_text("1:52")
         before = rows.count()
@@ -203,7 +180,7 @@ def test_thousands_of_ticks_are_thinned_and_gaps_stay_gaps(page: Page, tmp_path:
     with DashboardServer(finished(tmp_path / "run", ticks(3000))) as server:
         page.goto(server.address)
         ticks_shown(page, 3000)
-        assert min(drawn(page)) > 500
+        assert min(painted_pixels(page)) > 500
         page.get_by_label("show").select_option("the last minute")
         page.locator(".frame").first.hover(position={"x": 500, "y": 40})
         expect(page.locator("#flow-at")).to_contain_text("at 49:")

@@ -209,6 +209,34 @@ def test_pooled_quantiles_come_close_to_those_of_the_rows() -> None:
     assert whole.p99 == pytest.approx(expected["p99"], rel=0.15)
 
 
+def test_the_median_of_a_run_follows_a_latency_that_drifts() -> None:
+    """From 1 to 21 seconds, every step within half a second of its own median."""
+    random = np.random.default_rng(4)
+    rows = [random.normal(mean, 0.25, 2000) for mean in np.linspace(1, 21, 41)]
+    whole = pooled([Latency(**_quantiles(values)) for values in rows], [2000.0] * len(rows))
+    expected = _quantiles(np.concatenate(rows))
+    assert whole is not None
+    for quantile in ("p50", "p95", "p99"):
+        assert getattr(whole, quantile) == pytest.approx(expected[quantile], rel=0.02)
+
+
+@settings(deadline=None, max_examples=50)  # a busy machine is no failure
+@given(st.lists(st.tuples(latencies, st.integers(1, 50)), min_size=1, max_size=6))
+def test_the_error_of_a_pooled_quantile_is_bounded(steps: list[tuple[Latency, int]]) -> None:
+    """Each of a hundred rows lies between the recorded quantiles around it."""
+    whole = pooled([step for step, _ in steps], [float(rows) for _, rows in steps])
+    assert whole is not None
+    lower = [
+        [0.0] * 49 + [s.p50] * 45 + [s.p95] * 4 + [s.p99] * 2
+        for s, rows in steps
+        for _ in range(rows)
+    ]
+    upper = [[s.p50] * 50 + [s.p95] * 45 + [s.p99] * 5 for s, rows in steps for _ in range(rows)]
+    for name, low in _quantiles(np.ravel(lower), method="inverted_cdf").items():
+        high = _quantiles(np.ravel(upper), method="inverted_cdf")[name]
+        assert low * (1 - 1e-9) <= getattr(whole, name) <= high * (1 + 1e-9)
+
+
 def test_rows_that_are_unknown_count_as_the_others_do() -> None:
     calm, storm = (Latency(p50=v, p95=v, p99=v) for v in (1.0, 9.0))
     assert pooled([calm, storm], [nan, nan]) == pooled([calm, storm], [5.0, 5.0])
@@ -217,6 +245,8 @@ def test_rows_that_are_unknown_count_as_the_others_do() -> None:
     assert pooled([None, storm], [100.0, 1.0]) == storm
 
 
-def _quantiles(values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
-    p50, p95, p99 = np.quantile(values, [0.5, 0.95, 0.99])
+def _quantiles(
+    values: np.ndarray[Any, np.dtype[np.float64]], method: Any = "linear"
+) -> dict[str, float]:
+    p50, p95, p99 = np.quantile(values, [0.5, 0.95, 0.99], method=method)
     return {"p50": float(p50), "p95": float(p95), "p99": float(p99)}

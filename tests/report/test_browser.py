@@ -1,13 +1,11 @@
 """Pages in a real browser: every figure is drawn, with axes, legends and values, from one file."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.browser import MISSING, executable, opened
 from playwright.sync_api import Browser, Page, expect
 
 from penstock.core.words import clock, duration, percent, quantity, short_number
@@ -15,6 +13,7 @@ from penstock.record import RunFolder, summarise
 from penstock.report.figures import Point, scatter_data
 from penstock.report.page import write_report
 from penstock.report.pages import Section, experiment_page, resource
+from tests.support.browser import checked_page, painted_pixels, real_browser
 from tests.support.processes import PATIENCE
 from tests.support.reports import a_run, demo, settings, with_regions
 
@@ -24,43 +23,19 @@ expect.set_options(timeout=1000 * PATIENCE)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for all tests; without one they are skipped, where CI is set they fail."""
-    if executable() is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(MISSING)
-    with opened() as browser:
+    with real_browser() as browser:
         yield browser
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page in which no script fails, and that asks for nothing but its own file."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    wrong: list[str] = []
-    asked: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    yield page
-    context.close()
-    assert wrong == []
-    assert all(url.startswith(("file:", "about:")) for url in asked)
+    with checked_page(browser, 1280, lambda url: url.startswith(("file:", "about:"))) as page:
+        yield page
 
 
 def shown(page: Page, path: Path) -> None:
     page.goto(path.as_uri())
     expect(page.locator("html")).to_have_attribute("data-drawn", str(page.locator(".plot").count()))
-
-
-def pixels(page: Page) -> list[int]:
-    """How many pixels of each figure are not empty."""
-    counts: list[int] = page.evaluate(
-        """() => [...document.querySelectorAll("canvas")].map((canvas) => {
-            const { width, height } = canvas;
-            const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-            return data.filter((_, index) => index % 4 === 3 && data[index] > 0).length;
-        })"""
-    )
-    return counts
 
 
 def experiment(tmp_path: Path, *figures: dict[str, Any]) -> Path:
@@ -82,7 +57,7 @@ def test_a_report_is_drawn_from_its_file_alone(
     page.emulate_media(color_scheme=colours)
     page.set_viewport_size({"width": width, "height": 900})
     shown(page, write_report(a_run(tmp_path / "run", with_regions())))
-    assert min(pixels(page)) > 400
+    assert min(painted_pixels(page)) > 400
     assert page.evaluate("document.documentElement.scrollWidth") == width
     for figure in page.locator(".plot").all():
         assert figure.locator("h3 small").inner_text()  # the unit
@@ -117,7 +92,7 @@ def test_what_was_never_measured_is_said(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".plot", has_text="Backlog").locator(".empty")).to_be_hidden()
 
 
-def test_candlesticks_are_told_and_a_wild_forecast_does_not_flatten_them(
+def test_candlesticks_are_described_and_a_wild_forecast_does_not_flatten_them(
     page: Page, tmp_path: Path
 ) -> None:
     noon = 1_800_014_400.0
@@ -155,6 +130,17 @@ def test_names_of_points_do_not_cover_each_other(page: Page, tmp_path: Path) -> 
                 or other["y"] + other["height"] <= one["y"] + 1
             )
             assert apart
+
+
+def test_an_interval_of_shares_does_not_lead_the_axis_above_all_of_it(
+    page: Page, tmp_path: Path
+) -> None:
+    points = [Point(name="p", style="c1", x=10.0, y=0.9, y_half=0.6)]
+    load = [Point(name="q", style="c1", x=10.0, y=1.3)]
+    figures = (scatter_data(title, of, x="s", y="%") for title, of in (("V", points), ("L", load)))
+    shown(page, experiment(tmp_path, *figures))
+    tops = [plot.locator(".y span").last.inner_text() for plot in page.locator(".plot").all()]
+    assert tops == ["100", "150"]
 
 
 def test_axes_have_round_numbers_and_hold_their_values(page: Page) -> None:

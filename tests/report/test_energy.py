@@ -89,7 +89,7 @@ def test_a_change_of_the_clock_is_a_decision_with_a_mark(tmp_path: Path) -> None
     assert "2 -> 1.9 GHz" in page.text("td")
     assert (page.marks("in"), page.marks("out")) == (1, 1)
     assert "\u25b2 out or faster" in page.text("p")
-    assert "Reconfigured twice: 0 out, 0 in, 2 of the clock." in page.text("p")
+    assert "Reconfigured in 2 steps: 0 out, 0 in, 2 of the clock." in page.text("p")
 
 
 def test_keys_that_move_alone_are_a_decision_with_a_mark(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_keys_that_move_alone_are_a_decision_with_a_mark(tmp_path: Path) -> None
     assert "50 % of the keys move" in page.text("td")
     assert page.marks("moved") == 1
     assert "keys moved" in page.text("p")
-    assert "Reconfigured once: 0 out, 0 in, 1 of keys only." in page.text("p")
+    assert "Reconfigured in 1 step: 0 out, 0 in, 1 of keys only." in page.text("p")
 
 
 def test_a_degree_and_a_clock_that_change_together_are_one_decision() -> None:

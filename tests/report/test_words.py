@@ -44,7 +44,7 @@ def test_a_promise_that_was_kept_is_the_first_thing_to_read() -> None:
         "Held p95 latency at 1.9 s, within the SLO of 2 s, with 3.1 executors on average (2 to 6), "
         "over 10 min. 2.7 % of the steps that measured latency broke it. "
         "Rows came at 520/s on average and 903/s at the peak. The backlog peaked at 1,234 rows and "
-        "ended at 40. Reconfigured 12 times: 7 out, 6 in."
+        "ended at 40. Reconfigured in 12 steps: 7 out, 6 in."
     )
     assert tones(CALM)["Latency, p95"] == "good"
 

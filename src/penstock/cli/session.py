@@ -219,22 +219,15 @@ def _executors(summary: "Summary") -> str:
 
 
 def _changes(summary: "Summary") -> str:
-    text = f"{summary.reconfigurations}, of which {_kinds(summary)}"
+    from penstock.record.results import describe_changes
+
+    steps = summary.reconfigurations
+    text = f"in {count_of(steps, 'step')}: {describe_changes(summary)}" if steps else "none"
     if summary.failed_tasks:
         text += f"; {count_of(summary.failed_tasks, 'task')} failed"
     if summary.steps_with_gaps:
         text += f"; {count_of(summary.steps_with_gaps, 'step')} lacked a measurement"
     return text
-
-
-def _kinds(summary: "Summary") -> str:
-    """Changes by kind; a step may be of several."""
-    kinds = [f"{summary.scale_outs} out", f"{summary.scale_ins} in"]
-    if summary.clock_changes:
-        kinds.append(f"{summary.clock_changes} of the clock")
-    if summary.reroutings:
-        kinds.append(f"{summary.reroutings} of keys only")
-    return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
 
 
 def _results(summary: "Summary") -> Iterator[str]:

@@ -171,7 +171,7 @@ class Board:
             "met": running.met,
             "violated": running.violated,
             "unknown": running.unknown,
-            "told": paragraph(self._summary) if self._summary else "",
+            "outcome": paragraph(self._summary) if self._summary else "",
         }
 
     def _about(self) -> dict[str, Any]:

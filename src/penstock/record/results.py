@@ -88,6 +88,17 @@ def format_value(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def describe_changes(summary: Summary) -> str:
+    """Steps that reconfigured, by what they changed; a step may change several things."""
+    kinds = {
+        "of the clock": summary.clock_changes,
+        "of keys only": summary.reroutings,
+    }
+    ways = [f"{summary.scale_outs:,} out", f"{summary.scale_ins:,} in"]
+    ways += [f"{count:,} {kind}" for kind, count in kinds.items() if count]
+    return ", ".join(ways)
+
+
 def describe_nodes(summary: Summary) -> str:
     """How many nodes there were, came and went, and what found no room; empty without regions."""
     if not summary.regions:

@@ -6,10 +6,16 @@ step is `delay_cost` for each second between two results, and `price` for each e
 that its executors could reach, by those that they did.
 
 `pooled` is the latency of a whole run, from the quantiles of its steps. The mean of many 95th
-percentiles is not the 95th percentile. Each step is taken as a hundred equal parts, from 0 through
-its p50 and p95 to its p99, where the slowest part lies too; between those they are spaced as in an
-exponential distribution, which the tail of a queue resembles. The parts of all steps are sorted
-together, weighted by rows.
+percentiles is not the 95th percentile. Each step is taken as a hundred equal parts along the
+quantiles that it recorded, and the parts of all steps are sorted together, weighted by rows.
+Between two quantiles parts are spaced as in an exponential distribution, which the tail of a queue
+resembles. Below p50 nothing is recorded: a step is taken to reach as far down as it reaches up, but
+not below 0. The slowest hundredth lies at p99.
+
+Error bound: a row lies between the recorded quantiles around it (0 below p50, the step's maximum
+above p99). A quantile of the run, and `pooled`, therefore lie between the same quantile with every
+row at its lower bound and with every row at its upper one. Where all steps are alike the result is
+exact.
 
 >>> calm, storm = Latency(p50=1, p95=1, p99=1), Latency(p50=9, p95=9, p99=9)
 >>> pooled([calm, storm], rows=[990, 10]).p95
@@ -99,12 +105,12 @@ def _efficiency(ticks: Sequence[Tick], name: str) -> float | None:
 Array = NDArray[np.float64]
 
 _PARTS: Final = 100
-_KNOTS: Final = np.array([0.0, 0.5, 0.95, 0.99])
+_KNOTS: Final = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
 _LEVELS: Final = np.minimum(np.arange(1, _PARTS + 1) / _PARTS, _KNOTS[-1])
 _RISE: Final = np.array(
-    [np.interp(-np.log1p(-_LEVELS), -np.log1p(-_KNOTS), unit) for unit in np.eye(4)]
+    [np.interp(-np.log1p(-_LEVELS), -np.log1p(-_KNOTS), unit) for unit in np.eye(5)]
 )
-"""Weight of 0, p50, p95 and p99 in each part."""
+"""Weight of p1, p5, p50, p95 and p99 in each part."""
 
 
 def pooled(steps: Sequence[Latency | None], rows: Sequence[float]) -> Latency | None:
@@ -115,10 +121,12 @@ def pooled(steps: Sequence[Latency | None], rows: Sequence[float]) -> Latency | 
     known = [(step, weight) for step, weight in zip(steps, rows, strict=True) if step is not None]
     if not known:
         return None
-    corners = np.array([[0.0, step.p50, step.p95, step.p99] for step, _ in known])
-    corners = np.maximum.accumulate(corners, axis=1)  # estimates from few rows may cross
+    upper = np.array([[step.p50, step.p95, step.p99] for step, _ in known])
+    upper = np.maximum.accumulate(upper, axis=1)  # estimates from few rows may cross
+    lower = np.maximum(2 * upper[:, :1] - upper[:, :0:-1], 0.0)
+    corners = np.hstack([lower, upper])
     weights = _shares(np.array([weight for _, weight in known]))
-    p50, p95, p99 = _quantiles(np.minimum(corners @ _RISE, corners[:, 3:]), weights)
+    p50, p95, p99 = _quantiles(np.minimum(corners @ _RISE, upper[:, 2:]), weights)
     return Latency(p50=p50, p95=p95, p99=p99)
 
 
@@ -133,9 +141,9 @@ def _quantiles(parts: Array, weights: Array) -> list[float]:
     """The smallest parts that, with all below them, make up each share of the rows."""
     order = np.argsort(parts, axis=None, kind="stable")
     done = np.cumsum(np.repeat(weights / _PARTS, _PARTS)[order])
-    place = np.searchsorted(done, _KNOTS[1:] - 1e-9)  # a sum of many may fall a hair short
-    found: list[float] = parts.ravel()[order][np.minimum(place, len(done) - 1)].tolist()
-    return found
+    place = np.searchsorted(done, _KNOTS[2:] - 1e-9)  # a sum of many may fall a hair short
+    quantiles: list[float] = parts.ravel()[order][np.minimum(place, len(done) - 1)].tolist()
+    return quantiles
 
 
 _NEEDED: Final = ("arrival_rate", "processed_rate", "backlog", "utilisation", "running")

@@ -6,7 +6,7 @@ from typing import Final
 
 from penstock.core.words import UNKNOWN, count_of, duration, percent, quantity, short_number
 from penstock.record.energy import spent
-from penstock.record.results import describe_nodes, describe_requests
+from penstock.record.results import describe_changes, describe_nodes, describe_requests
 from penstock.record.settings import RunSettings
 from penstock.record.summary import SloCheck, Summary
 
@@ -56,7 +56,7 @@ def tiles(summary: Summary) -> tuple[Tile, ...]:
         Tile("Executor-seconds", _number(summary.executor_seconds_total), _per_row(summary)),
         Tile("Rows processed", _number(summary.rows_processed), _arrived(summary)),
         Tile("Backlog, max", _number(summary.backlog_max), _end(summary)),
-        Tile("Reconfigurations", f"{summary.reconfigurations:,}", _ways(summary)),
+        Tile("Reconfigurations", f"{summary.reconfigurations:,}", describe_changes(summary)),
         _failures_tile(summary),
         *_node_tiles(summary),
         *_energy_tiles(summary),
@@ -139,14 +139,8 @@ def _left(summary: Summary) -> str:
 def _actions(summary: Summary) -> str:
     if summary.reconfigurations == 0:
         return "Nothing was reconfigured."
-    return f"Reconfigured {_times(summary.reconfigurations)}: {_ways(summary)}."
-
-
-def _ways(summary: Summary) -> str:
-    ways = [f"{summary.scale_outs:,} out", f"{summary.scale_ins:,} in"]
-    ways += [f"{summary.clock_changes:,} of the clock"] if summary.clock_changes else []
-    ways += [f"{summary.reroutings:,} of keys only"] if summary.reroutings else []
-    return ", ".join(ways)
+    steps = count_of(summary.reconfigurations, "step")
+    return f"Reconfigured in {steps}: {describe_changes(summary)}."
 
 
 def _end(summary: Summary) -> str:
@@ -266,7 +260,3 @@ def _arrived(summary: Summary) -> str:
 
 def _number(value: float | None) -> str:
     return UNKNOWN if value is None else short_number(value)
-
-
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")

@@ -45,14 +45,14 @@ function point() {
 }
 
 function header() {
-  const { state, trouble, told } = store.now;
+  const { state, trouble, outcome } = store.now;
   badge(find("state"), STATES[state] ?? ["loading", ""]);
   if (store.settings) {
     write(find("title"), store.settings.title);
     write(find("subtitle"), store.settings.subtitle);
     document.title = `${store.settings.title} \u00b7 ${STATES[state]?.[0] ?? ""}`;
   }
-  for (const [id, text] of [["trouble", trouble], ["told", told]]) {
+  for (const [id, text] of [["trouble", trouble], ["outcome", outcome]]) {
     find(id).hidden = !text;
     write(find(id), text ?? "");
   }

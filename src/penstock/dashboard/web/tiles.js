@@ -32,8 +32,8 @@ class Tiles {
     const { store } = this, pool = store.at("run", "", "pool", last);
     const all = (state) => store.those("module").reduce((sum, name) => sum + (store.at("module", name, state, last) ?? NaN), 0);
     const running = known(pool) ? pool : all("running"), asked = [all("wanted"), all("requested")];
-    const told = asked.map((count, index) => (known(count) ? `${count} ${["wanted", "requested"][index]}` : "")).filter(Boolean).join(", ");
-    this.tile("Executors running", known(running) ? String(running) : UNKNOWN, told);
+    const degrees = asked.map((count, index) => (known(count) ? `${count} ${["wanted", "requested"][index]}` : "")).filter(Boolean).join(", ");
+    this.tile("Executors running", known(running) ? String(running) : UNKNOWN, degrees);
   }
 
   cost() {

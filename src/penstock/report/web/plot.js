@@ -119,6 +119,7 @@ class Plot {
     const { any, low, high, sample } = extent(this.series, across);
     const highest = Math.max(any ? high : 0, limit?.value ?? 0, ...points.map((point) => point.y + (point.y_half ?? 0)));
     this.empty.hidden = any || points.length > 0;
+    if (unit === "%" && points.length && points.every((point) => point.y <= 1)) return axisFor(unit, Math.min(highest, 1));
     if (y === "log" && low > 0) return decadeAxis(this.series.flatMap((line) => [...line.y.values].filter((value) => value > 0)), unit);
     if (y === "chart" && any && low > 0.5 * high) return narrowAxis(low, highest, unit);
     if (y === "fit" && unit === "%") return wholeAxis(highest);
