@@ -201,14 +201,14 @@ def _loads(args: Namespace, file: "PipelineFile") -> "list[Load] | None":
     from penstock.pipeline.file import load
     from penstock.workload import parse
 
-    found = []
+    loads = []
     for text in dict.fromkeys(args.workload):
         if args.pipeline is None:
             workload = parse(text)
         else:
             workload = load(args.pipeline, [*_overrides(args), f"workload={text}"]).workload
-        found.append(Load(name=text, workload=workload, fixed="seed=" in text))
-    return found
+        loads.append(Load(name=text, workload=workload, fixed="seed=" in text))
+    return loads
 
 
 def _carry_out(
@@ -242,11 +242,11 @@ def _advice_for_run(args: Namespace, played: "TournamentResult") -> "Advice":
     from penstock.experiment.compare.advice import beside_recording
     from penstock.experiment.fit import decisive, judgement, predict
 
-    found = advise(played)
+    choice = advise(played)
     if not args.workload:
-        found = beside_recording(found, played, args.run.ticks)
+        choice = beside_recording(choice, played, args.run.ticks)
     judged = decisive(args.run, predict(args.run, args.fit.estimates))
-    return replace(found, why=(*found.why, judgement(judged)))
+    return replace(choice, why=(*choice.why, judgement(judged)))
 
 
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "TournamentResult":

@@ -84,14 +84,14 @@ def check_machine(runs: str) -> list[Finding]:
     ]
 
 
-def check_python(found: tuple[int, ...]) -> Finding:
+def check_python(version: tuple[int, ...]) -> Finding:
     """The Python that this runs on.
 
     >>> check_python((3, 10, 1)).status
     'fail'
     """
-    text = ".".join(str(part) for part in found)
-    if found < (3, 11):
+    text = ".".join(str(part) for part in version)
+    if version < (3, 11):
         return Finding(name="python", status="fail", detail=text, remedy="install 3.11 or newer")
     return Finding(name="python", status="ok", detail=text)
 
@@ -102,19 +102,19 @@ def check_package(name: str) -> Finding:
     >>> check_package("no-such-package").status
     'fail'
     """
-    found = installed(name)
-    if found is None:
+    version = installed(name)
+    if version is None:
         remedy = f"run pip install {name}"
         return Finding(name=name, status="fail", detail="not installed", remedy=remedy)
-    return Finding(name=name, status="ok", detail=found)
+    return Finding(name=name, status="ok", detail=version)
 
 
 def check_extras() -> Iterator[Finding]:
     """The packages of extras that are here, then each extra with what it is for."""
     packages = dict.fromkeys(name for extra in EXTRAS.values() for name in extra.packages)
     for name in packages:
-        if (found := installed(name)) is not None:
-            yield check_version(name, found, _VERSIONS.get(name, ""))
+        if (version := installed(name)) is not None:
+            yield check_version(name, version, _VERSIONS.get(name, ""))
     for name, extra in EXTRAS.items():
         yield check_extra(name, extra)
 
@@ -143,16 +143,16 @@ def installed(name: str) -> str | None:
         return None
 
 
-def check_version(name: str, found: str, wanted: str) -> Finding:
+def check_version(name: str, version: str, wanted: str) -> Finding:
     """A package's version.
 
     >>> check_version("pyspark", "3.5.1", "4.3").remedy
     "run pip install 'pyspark~=4.3.0'"
     """
-    if not f"{found}.".startswith(f"{wanted}." if wanted else ""):
+    if not f"{version}.".startswith(f"{wanted}." if wanted else ""):
         remedy = f"run pip install '{name}~={wanted}.0'"
-        return Finding(name=name, status="fail", detail=found, remedy=remedy)
-    return Finding(name=name, status="ok", detail=found)
+        return Finding(name=name, status="fail", detail=version, remedy=remedy)
+    return Finding(name=name, status="ok", detail=version)
 
 
 def check_java() -> Finding:

@@ -47,21 +47,21 @@ def execute(args: Namespace) -> int:
     from penstock.policy.rl.saved import inspection, read
 
     path = _file(Path(args.what))
-    found = inspection(read(path))
+    tables = inspection(read(path))
     if args.json:
-        print_json(_for_machines(path, found))
+        print_json(_for_machines(path, tables))
     else:
-        for line in lines(found):
+        for line in lines(tables):
             print_line(line)
     return 0
 
 
-def lines(found: Sequence["Inspected"]) -> Iterator[str]:
+def lines(tables: Sequence["Inspected"]) -> Iterator[str]:
     """Every table as grids, with how well it is known."""
-    if not found:
+    if not tables:
         yield "nothing was learned"
         return
-    for table in found:
+    for table in tables:
         yield _heading(table)
         for place, flag in enumerate(table.flags):
             yield from _titled(flag, grid(table, place))
@@ -100,10 +100,10 @@ def _file(path: Path) -> Path:
     raise FileError(f"the folder {path} has no {LEARNED}; give a file, or the folder of a run")
 
 
-def _for_machines(path: Path, found: Sequence["Inspected"]) -> dict[str, Any]:
+def _for_machines(path: Path, tables: Sequence["Inspected"]) -> dict[str, Any]:
     from penstock.record.codec import plain
 
-    return {"file": str(path), "managers": [plain(table) for table in found]}
+    return {"file": str(path), "managers": [plain(table) for table in tables]}
 
 
 def _heading(table: "Inspected") -> str:
@@ -131,8 +131,8 @@ def _reach(visited: Sequence[bool]) -> list[int]:
     >>> _reach([False, True, False, True, False])
     [1, 2, 3]
     """
-    found = [place for place, was in enumerate(visited) if was]
-    return list(range(found[0], found[-1] + 1)) if found else []
+    places = [place for place, was in enumerate(visited) if was]
+    return list(range(places[0], places[-1] + 1)) if places else []
 
 
 def _footer(numbers: Sequence[int], things: str, indent: int) -> Iterator[str]:

@@ -240,11 +240,11 @@ def allocation_lines(network: "Network", plan: "Allocation", optimum: float) -> 
 
 def leading_to_sinks(network: "Network") -> Iterator[str]:
     """Modules whose flow comes to some sink, the last of them first."""
-    found: set[str] = set()
+    modules: set[str] = set()
     for module in reversed(network.order()):
-        onwards = any(link.target in found for link in network.outputs(module))
+        onwards = any(link.target in modules for link in network.outputs(module))
         if onwards or network.outflows_of(module):
-            found.add(module)
+            modules.add(module)
             yield module
 
 
@@ -259,15 +259,15 @@ def _sink_lines(network: "Network", plan: "Allocation", width: int) -> Iterator[
 
 def limits(network: "Network", plan: "Allocation") -> list[str]:
     """What stands in the way of more: sources that are used up, and the budget."""
-    found = [
+    clauses = [
         f"source {inflow.name}"
         for inflow in network.inflows
         if inflow.consumes * plan.resource[inflow.target] >= inflow.rate * (1 - _ROUNDING)
     ]
     spent = sum(plan.resource.values()) / network.budget
     if spent >= 1 - _ROUNDING:
-        return ["the budget", *found]
-    return [*found, f"{percent(1 - spent)} of the budget is left"]
+        return ["the budget", *clauses]
+    return [*clauses, f"{percent(1 - spent)} of the budget is left"]
 
 
 def _of_budget(resource: float, network: "Network") -> str:

@@ -37,16 +37,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Check each file; 2 where there is a mistake in any."""
-    found = [examine(file, args.set) for file in args.files]
+    reports = [examine(file, args.set) for file in args.files]
     if args.json:
-        print_json({"ok": all(one["ok"] for one in found), "files": found})
+        print_json({"ok": all(one["ok"] for one in reports), "files": reports})
     else:
-        for one in found:
+        for one in reports:
             _show(one)
-    wrong = sum(not one["ok"] for one in found)
+    wrong = sum(not one["ok"] for one in reports)
     if wrong:
-        count = sum(len(one["mistakes"]) for one in found)
-        files = "the file" if len(found) == 1 else f"{wrong} of {len(found)} files"
+        count = sum(len(one["mistakes"]) for one in reports)
+        files = "the file" if len(reports) == 1 else f"{wrong} of {len(reports)} files"
         say(f"{count_of(count, 'mistake')} in {files}")
     return 2 if wrong else 0
 
@@ -81,14 +81,14 @@ def notes(checked: "Checked") -> list[str]:
         return _notes_of_several(checked, file)
     untwinned = twins.refusal(file)
     lack = file.lack_of_room() if file.runnable else None
-    found = [] if lack else list(twins.out_of_reach(file))
+    remarks = [] if lack else list(twins.out_of_reach(file))
     if lack is not None:
         fine = "run --master" if untwinned else "simulate and for run --master"
-        found.append(f"fine for {fine}; on a cluster of its own run {_REFUSES}: {lack}")
+        remarks.append(f"fine for {fine}; on a cluster of its own run {_REFUSES}: {lack}")
     if untwinned is not None:
         fine = "fine for run; " if file.runnable and lack is None else ""
-        return [*found, f"{fine}simulate {_REFUSES}: {untwinned}"]
-    return [*found, *twins.left_out(file)]
+        return [*remarks, f"{fine}simulate {_REFUSES}: {untwinned}"]
+    return [*remarks, *twins.left_out(file)]
 
 
 def _notes_of_several(checked: "Checked", file: "PipelineFile") -> list[str]:
@@ -96,15 +96,15 @@ def _notes_of_several(checked: "Checked", file: "PipelineFile") -> list[str]:
     from penstock.pipeline.sharing import uses_spark_scheduler
 
     lack = file.lack_of_room() if file.runnable else None
-    found = [f"on a cluster of its own run {_REFUSES}: {lack}"] if lack else []
+    remarks = [f"on a cluster of its own run {_REFUSES}: {lack}"] if lack else []
     if not file.runnable:
-        found.append(f"run {_REFUSES}: every one of them needs `pipeline:` as well")
+        remarks.append(f"run {_REFUSES}: every one of them needs `pipeline:` as well")
     if uses_spark_scheduler(file):
-        found.append(f"simulate {_REFUSES}: policy {file.policy.name} is Spark's own scheduler")
+        remarks.append(f"simulate {_REFUSES}: policy {file.policy.name} is Spark's own scheduler")
     for name, part in file.parts.items():
         own = notes(replace(checked, file=replace(part, application=None)))
-        found.extend(f"{name}: {note}" for note in own)
-    return found
+        remarks.extend(f"{name}: {note}" for note in own)
+    return remarks
 
 
 def _found(

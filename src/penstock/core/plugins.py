@@ -113,10 +113,10 @@ class Registry(Mapping[str, T]):
 
     def _offered(self) -> dict[str, str]:
         """The import strings of entry points by name, without those that are built in."""
-        found = _entry_points(self.group)
-        for name in found.keys() & self.built_in.keys():
-            _warn_shadowed(self.of, name, found[name])
-        return {name: value for name, value in found.items() if name not in self.built_in}
+        points = _entry_points(self.group)
+        for name in points.keys() & self.built_in.keys():
+            _warn_shadowed(self.of, name, points[name])
+        return {name: value for name, value in points.items() if name not in self.built_in}
 
     def _plug_in(self, name: str, target: str) -> T:
         if "," in target:
@@ -145,10 +145,10 @@ def load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     if not attribute:
         raise SettingError(f"{module!r} is a module; write {module}:NAME for something in it")
-    found: Any = import_named(module)
+    value: Any = import_named(module)
     for name in attribute.split("."):
-        found = _taken(found, name, module, attribute)
-    return found
+        value = _taken(value, name, module, attribute)
+    return value
 
 
 def import_named(module: str) -> ModuleType:
@@ -161,11 +161,11 @@ def import_named(module: str) -> ModuleType:
         raise SettingError(_why(module, error)) from error
 
 
-def _taken(found: Any, name: str, module: str, attribute: str) -> Any:
+def _taken(owner: Any, name: str, module: str, attribute: str) -> Any:
     try:
-        return getattr(found, name)
+        return getattr(owner, name)
     except AttributeError:
-        known = [word for word in dir(found) if not word.startswith("_")]
+        known = [word for word in dir(owner) if not word.startswith("_")]
         raise SettingError(f"module {module!r} has no {attribute!r}{near(name, known)}") from None
     except (Exception, SystemExit) as error:
         if _is_own(module):
@@ -221,11 +221,11 @@ def _read_entry_points(group: str, _: tuple[str, ...]) -> dict[str, str]:
     """Import strings by name; those of a name that several packages offer, with commas."""
     from importlib.metadata import entry_points  # seldom needed, and slow to load
 
-    found: dict[str, list[str]] = {}
+    targets: dict[str, list[str]] = {}
     for point in entry_points(group=group):
         target = point.value.partition("[")[0].replace(" ", "")  # extras may follow
-        found.setdefault(point.name, []).append(target)
-    return {name: ",".join(dict.fromkeys(values)) for name, values in found.items()}
+        targets.setdefault(point.name, []).append(target)
+    return {name: ",".join(dict.fromkeys(values)) for name, values in targets.items()}
 
 
 @cache

@@ -209,10 +209,10 @@ def problems_of(schema: Any, value: object) -> tuple[Any, tuple[Problem, ...]]:
 
 def read(hint: Any, value: object, *, what: str = "it") -> Any:
     """The value as a type has it; raises SettingError with the first thing that is wrong."""
-    found, problems = problems_of(validator(hint), value)
+    decoded, problems = problems_of(validator(hint), value)
     for problem in problems:
         raise SettingError(sentence(what, problem), path=problem.path)
-    return found
+    return decoded
 
 
 def sentence(what: str, problem: Problem) -> str:
@@ -617,8 +617,8 @@ def _recorded_mapping(hint: Any) -> Schema:
     return {"type": "function-after", "function": said, "schema": schema}
 
 
-def _without_nulls(found: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if value is not None}
+def _without_nulls(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def is_optional(hint: Any) -> bool:

@@ -32,12 +32,13 @@ def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Deci
     {'counter': 9}
     """
     before = decided.configuration.degrees
-    found = {name: rule(name, degree) for name, degree in before.items()}
-    rulings = {name: ruling for name, ruling in found.items() if ruling is not None}
+    all_rulings = {name: rule(name, degree) for name, degree in before.items()}
+    rulings = {name: ruling for name, ruling in all_rulings.items() if ruling is not None}
     text = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
     requests = tuple(r for made in decided.requests for r in _overruled(made, before, rulings))
     allowed = {
-        name: before[name] if ruling is None else ruling.degree for name, ruling in found.items()
+        name: before[name] if ruling is None else ruling.degree
+        for name, ruling in all_rulings.items()
     }
     degrees = {name: degree for name, degree in allowed.items() if degree is not None}
     return with_degrees(replace(decided, why=text, requests=requests), degrees)

@@ -80,12 +80,12 @@ def _seconds(times: re.Match[str], text: str) -> tuple[int, int]:
 def _days(written: str, text: str) -> frozenset[int]:
     if not written:
         return frozenset(range(7))
-    found: set[int] = set()
+    days: set[int] = set()
     for part in re.split(r"\s*,\s*", written):
         first, _, last = part.partition("-")
         begin, end = _day(first, text), _day(last or first, text)
-        found |= {(begin + i) % 7 for i in range((end - begin) % 7 + 1)}
-    return frozenset(found)
+        days |= {(begin + i) % 7 for i in range((end - begin) % 7 + 1)}
+    return frozenset(days)
 
 
 def _day(word: str, text: str) -> int:

@@ -41,20 +41,20 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def fingerprint(function: FunctionType) -> str:
     """A checksum of a function, of the compiled functions it calls and of the constants it uses."""
-    found: dict[FunctionType, str] = {}
-    _visit(function, found)
-    return sha256("\n".join(sorted(found.values())).encode()).hexdigest()
+    parts: dict[FunctionType, str] = {}
+    _visit(function, parts)
+    return sha256("\n".join(sorted(parts.values())).encode()).hexdigest()
 
 
-def _visit(function: FunctionType, found: dict[FunctionType, str]) -> None:
-    if function in found:
+def _visit(function: FunctionType, parts: dict[FunctionType, str]) -> None:
+    if function in parts:
         return
     used = _used(function)
     values = [f"{name}={_written(used[name])}" for name in sorted(used)]
-    found[function] = f"{_address(function)} {_parts(function.__code__)} {values}"
+    parts[function] = f"{_address(function)} {_parts(function.__code__)} {values}"
     for value in used.values():
         if isinstance(value, Dispatcher):
-            _visit(value.py_func, found)
+            _visit(value.py_func, parts)
 
 
 def _used(function: FunctionType) -> dict[str, Any]:

@@ -89,8 +89,8 @@ class Results(Generic[Detail]):
 
     def mean(self, subject: Hashable, quantity: str) -> float | None:
         """Mean over the seeds; None where nothing was measured."""
-        found = self.interval(subject, quantity)
-        return None if found is None else found.mean
+        score = self.interval(subject, quantity)
+        return None if score is None else score.mean
 
     def means(self, subjects: Iterable[Hashable], quantity: str) -> list[float] | None:
         """Mean of each subject; None where one of them was not measured."""
@@ -112,7 +112,7 @@ def all_known(values: Iterable[Value | None]) -> list[Value] | None:
 
 
 def collect(
-    found: Iterable[tuple[Hashable, Mapping[str, float]]],
+    rows: Iterable[tuple[Hashable, Mapping[str, float]]],
 ) -> dict[tuple[Hashable, str], list[float]]:
     """Values by subject and quantity, in the order of the runs; what is not a number is left out.
 
@@ -120,7 +120,7 @@ def collect(
     {('nash', 'cost'): [2.0, 3.0]}
     """
     values: dict[tuple[Hashable, str], list[float]] = {}
-    for subject, quantities in found:
+    for subject, quantities in rows:
         for quantity, value in quantities.items():
             if not np.isnan(value):
                 values.setdefault((subject, quantity), []).append(value)

@@ -141,14 +141,14 @@ def check(
 
 
 def _checked(text: Text, settings: Sequence[Setting]) -> Checked:
-    draft, sort, found = _examine(text, settings)
+    draft, sort, content = _examine(text, settings)
     mistakes = tuple(sorted(_with_culprits(draft.mistakes, text, settings)))
     return Checked(
         name=text.name,
         sort=sort,
         mistakes=mistakes,
-        file=found if isinstance(found, PipelineFile) else None,
-        graph=found if isinstance(found, AllocationGraph) else None,
+        file=content if isinstance(content, PipelineFile) else None,
+        graph=content if isinstance(content, AllocationGraph) else None,
     )
 
 
@@ -176,8 +176,8 @@ def _with_culprits(
         return list(mistakes)
     culprits: dict[str, Setting | None] = {}
     for count in range(len(settings) + 1):
-        for found in _examine(text, settings[:count])[0].mistakes:
-            culprits.setdefault(found.sentence, settings[count - 1] if count else None)
+        for earlier in _examine(text, settings[:count])[0].mistakes:
+            culprits.setdefault(earlier.sentence, settings[count - 1] if count else None)
     return [_blaming(mistake, culprits[mistake.sentence]) for mistake in mistakes]
 
 
@@ -272,12 +272,12 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     timing = checks.read_timing(draft) or Timing()
     shares = sharing.read_sharing(draft)
     drafts = sharing.drafts(draft)
-    found = {
+    read_parts = {
         # From one seed, but two pipelines that are alike do not have the same rows.
         name: _shared_part(part, text, replace(timing, seed=timing.seed + place))
         for place, (name, part) in enumerate(drafts.items())
     }
-    parts = {name: part for name, part in found.items() if part is not None}
+    parts = {name: part for name, part in read_parts.items() if part is not None}
     if len(parts) < len(drafts) or not parts or shares is None:
         return None
     renamed = {name: sharing.renamed(name, part) for name, part in parts.items()}

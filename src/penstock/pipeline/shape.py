@@ -88,16 +88,16 @@ def misplaced_keys(graph: FlowGraph, shape: Shape) -> list[Misfit]:
     >>> misplaced_keys(graph, chain("trader", keyed=("trader",)))[0].message
     'trader works by key; give its module keys, such as keys: 2836'
     """
-    found = []
+    misfits = []
     for name, (first, *_) in operators_of(graph).items():
         keys, keyed = graph[name].keys, first in shape.keyed
         if keys and not keyed:
             what = f"module {name} has keys, and {first} does not work by key; leave keys out"
-            found.append(Misfit(what, name, "keys"))
+            misfits.append(Misfit(what, name, "keys"))
         if keyed and not keys:
             what = f"{first} works by key; give its module keys, such as keys: 2836"
-            found.append(Misfit(what, name, "keys"))
-    return found
+            misfits.append(Misfit(what, name, "keys"))
+    return misfits
 
 
 def _strangers(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
@@ -167,10 +167,10 @@ class AppSpec:
     """Modules without which it does not run; those of built-in ones are in the extra `apps`."""
 
 
-def _as_spec(found: Any) -> AppSpec:
-    if not isinstance(found, AppSpec):
-        raise TypeError(f"it must be an AppSpec of penstock.pipeline.shape, got {found!r}")
-    return found
+def _as_spec(spec: Any) -> AppSpec:
+    if not isinstance(spec, AppSpec):
+        raise TypeError(f"it must be an AppSpec of penstock.pipeline.shape, got {spec!r}")
+    return spec
 
 
 APPLICATIONS: Final[Registry[AppSpec]] = Registry(

@@ -112,8 +112,8 @@ def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
     shipped = None if "modules" in own else _shipped(own.get("pipeline"))
     if shipped is None:
         return {}
-    found = read(shipped.content, name=shipped.name).value
-    return {key: found[key] for key in OF_A_PART if key in found}
+    document = read(shipped.content, name=shipped.name).value
+    return {key: document[key] for key in OF_A_PART if key in document}
 
 
 def _shipped(name: object) -> Text | None:

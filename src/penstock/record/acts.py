@@ -115,8 +115,8 @@ def nodes_in_force(seen: Observation, asked: Mapping[str, int] | None = None) ->
         name: (region.requested, last.get(name), region.wanted, region.nodes)
         for name, region in seen.regions.items()
     }
-    known = {name: [n for n in found if n is not None] for name, found in counts.items()}
-    return {**last, **{name: found[0] for name, found in known.items() if found}}
+    known = {name: [n for n in numbers if n is not None] for name, numbers in counts.items()}
+    return {**last, **{name: numbers[0] for name, numbers in known.items() if numbers}}
 
 
 def _changed(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Change]:

@@ -44,10 +44,10 @@ def reader(kind: type[T]) -> Callable[[Any], T]:
     validator = record_reader(of)
 
     def read(value: Any) -> T:
-        found, problems = problems_of(validator, value)
+        decoded, problems = problems_of(validator, value)
         for problem in problems:
             raise FieldError(f"{'.'.join(map(str, problem.path)) or 'it'} {problem.why}")
-        return cast(T, found)
+        return cast(T, decoded)
 
     return read
 

@@ -251,7 +251,7 @@ class Follower:
 def _identity(path: Path) -> _Identity | None:
     """What changes when another run takes the place of the one that is there."""
     try:
-        found = (path / SETTINGS).stat()
+        status = (path / SETTINGS).stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns

@@ -91,8 +91,8 @@ def node_totals(ticks: Sequence[Tick]) -> dict[str, Any]:
 
 def nodes(ticks: Sequence[Tick]) -> Column:
     """Nodes of all regions together, a value a step; a gap keeps the value before it."""
-    found = {name: held(region_column(ticks, name, "nodes")) for name in regions(ticks)}
-    return total(found, len(ticks))
+    by_region = {name: held(region_column(ticks, name, "nodes")) for name in regions(ticks)}
+    return total(by_region, len(ticks))
 
 
 def requests(ticks: Sequence[Tick]) -> dict[str, RequestCount]:
@@ -105,13 +105,13 @@ def requests(ticks: Sequence[Tick]) -> dict[str, RequestCount]:
 
 
 def _use(ticks: Sequence[Tick], name: str, changes: Sequence[Change]) -> RegionUse:
-    found, unmet = (region_column(ticks, name, metric) for metric in ("nodes", "unmet"))
+    counts, unmet = (region_column(ticks, name, metric) for metric in ("nodes", "unmet"))
     moves = [round(change.after - change.before) for change in changes if change.before is not None]
     return RegionUse(
-        node_seconds=integral(held(found), steps(ticks)),
+        node_seconds=integral(held(counts), steps(ticks)),
         acquired=sum(move for move in moves if move > 0),
         released=-sum(move for move in moves if move < 0),
         unmet=whole(added(unmet)),
         unmet_steps=int((unmet > 0).sum()),
-        silent_steps=int(np.isnan(found).sum()),
+        silent_steps=int(np.isnan(counts).sum()),
     )

@@ -272,10 +272,10 @@ class RunningSummary:
 
 def _sum(values: Iterable[float | None]) -> float | None:
     """None where one is unknown."""
-    found = list(values)
-    return None if None in found else sum(value for value in found if value is not None)
+    listed = list(values)
+    return None if None in listed else sum(value for value in listed if value is not None)
 
 
-def _all_of(found: Mapping[str, float | None]) -> float | None:
-    known = [value for value in found.values() if value is not None]
-    return sum(known) if known and len(known) == len(found) else None
+def _all_of(totals: Mapping[str, float | None]) -> float | None:
+    known = [value for value in totals.values() if value is not None]
+    return sum(known) if known and len(known) == len(totals) else None

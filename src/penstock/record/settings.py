@@ -119,8 +119,8 @@ def _redact_text(text: str) -> str:
     return _ASSIGNED.sub(_hide_value, text)
 
 
-def _hide_value(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}{HIDDEN}" if names_secret(found[1]) else found[0]
+def _hide_value(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}{HIDDEN}" if names_secret(match[1]) else match[0]
 
 
 FORMAT: Final = 1

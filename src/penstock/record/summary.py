@@ -385,5 +385,5 @@ def _gaps(ticks: Sequence[Tick]) -> Column:
 
 def _means(running: RunningSummary, measure: str) -> dict[str, float]:
     """By module that ever measured it, weighted by time."""
-    means = {name: found.mean for name, found in running.means[measure].items()}
-    return {name: found for name, found in means.items() if found is not None}
+    means = {name: average.mean for name, average in running.means[measure].items()}
+    return {name: average for name, average in means.items() if average is not None}

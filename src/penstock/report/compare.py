@@ -53,8 +53,8 @@ def _scatters(played: TournamentResult) -> list[dict[str, Any]]:
 
 
 def _scatter(played: TournamentResult, load: str | None) -> dict[str, Any]:
-    found = (_point(played, name, index, load) for index, name in enumerate(played.names))
-    points = [point for point in found if point is not None]
+    all_points = (_point(played, name, index, load) for index, name in enumerate(played.names))
+    points = [point for point in all_points if point is not None]
     title = f"Violations, {load or 'all workloads'}"
     return scatter_data(title, points, x="core-seconds", y="%")
 

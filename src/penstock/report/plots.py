@@ -106,8 +106,8 @@ def setpoint(file: Mapping[str, object]) -> float | None:
     kind = None
     with suppress(SettingError):  # a plug-in that is not installed here
         kind = POLICIES.get(str(given.get("name")))
-    found = given.get("setpoint", getattr(kind, "setpoint", None))
-    return float(found) if isinstance(found, int | float) else None
+    aim = given.get("setpoint", getattr(kind, "setpoint", None))
+    return float(aim) if isinstance(aim, int | float) else None
 
 
 def slide(file: Mapping[str, object]) -> float | None:
@@ -118,10 +118,10 @@ def slide(file: Mapping[str, object]) -> float | None:
     """
     query = file.get("query")
     try:
-        found = parse_duration(query.get("slide")) if isinstance(query, Mapping) else 0.0
+        every = parse_duration(query.get("slide")) if isinstance(query, Mapping) else 0.0
     except SettingError:
         return None
-    return found or None
+    return every or None
 
 
 _POINTS: Final = 45_000
@@ -139,11 +139,13 @@ def plots(run: Run) -> dict[str, tuple[Plot, ...]]:
         "Load": shaded(run, _load(run)),
         "Energy": energy(run),
     }
-    groups = {title: found for title, found in groups.items() if found}
+    groups = {title: members for title, members in groups.items() if members}
     lines = [series for group in groups.values() for plot in group for series in plot.series]
     curves = sum(not series.stepped for series in lines)
     most = max(200, min(1500, _POINTS // max(1, curves)))
-    return {title: tuple(_thinned(plot, most) for plot in found) for title, found in groups.items()}
+    return {
+        title: tuple(_thinned(plot, most) for plot in members) for title, members in groups.items()
+    }
 
 
 def _thinned(plot: Plot, most: int) -> Plot:

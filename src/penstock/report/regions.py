@@ -37,8 +37,11 @@ _MOST_TROUBLES: Final = 5
 def regions(run: Run) -> tuple[Plot, ...]:
     """A plot for each region, and one of how busy they are; none where there are no regions."""
     made = tuple(acts(run.ticks, run.settings.graph))
-    found = names(run.ticks)
-    return (*(_nodes(run, name, made) for name in found), *(_busy(run) if found else ()))
+    region_names = names(run.ticks)
+    return (
+        *(_nodes(run, name, made) for name in region_names),
+        *(_busy(run) if region_names else ()),
+    )
 
 
 def silences(ticks: Sequence[Tick]) -> Iterator[str]:

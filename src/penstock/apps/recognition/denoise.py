@@ -56,8 +56,8 @@ def impulses(image: Image) -> Mask:
     apart = cv2.absdiff(image, cv2.medianBlur(image, 5))
     extreme = (image <= _BLACK) | (image >= _WHITE)
     usual = _NORMAL * _median(apart[~extreme])
-    found: Mask = extreme & (apart > max(_LONELY, _SURPRISE * usual))
-    return found
+    lonely: Mask = extreme & (apart > max(_LONELY, _SURPRISE * usual))
+    return lonely
 
 
 def deviation(image: Image) -> float:

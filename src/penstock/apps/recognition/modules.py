@@ -63,10 +63,10 @@ class VisionModule:
 
     def assemble(self, batch: pa.RecordBatch, answers: Iterable[tuple[Any, ...]]) -> pa.RecordBatch:
         """The batch that goes on, from the one that came and the answers for its rows."""
-        found = list(answers)
+        listed = list(answers)
         columns = {name: batch[name] for name in batch.schema.names}
         for place, name in enumerate(self.gives):
-            columns[name] = pa.array([row[place] for row in found], self._types()[name])
+            columns[name] = pa.array([row[place] for row in listed], self._types()[name])
         names = [name for name in self._types() if name in columns]
         return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 

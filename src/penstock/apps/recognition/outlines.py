@@ -43,9 +43,9 @@ _LEAST: Final = 0.015
 def largest(edges: Image) -> Outline | None:
     """The outline that surrounds most, with gaps bridged where it is broken; None without one."""
     for gap in _GAPS:
-        found = _outermost(_bridged(edges, gap))
-        if found is not None and _is_shape(found, edges.size):
-            return found
+        outline = _outermost(_bridged(edges, gap))
+        if outline is not None and _is_shape(outline, edges.size):
+            return outline
     return None
 
 
@@ -158,13 +158,13 @@ def _moved(wide: Plane, down: int, across: int) -> Plane:
 
 def _crossings(plane: Plane) -> Mask:
     """Of each two neighbours with different signs, the one nearer to zero."""
-    found = np.zeros(plane.shape, bool)
-    for values, marks in ((plane, found), (plane.T, found.T)):
+    edges = np.zeros(plane.shape, bool)
+    for values, marks in ((plane, edges), (plane.T, edges.T)):
         changes = (values[1:] > 0) != (values[:-1] > 0)
         later = np.abs(values[1:]) < np.abs(values[:-1])
         marks[1:] |= changes & later
         marks[:-1] |= changes & ~later
-    return found
+    return edges
 
 
 def _drawn(edges: Mask) -> Image:

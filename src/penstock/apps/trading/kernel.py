@@ -83,7 +83,7 @@ def slide_windows(
 ) -> int:
     """Write a result for every `slide`-th quote of each key; how many there are."""
     # Named tuples are made here, as code on disk that takes them cannot outlive their names.
-    before, fresh, rows, found = Columns(*old), Columns(*new), Rows(*room), 0
+    before, fresh, rows, results = Columns(*old), Columns(*new), Rows(*room), 0
     for key in range(counts.size):
         first = slide - counts[key] % slide
         size = fresh.starts[key + 1] - fresh.starts[key]
@@ -94,14 +94,14 @@ def slide_windows(
         for reached in range(first, size + 1, slide):
             end = known + reached
             begin = max(end - window, 0)
-            facts[found, KEY] = key
-            facts[found, ROW] = fresh.starts[key] + reached - 1
-            facts[found, ORDINAL] = (counts[key] + reached) // slide
+            facts[results, KEY] = key
+            facts[results, ROW] = fresh.starts[key] + reached - 1
+            facts[results, ORDINAL] = (counts[key] + reached) // slide
             averaged = _average_runs(rows, begin, end, averaged)
-            _evaluate(rows, begin, end, facts[found], values[found])
-            _candle(rows, end - slide, end, values[found])
-            found += 1
-    return found
+            _evaluate(rows, begin, end, facts[results], values[results])
+            _candle(rows, end - slide, end, values[results])
+            results += 1
+    return results
 
 
 @compiled

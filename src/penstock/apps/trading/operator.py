@@ -102,8 +102,8 @@ def screen(rows: Arrivals, *, last: Longs, newest: Longs, lateness: int = 0) -> 
     verdict = np.empty(len(rows.number), np.int8)
     named = np.array([name != "" for name in rows.symbols], np.bool_)
     _judge(rows.quotes.arrays, plain(rows.number), named, lateness, last, newest, verdict)
-    found = np.bincount(verdict, minlength=len(REASONS) + 1)[1:].tolist()
-    refused = dict(zip(REASONS, found, strict=True))
+    counts = np.bincount(verdict, minlength=len(REASONS) + 1)[1:].tolist()
+    refused = dict(zip(REASONS, counts, strict=True))
     return Screened(accepted=verdict == _ACCEPTED, refused=refused, last=last, newest=newest)
 
 

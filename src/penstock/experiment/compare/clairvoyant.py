@@ -151,34 +151,34 @@ def _busiest(problem: Problem, trial: Trial, window: float) -> Found:
     return best
 
 
-def trimmed(found: Found, graph: FlowGraph, trial: Trial, *, tries: int) -> Found:
+def trimmed(best: Found, graph: FlowGraph, trial: Trial, *, tries: int) -> Found:
     """The plan with fewer executors wherever the twin can do without them."""
     refused: set[tuple[str, int, int, int]] = set()
     while tries > 0:
-        for cut in _cuts(found.schedule, graph):
+        for cut in _cuts(best.schedule, graph):
             if cut in refused:
                 continue
             tries -= 1
-            plan = _lowered(found.schedule, cut)
+            plan = _lowered(best.schedule, cut)
             cost = trial(plan)
-            if cost <= found.cost:
-                found = replace(found, schedule=plan, cost=cost)
+            if cost <= best.cost:
+                best = replace(best, schedule=plan, cost=cost)
                 break
             refused.add(cut)
             if tries <= 0:
                 break
         else:
             break
-    return found
+    return best
 
 
-def better(found: Found, others: Iterable[tuple[str, Schedule]], trial: Trial) -> Found:
+def better(best: Found, others: Iterable[tuple[str, Schedule]], trial: Trial) -> Found:
     """The plan, or that of another where it breaks less, or as much for less."""
     for name, plan in others:
         cost = trial(plan)
-        if cost < found.cost:
-            found = replace(found, schedule=plan, cost=cost, by=name)
-    return found
+        if cost < best.cost:
+            best = replace(best, schedule=plan, cost=cost, by=name)
+    return best
 
 
 def _ahead(needed: Column, steps: int) -> Column:
@@ -191,13 +191,13 @@ def _ahead(needed: Column, steps: int) -> Column:
 
 def _cuts(schedule: Schedule, graph: FlowGraph) -> list[tuple[str, int, int, int]]:
     """Stretches of a module's plan above its least, whole and halved, the longest first."""
-    found = [
+    cuts = [
         (module.name, first, last, degree)
         for module in graph.modules
         for degree, first, last in _parts([one[module.name] for one in schedule.plan])
         if degree > module.min_replicas
     ]
-    return sorted(found, key=lambda cut: cut[1] - cut[2])
+    return sorted(cuts, key=lambda cut: cut[1] - cut[2])
 
 
 def _parts(degrees: Sequence[int]) -> Iterator[tuple[int, int, int]]:

@@ -88,8 +88,8 @@ class TournamentResult:
 
     def same(self, name: str, other: str, measure: str, load: str | None = None) -> bool:
         """Whether chance alone may explain the difference."""
-        found = self.difference(name, other, measure, load)
-        return found is not None and holds_zero(found)
+        apart = self.difference(name, other, measure, load)
+        return apart is not None and holds_zero(apart)
 
     def best(self, measure: str, load: str | None = None) -> str | None:
         """Who has the least of it, of those that could be chosen."""
@@ -137,13 +137,13 @@ class TournamentResult:
         return [self._row_json(entrant, load) for entrant in self.all_entrants]
 
     def _row_json(self, entrant: Entrant, load: str | None) -> dict[str, Any]:
-        found = {name: self.score(entrant.name, name, load) for name in MEASURES}
+        by_measure = {name: self.score(entrant.name, name, load) for name in MEASURES}
         return {
             "policy": entrant.name,
             "kind": entrant.kind,
             "settings": dict(entrant.part.settings),
             "error": self.error(entrant.name, load),
-            "scores": {name: one.to_json() if one else None for name, one in found.items()},
+            "scores": {name: one.to_json() if one else None for name, one in by_measure.items()},
             "by_seed": {name: self.values(entrant.name, name, load) for name in MEASURES},
         }
 

@@ -108,10 +108,10 @@ def play_round(one: Round, perform: Perform = on_twin) -> Played:
     }
     plans = {name: _constant(file, n, len(rates)) for name, n in fixed.items()}
     runs |= {name: _performed(file, name, plan, perform) for name, plan in plans.items()}
-    found = _clairvoyant(one, file, rates, plans, runs if perform is on_twin else {})
-    plan = found.schedule
+    best = _clairvoyant(one, file, rates, plans, runs if perform is on_twin else {})
+    plan = best.schedule
     runs[entrants.CLAIRVOYANT] = _performed(file, entrants.CLAIRVOYANT, plan, perform)
-    busy = min(found.utilisation, 1.0)
+    busy = min(best.utilisation, 1.0)
     needed = demand(file.graph, rates, busy)
     return Played(
         load=one.load.name,
@@ -119,7 +119,7 @@ def play_round(one: Round, perform: Perform = on_twin) -> Played:
         scores=_scored(one, runs, needed),
         errors=errors,
         utilisation=busy,
-        found_by=found.by,
+        found_by=best.by,
         statics=fixed,
         timelines={name: _timeline(ticks) for name, ticks in runs.items()},
         demand=np.sum(list(needed.values()), axis=0),
@@ -153,11 +153,11 @@ def _clairvoyant(
         return tried[key]
 
     problem = Problem(graph=file.graph, rates=rates, step=file.step, promised=one.promised)
-    found = clairvoyant.search(problem, trial, tries=one.tries)
+    best = clairvoyant.search(problem, trial, tries=one.tries)
     theirs = {name: _plan(ticks, file.step) for name, ticks in runs.items()}
-    taken = clairvoyant.better(found, {**plans, **theirs}.items(), trial)
-    if taken is found:
-        return found
+    taken = clairvoyant.better(best, {**plans, **theirs}.items(), trial)
+    if taken is best:
+        return best
     return clairvoyant.trimmed(taken, file.graph, trial, tries=one.tries)
 
 

@@ -108,8 +108,8 @@ def changes(running: Mapping[str, Column]) -> Flags:
     """Whether something differs from the step before; the first step begins a stretch too."""
     stacked = np.array(list(running.values()))
     moved = (np.diff(stacked, axis=1) != 0).any(axis=0)
-    found: Flags = np.concatenate([[True], moved])
-    return found
+    starts: Flags = np.concatenate([[True], moved])
+    return starts
 
 
 def settling(gap: Column, seconds: Column, begins: Flags) -> float | None:
@@ -297,8 +297,8 @@ def processed(ticks: Sequence[Tick], graph: FlowGraph) -> Column:
 
 
 def _rows(ticks: Sequence[Tick], graph: FlowGraph, rate: str) -> Column:
-    found: Column = column(ticks, graph.source, rate) * steps(ticks)
-    return found
+    rows: Column = column(ticks, graph.source, rate) * steps(ticks)
+    return rows
 
 
 def _service(ticks: Sequence[Tick], by: Yardstick) -> dict[str, float | None]:
@@ -328,14 +328,14 @@ def _cost(ticks: Sequence[Tick], track: Track, by: Yardstick) -> dict[str, float
 
 
 def _control(ticks: Sequence[Tick], track: Track, by: Yardstick) -> dict[str, Any]:
-    found = saso(ticks, track, aligned(by.ideal, track.at), by.graph)
+    marks = saso(ticks, track, aligned(by.ideal, track.at), by.graph)
     spec = elasticity(track, by.demand_at(track.at))
     return {
-        "rescales_per_hour": found.rescales,
-        "reversals_per_hour": found.reversals,
-        "accuracy": found.accuracy,
-        "settling_time": found.settling,
-        "overshoot": found.overshoot,
+        "rescales_per_hour": marks.rescales,
+        "reversals_per_hour": marks.reversals,
+        "accuracy": marks.accuracy,
+        "settling_time": marks.settling,
+        "overshoot": marks.overshoot,
         "theta_u": spec.theta_u,
         "theta_o": spec.theta_o,
         "tau_u": spec.tau_u,

@@ -70,8 +70,8 @@ def sampled(values: Column, ends: Column, at: Column) -> Column:
     [5.0, 7.0, 7.0]
     """
     slack = 0.25 * float(np.median(np.diff(ends, prepend=0.0)))
-    found: Column = values[np.clip(np.searchsorted(ends, at - slack), 0, len(ends) - 1)]
-    return found
+    held_values: Column = values[np.clip(np.searchsorted(ends, at - slack), 0, len(ends) - 1)]
+    return held_values
 
 
 def aligned(track: Track, at: Column) -> Track:
@@ -216,8 +216,8 @@ def degree_of(module: Module, rate: float, utilisation: float) -> int:
 
 def demand(graph: FlowGraph, rates: Column, utilisation: float) -> dict[str, Column]:
     """The least degree of each module in each step, by the rate of that step."""
-    found = [degrees(graph, float(rate), utilisation) for rate in rates]
-    return {name: np.array([one[name] for one in found], float) for name in graph.names()}
+    plans = [degrees(graph, float(rate), utilisation) for rate in rates]
+    return {name: np.array([one[name] for one in plans], float) for name in graph.names()}
 
 
 def rates_by_step(workload: Workload, step: float, duration: float) -> Column:
@@ -230,8 +230,8 @@ def rates_by_step(workload: Workload, step: float, duration: float) -> Column:
     turns = ceil(duration / step * (1 - 1e-12))
     edges = np.minimum(np.arange(turns + 1) * step, duration)
     rows = np.diff(workload.arrivals(edges))
-    found: Column = rows / np.diff(edges)
-    return found
+    rates: Column = rows / np.diff(edges)
+    return rates
 
 
 def smoothed(rates: Column, window: int) -> Column:

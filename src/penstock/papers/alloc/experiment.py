@@ -123,15 +123,15 @@ def _graph(task: Task, seed: int) -> Graph:
 
 def _tree(task: Task, seed: int) -> dict[str, Followed]:
     single, many = (make(task.nodes, task.kind, seed) for make in (once, again))
-    found = {}
+    followed = {}
     for reading in READINGS:
         first = play(single, reading, hops=HOPS)
-        found[reading.name] = Followed(
+        followed[reading.name] = Followed(
             reached=nan if first.reached is None else first.reached,
             course=first.share,
             share=float(play(many, reading, hops=EVERY * PERTURBATIONS).share.mean()),
         )
-    return found
+    return followed
 
 
 # What is run, and what is measured of it.
@@ -237,10 +237,10 @@ def _of_trees(outcomes: Sequence[Outcome]) -> Iterator[tuple[Subject, dict[str, 
 
 
 def _courses(outcomes: Sequence[Outcome]) -> Courses:
-    found: dict[Subject, list[Floats]] = {}
+    by_subject: dict[Subject, list[Floats]] = {}
     for outcome in outcomes:
         for trees in outcome.trees:
             for reading, tree in trees.items():
                 subject = (outcome.task.kind, reading, outcome.task.nodes)
-                found.setdefault(subject, []).append(tree.course)
-    return {subject: np.mean(courses, axis=0) for subject, courses in found.items()}
+                by_subject.setdefault(subject, []).append(tree.course)
+    return {subject: np.mean(courses, axis=0) for subject, courses in by_subject.items()}

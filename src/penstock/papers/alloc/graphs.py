@@ -183,5 +183,5 @@ def _shape(modules: int, rng: np.random.Generator, depth: int) -> tuple[Ints, In
 
 def _open_tree(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """Uniform in (0, 1), without its ends."""
-    found: Floats = np.maximum(rng.random(shape), np.finfo(float).tiny)
-    return found
+    draws: Floats = np.maximum(rng.random(shape), np.finfo(float).tiny)
+    return draws

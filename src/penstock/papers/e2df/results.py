@@ -508,8 +508,8 @@ def _plenty_found(m: tuple[list[float], list[float]]) -> str:
 
 def _days(results: Measured) -> list[float] | None:
     """Violations of two levels that learn: on the first day, then, and after learning."""
-    found = [_mean(results, _play("rl", "rl"), "violations", stretch) for stretch in _LATER]
-    return None if isnan(found[1]) else found
+    shares = [_mean(results, _play("rl", "rl"), "violations", stretch) for stretch in _LATER]
+    return None if isnan(shares[1]) else shares
 
 
 def _changes(results: Measured) -> Mapping[float, float] | None:

@@ -296,13 +296,13 @@ def _by_workload(shares: Mapping[str, float]) -> str:
 
 
 def _efficiencies(results: Measured) -> list[float]:
-    found = (
+    means = (
         results.mean((workload, strategy, module), "efficiency")
         for workload in results.options.workloads
         for strategy in COMPARED
         for module in MODULES
     )
-    return [mean for mean in found if mean is not None]
+    return [mean for mean in means if mean is not None]
 
 
 def _gossip_error(results: Measured) -> list[float]:

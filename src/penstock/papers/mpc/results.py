@@ -312,15 +312,15 @@ def _braked(strategy: str, quantity: str, text: str, *, down: bool) -> Claim[Mea
 
     def measured(results: Measured) -> dict[str, list[float]]:
         variants = [variant_of(strategy, choice) for choice in CHOICES]
-        found = {
+        all_means = {
             w: results.means([(w, variant) for variant in variants], quantity)
             for w in results.options.workloads
         }
-        return {workload: means for workload, means in found.items() if means is not None}
+        return {workload: means for workload, means in all_means.items() if means is not None}
 
-    def holds(found: dict[str, list[float]]) -> bool:
+    def holds(by_workload: dict[str, list[float]]) -> bool:
         sign = 1.0 if down else -1.0
-        signed = [[sign * value for value in values] for values in found.values()]
+        signed = [[sign * value for value in values] for values in by_workload.values()]
         never_against = all(
             no_more(braked, free, quantity) and no_more(braked, ahead, quantity)
             for free, braked, ahead in signed

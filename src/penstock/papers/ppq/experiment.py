@@ -161,9 +161,9 @@ _KINDS: Final[dict[str, Callable[[str, float, int], Workload]]] = {
 
 def _typical(name: str, workload: Workload) -> bool:
     counts = np.diff(workload.arrivals(np.arange(SECONDS[name] + 1.0)))
-    found = counts.mean(), counts.max() / counts.mean()
+    measured = counts.mean(), counts.max() / counts.mean()
     wanted = RATE[name], PEAK[name]
-    return all(abs(f / w - 1) <= n for f, w, n in zip(found, wanted, _NEAR, strict=True))
+    return all(abs(f / w - 1) <= n for f, w, n in zip(measured, wanted, _NEAR, strict=True))
 
 
 PLQ: Final = "plq"
@@ -404,8 +404,8 @@ def _course(
 
 
 def _column(seen: Sequence[Observation], module: str, quantity: str) -> Floats:
-    found = (getattr(o.modules[module], quantity) for o in seen)
-    return np.array([nan if value is None else value for value in found], np.float64)
+    values = (getattr(o.modules[module], quantity) for o in seen)
+    return np.array([nan if value is None else value for value in values], np.float64)
 
 
 # What is left of one run when its steps have been counted: what workers hand back.

@@ -457,13 +457,13 @@ GROWING: Final = {
 
 def by_stream(results: Measured, query: str, quantity: str, *sources: str) -> dict[str, float]:
     """The mean of each stream of Tab. 4 or 5, generated and published ones apart."""
-    found = {}
+    means = {}
     for source in sources or SOURCES:
         for stream in STREAMS:
             mean = results.mean(summary(stream, query, published=SOURCES[source]), quantity)
             if mean is not None:
-                found[stream if source == "generated" else f"{stream}, published"] = mean
-    return found
+                means[stream if source == "generated" else f"{stream}, published"] = mean
+    return means
 
 
 def grows(values: Sequence[float]) -> bool:
@@ -600,12 +600,12 @@ _ENDS: Final = SAMPLINGS[0], SAMPLINGS[-1]
 def _distances(results: Measured) -> dict[float, list[float]]:
     """With the shortest and the longest sampling period, by control interval."""
     of = partial(sensitivity, published=results.options.data is not None)
-    found = {t: results.means([of(t, s) for s in _ENDS], "distance") for t in INTERVALS}
-    return {interval: pair for interval, pair in found.items() if pair is not None}
+    pairs = {t: results.means([of(t, s) for s in _ENDS], "distance") for t in INTERVALS}
+    return {interval: pair for interval, pair in pairs.items() if pair is not None}
 
 
-def _distances_found(found: dict[float, list[float]]) -> str:
-    each = (f"{100 * a:.0f} and {100 * b:.0f} % ({t:g} s)" for t, (a, b) in found.items())
+def _distances_found(pairs: dict[float, list[float]]) -> str:
+    each = (f"{100 * a:.0f} and {100 * b:.0f} % ({t:g} s)" for t, (a, b) in pairs.items())
     short, long = (f"{1e3 * sampling:g}ms" for sampling in _ENDS)
     return f"With periods of {short} and {long} it is off by {'; '.join(each)}."
 

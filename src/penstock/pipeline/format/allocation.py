@@ -487,14 +487,14 @@ def _named(draft: Draft, section: str) -> dict[str, Any]:
     part, like = _PARTS[section]
     sort, inner = section[:-1], like.partition(": ")[2][:-1]
     _check_there(draft, section, {})
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name in mapping(draft, (section,), of=section, like=like):
         path = (section, name)
         _check_name(draft, path)
         given = mapping(draft, path, of=f"{sort} {name}", like=inner)
         whole = draft.at(path) is None or given is draft.at(path)
-        found[name] = read_part(draft, path, given, part, of=f"{sort} {name}") if whole else None
-    return found
+        parts[name] = read_part(draft, path, given, part, of=f"{sort} {name}") if whole else None
+    return parts
 
 
 def _streams(draft: Draft) -> Iterator[Stream | None]:

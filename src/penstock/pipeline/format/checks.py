@@ -138,8 +138,8 @@ def read_interference(draft: Draft, cluster: ClusterSettings | None) -> Interfer
     given = mapping(draft, path, of="interference", like="{processes: 2, from: 40s, until: 100s}")
     if draft.at(path) != given:
         return None
-    found = assemble(draft, path, given, Interference, of="interference")
-    return found.among(cluster.workers * cluster.cores) if found and cluster else None
+    load = assemble(draft, path, given, Interference, of="interference")
+    return load.among(cluster.workers * cluster.cores) if load and cluster else None
 
 
 def _check_operators(draft: Draft, graph: FlowGraph, shape: Shape) -> None:

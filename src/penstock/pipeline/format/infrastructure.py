@@ -145,11 +145,11 @@ def _check_room(draft: Draft, graph: FlowGraph, places: Infrastructure) -> None:
 
 
 def _by_region(graph: FlowGraph) -> Mapping[str, list[Module]]:
-    found: dict[str, list[Module]] = {}
+    by_region: dict[str, list[Module]] = {}
     for module in graph.modules:
         if module.region is not None:
-            found.setdefault(module.region, []).append(module)
-    return found
+            by_region.setdefault(module.region, []).append(module)
+    return by_region
 
 
 _PATH: Final[Path] = ("infrastructure",)

@@ -81,11 +81,11 @@ def read_named(
         draft.note(path, f"{of} must be written as {like}, got {kind(given)}")
         return Part(default), None
     name = given.get("name")
-    found = chosen(draft, (*path, "name"), kinds, name, of=of)
-    if found is None:
+    chosen_class = chosen(draft, (*path, "name"), kinds, name, of=of)
+    if chosen_class is None:
         return Part(default), None
     settings = {key: value for key, value in given.items() if key != "name"}
-    return Part(str(name), settings), found
+    return Part(str(name), settings), chosen_class
 
 
 def read_settings(

@@ -208,11 +208,11 @@ def descriptions(kind: Any) -> dict[str, str]:
     >>> descriptions(Region)["slots"]
     'Replicas that one node can host.'
     """
-    found: dict[str, str] = {}
+    by_field: dict[str, str] = {}
     for base in reversed(getattr(kind, "__mro__", ())):
         if is_dataclass(base) and base.__module__ != "builtins":
-            found |= dict(_under_fields(base))
-    return found
+            by_field |= dict(_under_fields(base))
+    return by_field
 
 
 def _under_fields(kind: Any) -> Iterable[tuple[str, str]]:

@@ -325,17 +325,17 @@ def _parts(network: Network) -> Iterator[tuple[Link, tuple[str, ...]]]:
 
 def _behind(network: Network, head: str) -> tuple[str, ...]:
     """The head and all that it feeds, or none if any of them depends on something else too."""
-    found = dict.fromkeys([head])
+    members = dict.fromkeys([head])
     reached = [head]
     for module in reached:
         if any(inflow.rate < inf for inflow in network.inflows_of(module)):
             return ()
         for link in network.outputs(module):
-            if link.target not in found:
-                found[link.target] = None
+            if link.target not in members:
+                members[link.target] = None
                 reached.append(link.target)
     fed = (link.origin for module in reached[1:] for link in network.inputs(module))
-    return tuple(found) if all(origin in found for origin in fed) else ()
+    return tuple(members) if all(origin in members for origin in fed) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

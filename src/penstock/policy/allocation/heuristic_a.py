@@ -222,10 +222,10 @@ def _best(agents: Rounds, rounds: int) -> Outcome:
     for _ in range(rounds - 1):
         # Where sources or dropped modules leave part of the budget over, resource is worth nothing.
         short = best.times * best.total >= agents.network.budget * (1.0 - 1e-12)
-        found = agents.play(best.value / best.total * ABOVE if short else 0.0)
-        if found.times * found.value <= best.times * best.value:
+        course = agents.play(best.value / best.total * ABOVE if short else 0.0)
+        if course.times * course.value <= best.times * best.value:
             return best
-        best = found
+        best = course
     return best
 
 

@@ -348,8 +348,8 @@ def whole(network: Network, bounds: Bounds, *, start: Start) -> dict[str, int]:
     {'fraud': 4, 'reports': 2}
     """
     sinks = sink_needs(network)
-    found = pack(sinks, bounds)
-    return local_search(sinks, bounds, start=start()) if found is None else found
+    packing = pack(sinks, bounds)
+    return local_search(sinks, bounds, start=start()) if packing is None else packing
 
 
 def fill(division: Mapping[str, int], network: Network, bounds: Bounds) -> dict[str, int]:

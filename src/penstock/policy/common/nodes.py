@@ -19,11 +19,11 @@ def nodes_in_force(seen: Observation) -> dict[str, int]:
     >>> nodes_in_force(Observation(at=1, step=1, modules={}, regions={"dc1": reading}))
     {'dc1': 3}
     """
-    found = {
+    counts = {
         name: reading.nodes if reading.requested is None else reading.requested
         for name, reading in seen.regions.items()
     }
-    return {name: count for name, count in found.items() if count is not None}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def held(region: str, nodes: int, why: str) -> Verdict:

@@ -189,9 +189,11 @@ def _bounds(view: CostTerms) -> tuple[float, float]:
 
 
 def _search(exchange: Exchange, view: CostTerms) -> int:
-    found = smallest(*_bounds(view), lambda paces: _cost(view, paces, exchange.prices_at(paces)[0]))
-    exchange.settle(np.array([found.at]))
-    return found.questions
+    optimum = smallest(
+        *_bounds(view), lambda paces: _cost(view, paces, exchange.prices_at(paces)[0])
+    )
+    exchange.settle(np.array([optimum.at]))
+    return optimum.questions
 
 
 def _best_of_a_grid(exchange: Exchange, views: tuple[CostTerms, ...]) -> Floats:

@@ -39,17 +39,17 @@ def measure(
             hops[i] = -1
         hops[root] = 0
         order[0] = root
-        done, found = 0, 1
-        while done < found:
+        done, reached = 0, 1
+        while done < reached:
             here = order[done]
             done += 1
             for k in range(starts[here], starts[here + 1]):
                 other = near[k]
                 if hops[other] < 0:
                     hops[other] = hops[here] + 1
-                    order[found] = other
-                    found += 1
-        return hops[order[found - 1]]  # type: ignore[no-any-return]  # lists and arrays alike
+                    order[reached] = other
+                    reached += 1
+        return hops[order[reached - 1]]  # type: ignore[no-any-return]  # lists and arrays alike
 
     def crowd(i: int) -> int:
         return starts[i + 1] - starts[i]  # type: ignore[no-any-return]

@@ -71,8 +71,8 @@ class Options:
     def index(self, replicas: int, clock: float) -> int | None:
         """Where one stands, or None where it is not among them."""
         same = (self.replicas == replicas) & (np.abs(self.clocks - clock) < _SAME)
-        found = np.flatnonzero(same)
-        return int(found[0]) if found.size else None
+        matches = np.flatnonzero(same)
+        return int(matches[0]) if matches.size else None
 
     def degree(self, index: int) -> int:
         """Replicas of one of them."""

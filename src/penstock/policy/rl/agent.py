@@ -48,8 +48,8 @@ def greedy(q: Floats) -> Longs:
     >>> greedy(np.array([[1.0, 2.0], [1.0, 3.0], [0.5, 2.0]]))
     array([ 1, -1])
     """
-    found: Longs = _ORDER[np.argmin(q[[1, 0, 2]], axis=0)]
-    return found
+    actions: Longs = _ORDER[np.argmin(q[[1, 0, 2]], axis=0)]
+    return actions
 
 
 @dataclass
@@ -189,8 +189,8 @@ class ModelBased:
     @property
     def visits(self) -> Floats:
         """How often each state was come to."""
-        found: Floats = self._table.visits
-        return found
+        counts: Floats = self._table.visits
+        return counts
 
     def learn(self, last: State | None, now: State, penalty: float) -> None:
         """Count where it led, average the penalty, and back up."""

@@ -140,10 +140,10 @@ def _plain(values: Floats) -> Any:
     return held.tolist()
 
 
-def _same(found: Any, needed: Any) -> bool:
-    if isinstance(found, int | float) and isinstance(needed, int | float):
-        return isclose(found, needed, rel_tol=1e-6)
-    return bool(found == needed)
+def _same(given: Any, needed: Any) -> bool:
+    if isinstance(given, int | float) and isinstance(needed, int | float):
+        return isclose(given, needed, rel_tol=1e-6)
+    return bool(given == needed)
 
 
 def _shown(value: Any) -> str:
@@ -272,8 +272,8 @@ def learned(policy: object) -> dict[str, Any]:
     for learner in _learners(policy):
         for level, tables in learner.tables().items():
             levels.setdefault(level, {}).update(tables)
-    found = {level: tables for level, tables in levels.items() if tables}
-    return {"format": FORMAT, "version": VERSION, **found} if found else {}
+    by_level = {level: tables for level, tables in levels.items() if tables}
+    return {"format": FORMAT, "version": VERSION, **by_level} if by_level else {}
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -336,10 +336,10 @@ def _short(error: Exception) -> str:
 
 
 def _entries(data: Mapping[str, Any], level: str, path: str | Path) -> dict[str, Any]:
-    found = data.get(level, {})
-    if not isinstance(found, dict):
+    entries = data.get(level, {})
+    if not isinstance(entries, dict):
         raise FileError(f"{path} has no tables under {level}; save them again")
-    return found
+    return entries
 
 
 def _check(entry: Any, manager: str, path: str | Path) -> None:

@@ -450,6 +450,6 @@ def skyline_mask(points: Floats, starts: Longs) -> Flags:
     """For each row, whether it is in the skyline of its group."""
     require_compiler("a preference query", extra="query")
     largest = int(np.diff(starts).max(initial=0))
-    found = np.zeros(len(points), np.bool_)
-    mark_skylines(points, starts, make_room(largest, points.shape[1]), found)
-    return found
+    members = np.zeros(len(points), np.bool_)
+    mark_skylines(points, starts, make_room(largest, points.shape[1]), members)
+    return members

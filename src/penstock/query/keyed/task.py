@@ -83,14 +83,14 @@ def tail(pieces: tuple[FileSlice, ...], rows: int) -> tuple[FileSlice, ...]:
     >>> tail((FileSlice("a", 0, 10), FileSlice("b", 5, 8)), 5)
     (FileSlice(file='a', begin=8, end=10), FileSlice(file='b', begin=5, end=8))
     """
-    found: list[FileSlice] = []
+    slices: list[FileSlice] = []
     for piece in reversed(pieces):
         if rows <= 0:
             break
         taken = piece._replace(begin=max(piece.begin, piece.end - rows))
-        found.append(taken)
+        slices.append(taken)
         rows -= taken.rows
-    return tuple(reversed(found))
+    return tuple(reversed(slices))
 
 
 CACHE: Final = StateCache()

@@ -48,14 +48,14 @@ def stages(graph: FlowGraph) -> tuple[Module, Module]:
             "the twin of a preference query has a pane stage that feeds a window stage, got "
             f"modules {', '.join(graph.names())}; make two modules of them"
         )
-    found = graph[graph.source], graph[others[0]]
-    for module in found:
+    pair = graph[graph.source], graph[others[0]]
+    for module in pair:
         if module.max_replicas > MOST_WORKERS:
             raise SettingError(
                 f"max_replicas of module {module.name} must be {MOST_WORKERS} or less on the twin "
                 f"of a preference query, got {module.max_replicas}"
             )
-    return found
+    return pair
 
 
 def check_times(control: SplittingControl | None, step: float, **lengths: float) -> None:
