@@ -152,13 +152,13 @@ class TestAlone:
         base.out("penstock", "report", recorded, "--out", page)
         assert "<html" in page.read_text(encoding="utf-8")
 
-    def test_doctor_tells_the_extras_without_failing(self, base: Environment) -> None:
+    def test_doctor_reports_the_extras_without_failing(self, base: Environment) -> None:
         found = json.loads(base.out("penstock", "doctor", "--json"))
         extras = {each["name"]: each for each in found if each["name"] in ("twin", "cluster")}
         assert [each["status"] for each in extras.values()] == ["warn", "warn"]
         assert "pip install 'penstock[twin]'" in extras["twin"]["remedy"]
 
-    def test_simulating_tells_the_extra(self, base: Environment) -> None:
+    def test_simulating_reports_the_extra(self, base: Environment) -> None:
         done = base.run("penstock", "simulate", "wordcount")
         message = "penstock: simulating needs numba; pip install 'penstock[twin]'\n"
         assert (done.returncode, done.stderr) == (2, message)

@@ -159,7 +159,7 @@ def no_thread_stays() -> Iterator[None]:
     wait_until(lambda: all(t.name != "penstock" for t in threading.enumerate()))
 
 
-def test_it_acts_on_what_was_decided_and_tells_why() -> None:
+def test_it_acts_on_what_was_decided_and_reports_why() -> None:
     program = Program()
     with attached(program) as attachment:
         wait_until(lambda: len(program.applied) >= 3)

@@ -47,7 +47,7 @@ def active(spark: SparkSession) -> list[str]:
     return [e.id for e in everyone if e.active and e.profile == DEFAULT_PROFILE]
 
 
-def test_advice_touches_nothing_and_tells_what_it_would_do(
+def test_advice_touches_nothing_and_reports_what_it_would_do(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_rows(tmp_path / "in", 24, ROWS)
@@ -103,7 +103,7 @@ def test_every_call_about_foreign_queries_works(spark: SparkSession, tmp_path: P
     assert external.executor_seconds(str(query.runId), {999}) is None
 
 
-def test_it_begins_with_the_executors_that_it_was_told(spark: SparkSession) -> None:
+def test_it_begins_with_the_executors_that_were_set(spark: SparkSession) -> None:
     start_rate(spark, "shop")
     with penstock.attach(
         spark, mode="apply", step="2s", initial_executors=2, policy=hold, max_executors=3

@@ -126,7 +126,7 @@ def test_queries_that_start_later_and_die_are_noticed(spark: SparkSession, tmp_p
     assert said(attachment).count("query late is watched") == 1
 
 
-def test_what_a_query_tells_becomes_one_application(spark: SparkSession) -> None:
+def test_what_a_query_reports_becomes_one_application(spark: SparkSession) -> None:
     start_rate(spark, "shop", rows=100)
     with penstock.attach(spark) as attachment:
         wait_until(lambda: any(_complete(tick.seen) for tick in list(attachment.ticks)))

@@ -105,7 +105,7 @@ def test_in_the_middle_of_a_batch_only_a_full_share_is_new(world: World) -> None
     assert whole == pytest.approx(15 / 30)
 
 
-def test_the_share_that_was_told_last_does_not_outlast_its_executors(world: World) -> None:
+def test_the_share_that_was_reported_last_does_not_outlast_its_executors(world: World) -> None:
     world.step(10.0, busy=6.0)
     world.plant.apply(wish(3))
     assert world.step(10.0, busy=5.0, reports=False).modules["application"].utilisation is None
@@ -116,7 +116,7 @@ def test_the_share_that_was_told_last_does_not_outlast_its_executors(world: Worl
     assert world.step(70.0, reports=False).modules["application"].utilisation is None
 
 
-def test_what_a_query_told_last_stands_in_for_a_while(world: World) -> None:
+def test_what_a_query_reported_last_stands_in_for_a_while(world: World) -> None:
     world.step(10.0)
     seen = world.step(10.0, reports=False)
     assert seen.modules["application"].arrival_rate == 50.0
@@ -124,7 +124,7 @@ def test_what_a_query_told_last_stands_in_for_a_while(world: World) -> None:
     assert world.step(70.0, reports=False).modules["application"].arrival_rate is None
 
 
-def test_silence_is_told_when_it_outlasts_the_window(world: World) -> None:
+def test_silence_is_reported_when_it_outlasts_the_window(world: World) -> None:
     world.step(10.0)
     world.step(50.0, reports=False)
     assert world.plant.silence() is None

@@ -43,7 +43,7 @@ def kafka(*partitions: int) -> dict[str, Any]:
     return {"clicks": {str(place): offset for place, offset in enumerate(partitions)}}
 
 
-def test_offsets_may_be_told_as_text() -> None:
+def test_offsets_may_be_given_as_text() -> None:
     assert rows_at(json.dumps(kafka(3, 4))) == 7
     assert rows_at("not json") is None
 
@@ -126,7 +126,7 @@ def test_newest_offsets_tell_arrivals_that_a_limited_batch_leaves_behind() -> No
     assert reading.backlog == 800
 
 
-def test_a_step_without_an_event_tells_nothing() -> None:
+def test_a_step_without_an_event_reports_nothing() -> None:
     assert step(QueryRates()) == ModuleReading()
 
 
@@ -180,7 +180,7 @@ def test_an_application_is_as_busy_as_its_queries_together() -> None:
     assert both.backlog * both.service_time == pytest.approx(work)
 
 
-def test_what_no_query_tells_stays_unknown() -> None:
+def test_what_no_query_reports_stays_unknown() -> None:
     assert combine({"a": ModuleReading(arrival_rate=5.0)}).backlog is None
     assert combine({}) == ModuleReading()
 

@@ -48,7 +48,7 @@ def test_reading_settings_imports_no_more_of_pydantic_than_its_core() -> None:
     assert finished.stdout.strip() == "False True"
 
 
-def test_nothing_is_touched_unless_told_so() -> None:
+def test_nothing_is_touched_unless_set_so() -> None:
     assert settings().mode == "advise"
 
 
@@ -153,7 +153,7 @@ def test_a_mistake_gets_one_sentence(given: dict[str, object], sentence: str) ->
     assert str(caught.value) == sentence
 
 
-def test_a_mistake_in_the_conf_is_told_under_its_whole_name() -> None:
+def test_a_mistake_in_the_conf_is_reported_under_its_whole_name() -> None:
     with pytest.raises(SettingError, match=r"^spark\.penstock\.step needs a unit"):
         read_settings({}, from_conf([("spark.penstock.step", "5")]))
     with pytest.raises(SettingError, match=r"no setting 'spark\.penstock\.maxExecuters'; did"):
@@ -166,12 +166,12 @@ def test_a_mistake_in_a_file_names_the_file(write: Write) -> None:
         read_settings({"config": file}, NO_FILE)
 
 
-def test_a_file_that_is_not_there_is_told() -> None:
+def test_a_file_that_is_not_there_is_reported() -> None:
     with pytest.raises(FileError, match=r"cannot read the settings in nowhere\.yaml: No such"):
         settings(config="nowhere.yaml")
 
 
-def test_a_file_without_settings_is_told(write: Write) -> None:
+def test_a_file_without_settings_is_reported(write: Write) -> None:
     with pytest.raises(SettingError, match="must hold settings such as `mode: advise`"):
         settings(config=write("- a\n- b\n"))
 
@@ -334,7 +334,7 @@ def test_a_quota_that_the_fewest_executors_pass_is_refused() -> None:
     )
 
 
-def test_paths_are_told_as_texts() -> None:
+def test_paths_are_written_as_texts() -> None:
     assert settings(record=Path("runs/mine")).given_by_name()["record"] == "runs/mine"
 
 

@@ -106,7 +106,7 @@ class TestJson:
         (["--from", "runs/demo"], "give a pipeline, such as wordcount, or --from RUN"),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence_and_leaves_nothing(
+def test_a_mistake_is_reported_in_one_sentence_and_leaves_nothing(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert compare(tmp_path / "c", *words) == 2

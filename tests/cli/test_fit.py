@@ -137,7 +137,7 @@ class TestMistakes:
         errors = capsys.readouterr().err
         assert f"the recording {other} has 0 steps, and a fit needs at least 10" in errors
 
-    def test_a_run_to_predict_that_was_killed_is_told_of(
+    def test_a_run_to_predict_that_was_killed_is_reported(
         self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         other = shutil.copytree(run, tmp_path / "other")

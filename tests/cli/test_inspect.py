@@ -136,7 +136,7 @@ def test_a_run_means_what_it_has_learned(
     assert "counter (application" in capsys.readouterr().out
 
 
-def test_a_run_that_learned_nothing_is_told_apart_from_a_folder_that_is_none(
+def test_a_run_that_learned_nothing_is_distinguished_from_a_folder_that_is_none(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with RunFolder.create(tmp_path / "run", a_settings()) as folder:

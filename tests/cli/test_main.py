@@ -80,7 +80,7 @@ class TestSimulate:
         rates = [tick.seen.modules["splitter"].arrival_rate for tick in ticks]
         assert sum(rate or 0 for rate in rates) / len(rates) == pytest.approx(50, rel=0.3)
 
-    def test_a_dry_run_tells_and_does_not_act(self, tmp_path: Path) -> None:
+    def test_a_dry_run_reports_and_does_not_act(self, tmp_path: Path) -> None:
         simulate(
             tmp_path / "run", *("--policy", "static", "--set", "policy.degrees=4", "--dry-run")
         )
@@ -167,7 +167,7 @@ class TestMistakes:
         assert message in shown.err
         assert len(shown.err.splitlines()) == 1
 
-    def test_machines_are_told_the_mistake_too(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_mistake_is_in_the_json_too(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["simulate", "wordcount", "--step", "3", "--json"]) == 2
         shown = capsys.readouterr()
         assert f"penstock: {json.loads(shown.out)['error']}\n" == shown.err
@@ -182,9 +182,7 @@ class TestMistakes:
 
 
 class TestValidate:
-    def test_a_file_without_mistakes_is_told_what_it_is(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_file_without_mistakes_is_described(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["validate", "wordcount"]) == 0
         assert capsys.readouterr().out == (
             "wordcount: a pipeline file, fine for run and simulate\n"
@@ -334,7 +332,7 @@ def test_help_names_every_pipeline_and_policy(
     assert f"penstock {command} trading" in shown
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0

@@ -135,7 +135,7 @@ class TestAnswers:
 
 
 class TestWords:
-    def test_idle_modules_are_told_and_why(
+    def test_idle_modules_are_reported_and_why(
         self, write: Write, capsys: pytest.CaptureFixture[str]
     ) -> None:
         text = GRAPH.replace("c: {}}", "c: {}, d: {}, e: {}}").replace(
@@ -152,7 +152,7 @@ class TestWords:
         ("rate", "budget", "message"),
         [("inf", "1", "the budget"), ("0.03", "1", "source s, 70 % of the budget is left")],
     )
-    def test_what_limits_is_told(
+    def test_what_limits_is_reported(
         self, graph: str, capsys: pytest.CaptureFixture[str], rate: str, budget: str, message: str
     ) -> None:
         words = ("--set", f"sources.s.rate={rate}", "--set", f"budget={budget}")

@@ -119,7 +119,7 @@ def test_a_record_that_may_not_grow_ends_the_run_with_2_and_stays_readable(tmp_p
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_output_that_cannot_be_written_is_told() -> None:
+def test_output_that_cannot_be_written_is_reported() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*PENSTOCK, "validate", "wordcount"],

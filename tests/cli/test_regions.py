@@ -47,7 +47,7 @@ def row_text(ticks: list[Tick], row: str) -> str:
     return " ".join(found[0].split()[1:]) if found else ""
 
 
-def test_a_line_tells_every_region() -> None:
+def test_a_line_reports_every_region() -> None:
     shown = line(a_tick(), total=60)
     assert " | dc1: nodes 3/3/2, idle 1, unmet 0, busy 60 % | dc2: no answer, unreachable" in shown
     assert shown.endswith(" | no room in dc1")
@@ -88,7 +88,7 @@ def test_a_low_terminal_shows_the_newest_changes_and_cuts_off_none(height: int, 
     assert len(text.splitlines()) < height or shown == 1
 
 
-def test_the_end_tells_of_nodes_silence_and_requests() -> None:
+def test_the_end_reports_nodes_silence_and_requests() -> None:
     ticks = with_regions(100)
     shown = row_text(ticks, "nodes")
     assert shown.endswith("; 3 replicas found no room (dc3); dc2 did not answer in 20 steps")
@@ -96,6 +96,6 @@ def test_the_end_tells_of_nodes_silence_and_requests() -> None:
     assert row_text(ticks, "requests").startswith("4 of ")
 
 
-def test_the_end_of_a_run_without_regions_tells_of_none() -> None:
+def test_the_end_of_a_run_without_regions_reports_none() -> None:
     assert row_text(demo(5), "nodes") == ""
     assert row_text(demo(5), "requests") == ""

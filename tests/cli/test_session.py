@@ -61,7 +61,7 @@ def run(plant: Plant, out: Path, *, as_json: bool = False) -> int:
     return conduct(args, load_file("wordcount"), plant="spark", opener=plant.opened, note="")
 
 
-def test_results_of_the_application_are_told_and_recorded(
+def test_results_of_the_application_are_reported_and_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plant = Plant([step(1)], results={"top_words": {"river": 1200, "mill": 7}, "drained": True})
@@ -131,7 +131,7 @@ def test_a_plant_that_did_not_start_leaves_its_logs_alone(
     assert run(Plant([step(1)]), tmp_path / "run") == 0
 
 
-def test_an_error_that_tells_of_the_logs_itself_is_enough(
+def test_an_error_that_reports_the_logs_itself_is_enough(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     @contextmanager
@@ -216,7 +216,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_spares_what_is_written(tmp_path: 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_the_first_thing_that_went_wrong_is_told_where_the_disk_is_full_as_well(
+def test_the_first_thing_that_went_wrong_is_reported_where_the_disk_is_full_as_well(
     tmp_path: Path,
 ) -> None:
     @contextmanager

@@ -68,7 +68,7 @@ def slo(met: int, violated: int, unknown: int = 0, idle: int = 0) -> SloCheck:
         (slo(0, 0, unknown=30), "promised p95 10 s, which no step could measure"),
     ],
 )
-def test_steps_that_measured_no_latency_are_told_beside_those_that_kept_it(
+def test_steps_that_measured_no_latency_are_reported_beside_those_that_kept_it(
     check: SloCheck, kept: str
 ) -> None:
     assert row_text(replace(RUN, slo=check), "latency").endswith(kept)
@@ -139,7 +139,7 @@ def test_results_read_well_and_do_not_flood_the_terminal() -> None:
     assert row_text(nothing, "candlesticks") == "none"
 
 
-def test_a_line_tells_the_clock_and_the_power_of_its_step() -> None:
+def test_a_line_reports_the_clock_and_the_power_of_its_step() -> None:
     observed = replace(
         seen(at=2.0, count={}), frequency=1.9, power=Power(watts=20.6, modelled=True)
     )

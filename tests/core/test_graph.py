@@ -197,7 +197,7 @@ def test_of_thousands_of_modules_an_error_lists_a_few() -> None:
 
 
 @given(st.integers(2, 40), st.randoms(use_true_random=False))
-def test_a_cycle_is_told_along_its_streams_and_long_ones_in_short(
+def test_a_cycle_is_reported_along_its_streams_and_long_ones_in_short(
     size: int, random: Random
 ) -> None:
     around = [(f"m{i}", f"m{(i + 1) % size}") for i in range(size)]

@@ -78,7 +78,7 @@ def test_a_script_refuses_what_no_plant_can_do() -> None:
     assert plant.decisions == []
 
 
-def test_a_clock_moves_only_when_told() -> None:
+def test_a_clock_moves_only_when_it_is_advanced() -> None:
     clock = Clock(now=5.0)
     assert clock() == clock() == 5.0
     clock.advance(0.5)

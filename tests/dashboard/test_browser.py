@@ -72,7 +72,7 @@ def test_a_finished_run_is_shown_whole(page: Page, tmp_path: Path) -> None:
         assert rows.count() > before
 
 
-def test_pointing_tells_values_and_a_decision_is_marked_on_the_plots(
+def test_pointing_reports_values_and_a_decision_is_marked_on_the_plots(
     page: Page, tmp_path: Path
 ) -> None:
     with DashboardServer(finished(tmp_path / "run", ticks(120))) as server:

@@ -80,7 +80,9 @@ def run(tmp_path: Path) -> Path:
     return finished(tmp_path / "run", ticks(50))
 
 
-def test_all_of_a_finished_run_is_told_at_once_with_the_figures_of_its_summary(run: Path) -> None:
+def test_all_of_a_finished_run_is_reported_at_once_with_the_figures_of_its_summary(
+    run: Path,
+) -> None:
     with DashboardServer(run) as server:
         status, headers, body = ask(server, "/run.json")
     document, summary = json.loads(body), load(run).summary
@@ -145,7 +147,7 @@ def test_a_reader_goes_on_where_it_stopped_also_after_a_restart(run: Path) -> No
             assert len(next(events)[2]["rows"]) == 50
 
 
-def test_closing_tells_the_end_of_the_run_first_and_leaves_nothing(tmp_path: Path) -> None:
+def test_closing_reports_the_end_of_the_run_first_and_leaves_nothing(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     received: list[Any] = []
     with RunFolder.create(tmp_path / "run", settings()) as folder:
@@ -217,7 +219,7 @@ def test_a_slow_line_gets_all_of_a_long_answer(run: Path, monkeypatch: pytest.Mo
     assert got > len(long)
 
 
-def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_is_distinguished_from_one_that_goes_on(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", settings()) as folder:
         folder.write(tick(0))
     with DashboardServer(tmp_path / "run") as server:
@@ -225,7 +227,7 @@ def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path: Path) -> 
         assert "penstock_up 0" in ask(server, "/metrics")[2]
 
 
-def test_a_line_that_turns_up_wrong_is_told_on_the_page(tmp_path: Path) -> None:
+def test_a_line_that_turns_up_wrong_is_reported_on_the_page(tmp_path: Path) -> None:
     with (
         RunFolder.create(tmp_path / "run", settings()),
         DashboardServer(tmp_path / "run") as server,
@@ -279,7 +281,9 @@ def test_sums_do_not_fall_while_a_run_with_new_settings_is_read_again(
         feed.close()
 
 
-def test_a_disk_that_fails_is_told_on_the_page(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_reported_on_the_page(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(_: Follower) -> News:
         raise OSError(5, "Input/output error")
 
@@ -444,7 +448,7 @@ def test_a_port_in_use_is_refused_with_the_remedy(run: Path) -> None:
         DashboardServer(run, "192.0.2.1", token=TOKEN).start()
 
 
-def test_reasons_are_told_as_they_are(tmp_path: Path) -> None:
+def test_reasons_are_reported_as_they_are(tmp_path: Path) -> None:
     with DashboardServer(finished(tmp_path / "run", [tick(0, HOSTILE)])) as server:
         assert json.loads(ask(server, "/run.json")[2])["decisions"][0]["why"] == [[HOSTILE, 1]]
 

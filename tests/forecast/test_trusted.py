@@ -124,7 +124,7 @@ def test_steps_that_are_not_foreseen_are_the_last_value() -> None:
     assert gate.forecast(2).tolist() == [100.0, 100.0]
 
 
-def test_a_load_that_stops_is_told_without_a_percentage() -> None:
+def test_a_load_that_stops_is_reported_without_a_percentage() -> None:
     gate = taught(Trusted(Ewma(), window=3), [100.0] * 5 + [0.0] * 5)
     assert gate.why == "forecast not trusted, recent error more than all: the last rate is used"
     assert gate.forecast(1).tolist() == [0.0]

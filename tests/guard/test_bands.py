@@ -202,6 +202,6 @@ def test_a_time_that_cannot_pass_is_refused_from_python_too() -> None:
         DeadBand(Static(), backlog=-1.0)
 
 
-def test_what_a_guard_changed_is_still_told_as_proposed() -> None:
+def test_what_a_guard_changed_is_still_reported_as_proposed() -> None:
     decided = StepFactor(Wish([1]))(seen(counter={"running": 10}))
     assert decided.proposed == Configuration(degrees={"counter": 1})

@@ -27,7 +27,7 @@ def test_its_python_runs_as_shown() -> None:
 
 @pytest.mark.parametrize("page", ["guards.md", "pipeline-file.md"])
 @pytest.mark.parametrize("kind", sorted(GUARDS))
-def test_every_setting_of_every_guard_is_told(kind: str, page: str) -> None:
+def test_every_setting_of_every_guard_is_reported(kind: str, page: str) -> None:
     rows = re.findall(rf"^\| `{kind}` \| .*$", (DOCS / page).read_text(), re.MULTILINE)
     for setting in set(option_names(GUARDS[kind])) - {"policy"}:
         assert any(f"`{setting}`" in row for row in rows)

@@ -263,13 +263,13 @@ def test_excluded_periods_go_by_the_moment_at_which_the_run_begins() -> None:
     assert own.began == datetime(2026, 11, 22, 6)
 
 
-def test_a_policy_that_is_not_told_when_the_run_begins_says_so() -> None:
+def test_a_policy_that_lacks_the_start_of_the_run_says_so() -> None:
     file = load("wordcount", ["guards=[excluded-periods: {periods: [Sun]}]"])
     with pytest.raises(SettingError, match="must know when the run began; give it began, such as"):
         build_policy(file)
 
 
-def test_mistakes_in_guards_are_told_with_their_line(tmp_path: Path) -> None:
+def test_mistakes_in_guards_are_reported_with_their_line(tmp_path: Path) -> None:
     text = """\
 source: {module: a, rate: 10/s}
 modules: {a: {service_time: 1ms}}
@@ -319,7 +319,7 @@ def test_a_simulated_run_changes_nothing_in_an_excluded_hour(tmp_path: Path) -> 
     assert any("nothing changes 08:00-09:00" in tick["decided"]["why"] for tick in ticks[:11])
 
 
-def test_a_simulated_run_begins_now_unless_told_otherwise(tmp_path: Path) -> None:
+def test_a_simulated_run_begins_now_unless_set_otherwise(tmp_path: Path) -> None:
     words = ["simulate", "wordcount", "--quiet", "--duration", "60s", "--out", str(tmp_path / "r")]
     guards = "guards=[excluded-periods: {periods: [Mon-Sun]}]"
     assert main([*words, "--set", guards]) == 0

@@ -238,7 +238,7 @@ def test_hold_holds_all_when_nothing_was_measured() -> None:
     assert decided.why == "no module was seen; all held, nothing was measured"
 
 
-def test_hold_needs_what_it_is_told_to_need() -> None:
+def test_hold_needs_what_its_settings_name() -> None:
     reading = {"utilisation": 0.1, "running": 4}
     assert counter(Hold(Wish((1,)), needs=("utilisation",))(seen(counter=reading))) == 1
     with pytest.raises(SettingError, match="guard hold cannot need 'utilization'; did you mean"):
@@ -248,7 +248,7 @@ def test_hold_needs_what_it_is_told_to_need() -> None:
 # Dry run
 
 
-def test_dry_run_asks_for_nothing_and_tells_all() -> None:
+def test_dry_run_asks_for_nothing_and_reports_all() -> None:
     decided = DryRun(Wish((9,), expects={"utilisation:counter": 0.4}))(seen(counter=measured))
     assert decided == Decision(
         configuration=Configuration(degrees={"counter": 4}),

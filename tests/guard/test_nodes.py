@@ -149,7 +149,7 @@ def test_a_region_of_the_name_of_a_module_is_not_taken_for_it() -> None:
     assert Clamp(policy, high=5)(NOW).requests == (twin,)
 
 
-def test_a_dry_run_asks_for_no_nodes_and_tells_which_it_would() -> None:
+def test_a_dry_run_asks_for_no_nodes_and_reports_which_it_would() -> None:
     decided = DryRun(PLAN)(NOW)
     assert decided.configuration == Configuration(degrees={"counter": 4})
     assert decided.proposed == PLAN.decided.configuration
@@ -158,7 +158,7 @@ def test_a_dry_run_asks_for_no_nodes_and_tells_which_it_would() -> None:
     )
 
 
-def test_a_dry_run_tells_of_a_region_that_does_not_answer_where_it_would_go() -> None:
+def test_a_dry_run_reports_a_region_that_does_not_answer_where_it_would_go() -> None:
     silent = replace(NOW, regions={"dc1": RegionReading(trouble="unreachable")})
     assert "; dc1 would go to 3 nodes; dc2 would go to 1 node; " in DryRun(PLAN)(silent).why
 

@@ -53,7 +53,7 @@ def test_a_grid_holds_what_single_calls_tell() -> None:
         assert grid[i, j] == power(i + 1, VOLTAGES.frequencies[j])
 
 
-def test_frequencies_are_told_apart_to_the_megahertz() -> None:
+def test_frequencies_are_distinguished_to_the_megahertz() -> None:
     assert VOLTAGES.at(1.2 + 0.1) == VOLTAGES.at(1.3)  # 1.3 is not 1.2 + 0.1 for a computer
     assert 1.2999999 in VOLTAGES
     assert 1.295 not in VOLTAGES

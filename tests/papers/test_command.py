@@ -78,7 +78,7 @@ def test_an_error_in_a_worker_is_raised_here() -> None:
         list(spread(int, ["1", "two", "3"], jobs=2))
 
 
-def test_a_worker_that_dies_is_told_of() -> None:
+def test_a_worker_that_dies_is_reported() -> None:
     with pytest.raises(PenstockError, match=r"a worker process has died.*fewer --jobs"):
         list(spread(os._exit, [3, 3], jobs=2))
 

@@ -66,7 +66,9 @@ class TestWhatAFileSays:
         with pytest.raises(FileError, match="can be planned but neither run nor simulated"):
             load(write(ALLOC))
 
-    def test_mistakes_of_an_allocation_graph_are_told_with_their_lines(self, write: Write) -> None:
+    def test_mistakes_of_an_allocation_graph_are_reported_with_their_lines(
+        self, write: Write
+    ) -> None:
         wrong = ALLOC.replace("to: b,", "to: bb,").replace("budget: 1.0", "budget: -1")
         assert mistakes(write(wrong)) == [
             "job.yaml, line 1: budget of the allocation graph must be above 0, got -1",

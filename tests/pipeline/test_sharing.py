@@ -182,7 +182,7 @@ class TestWorth:
         found = worth([tick({"a": {"processed_rate": 9.0}})], {"a": 5.0}, {"rows_out": {"a": 7}})
         assert found == {"rows_out": {"a": 7}, "weighted_output": 35.0}
 
-    def test_what_nobody_tells_is_worth_nobody_knows_what(self) -> None:
+    def test_what_is_not_reported_has_an_unknown_worth(self) -> None:
         made = tick({"a": {"processed_rate": 9.0}, "b": {"results_rate": 3.0}})
         found = worth([made], {"a": 5.0, "b": 1.0}, {})
         assert found == {"rows_out": {"a": 18.0, "b": None}, "weighted_output": None}
@@ -206,7 +206,7 @@ class TestValidate:
         printed = capsys.readouterr().out
         assert printed == "shared: a file of several pipelines, fine for run and simulate\n"
 
-    def test_what_a_command_would_refuse_is_told(
+    def test_what_a_command_would_refuse_is_reported(
         self, write: Write, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(["validate", str(write(PLAIN))]) == 0
@@ -245,7 +245,7 @@ def test_graphs_side_by_side_need_names_of_their_own() -> None:
         side_by_side([graph, graph])
 
 
-def test_simulate_tells_what_all_of_it_was_worth(
+def test_simulate_reports_what_all_of_it_was_worth(
     write: Write, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path_factory.mktemp("run") / "shared")

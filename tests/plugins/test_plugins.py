@@ -86,7 +86,7 @@ def test_an_entry_point_and_its_import_string_are_the_same_part() -> None:
     assert POLICIES["penstock.policy.static:Static"] is POLICIES["static"]
 
 
-def test_a_built_in_name_wins_and_that_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_built_in_name_wins_and_that_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert POLICIES["static"].__module__ == "penstock.policy.static"
         list(POLICIES), list(POLICIES)
@@ -123,7 +123,7 @@ def test_a_name_that_two_packages_offer_must_be_written_out(tmp_path: Path) -> N
         ("acme.loads:Spiky", "cannot be used: class Spiky has no method __call__"),
     ],
 )
-def test_a_plug_in_that_cannot_be_used_is_told_in_a_sentence(name: str, why: str) -> None:
+def test_a_plug_in_that_cannot_be_used_is_reported_in_a_sentence(name: str, why: str) -> None:
     with pytest.raises(SettingError) as told:
         choose(POLICIES, name, of="policy")
     assert str(told.value).startswith(f"policy '{name}' {why}") or why in str(told.value)
@@ -142,7 +142,7 @@ def test_mistakes_of_a_file_about_plug_ins_stand_on_their_lines(tmp_path: Path) 
     assert "takes the policy that it holds as its first field" in "".join(told)
 
 
-def test_names_that_are_not_there_are_told_as_ever() -> None:
+def test_names_that_are_not_there_are_reported_as_ever() -> None:
     with pytest.raises(SettingError, match="there is no policy 'sttic'; did you mean 'static'"):
         choose(POLICIES, "sttic", of="policy")
     with pytest.raises(SettingError, match="there is no workload 'trce'; did you mean 'trace'"):
@@ -180,14 +180,14 @@ def test_what_a_constructor_names_graph_is_taken_from_the_file(name: str) -> Non
     assert (inner.graph, inner.aim) == (file.graph, 0.4)
 
 
-def test_what_a_constructor_needs_or_raises_is_told_in_a_sentence() -> None:
+def test_what_a_constructor_needs_or_raises_is_reported_in_a_sentence() -> None:
     with pytest.raises(SettingError, match="workload spiky needs a value for rate"):
         parse("spiky")
     with pytest.raises(SettingError, match="workload spiky cannot be made: ValueError: rate abo"):
         parse("spiky:2M/s")
 
 
-def test_a_policy_that_returns_nonsense_is_told_in_a_sentence(
+def test_a_policy_that_returns_nonsense_is_reported_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--policy", "acme.scaling:nonsense", "--out", str(tmp_path / "run")]

@@ -142,7 +142,7 @@ def test_threshold_holds_where_it_cannot_tell_what_runs() -> None:
     assert decided.why == "counter holds at 4, running executors unknown"
 
 
-def test_threshold_judges_each_module_alone_and_tells_changes_first() -> None:
+def test_threshold_judges_each_module_alone_and_reports_changes_first() -> None:
     decided = Threshold()(
         seen(
             splitter={"utilisation": None, "running": 2},

@@ -66,7 +66,7 @@ def test_no_replica_is_spared_while_more_rows_wait_than_a_step_can_take(
     assert after(backlog=1201.0, arrival_rate=0.0, processed_rate=0.0) == 3
 
 
-def test_rows_that_wait_are_the_reason_that_is_told() -> None:
+def test_rows_that_wait_are_the_reason_that_is_reported() -> None:
     message = "1,000,000 rows wait, more than arrive or can be served in a step"
     silent = {**IDLE, "arrival_rate": 0.0, "processed_rate": 0.0, "backlog": 1e6}
     assert Rules()(seen(count=silent)).why == f"count holds at 3, 20 % busy, but {message}"

@@ -102,7 +102,7 @@ def test_every_figure_says_whether_it_is_modelled(
     assert spent(spending, duration=8) == text
 
 
-def test_energy_of_a_part_of_the_run_is_not_told_as_that_of_all() -> None:
+def test_energy_of_a_part_of_the_run_is_not_reported_as_that_of_all() -> None:
     spending = found([tick(4), tick(4, 10.0)])
     assert spent(spending, duration=8).startswith("40 J in 4 s of 8 s, 10 W on average")
 

@@ -84,7 +84,7 @@ def test_a_killed_run_keeps_what_it_had(tmp_path: Path) -> None:
     assert run.incomplete == "the run did not finish"
 
 
-def test_a_last_line_that_was_cut_short_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_last_line_that_was_cut_short_is_left_out_and_reported(tmp_path: Path) -> None:
     ticks = a_finished_run(tmp_path)
     whole = (tmp_path / "ticks.jsonl").read_bytes()
     start = whole[:-1].rindex(b"\n") + 1
@@ -155,7 +155,7 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, name: str) ->
     assert contents(tmp_path) == [name]
 
 
-def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("")
     with pytest.raises(FileError, match="is a file; give --out another folder"):
         RunFolder.create(tmp_path / "run", SETTINGS)
@@ -200,7 +200,7 @@ def test_too_little_space_keeps_the_finished_run_that_was_there(tmp_path: Path) 
         (r"printf '\377' >> ticks.jsonl", "cannot read .*ticks.jsonl: .*decode"),
     ],
 )
-def test_what_is_wrong_with_a_folder_is_told(tmp_path: Path, damage: str, message: str) -> None:
+def test_what_is_wrong_with_a_folder_is_reported(tmp_path: Path, damage: str, message: str) -> None:
     folder = tmp_path / "run"
     a_finished_run(folder)
     script = damage.replace("rm -r .", "cd .. && rm -r run").replace("$PWD", str(folder))
@@ -209,7 +209,7 @@ def test_what_is_wrong_with_a_folder_is_told(tmp_path: Path, damage: str, messag
         load(folder)
 
 
-def test_a_file_that_may_not_grow_is_told_and_keeps_whole_lines(tmp_path: Path) -> None:
+def test_a_file_that_may_not_grow_is_reported_and_keeps_whole_lines(tmp_path: Path) -> None:
     limited = _python(
         f"""
         import resource
@@ -226,7 +226,7 @@ def test_a_file_that_may_not_grow_is_told_and_keeps_whole_lines(tmp_path: Path) 
     assert run.incomplete == "the run did not finish"
 
 
-def test_a_full_disk_is_told_and_keeps_whole_lines(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_whole_lines(tmp_path: Path) -> None:
     full = _on_small_disk(
         tmp_path,
         """
@@ -271,7 +271,7 @@ def test_a_nearly_full_disk_is_refused_before_the_run(tmp_path: Path) -> None:
     assert left == "['ballast']"
 
 
-def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
+def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
     refused = _on_small_disk(
         tmp_path,
         """
@@ -287,7 +287,7 @@ def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o000])
-def test_a_folder_of_somebody_else_is_told(tmp_path: Path, mode: int) -> None:
+def test_a_folder_of_somebody_else_is_reported(tmp_path: Path, mode: int) -> None:
     (tmp_path / "theirs").mkdir(mode=mode)
     refused = _python(
         f"""

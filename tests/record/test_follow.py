@@ -92,7 +92,7 @@ def test_a_fresh_follower_passes_over_the_run_that_is_to_be_replaced(
         assert follower.poll().ticks == (tick(9),)
 
 
-def test_a_line_that_is_wrong_is_told_and_passed_over(tmp_path: Path, follow: Follow) -> None:
+def test_a_line_that_is_wrong_is_reported_and_passed_over(tmp_path: Path, follow: Follow) -> None:
     with RunFolder.create(tmp_path, settings()):
         pass
     with (tmp_path / "ticks.jsonl").open("a") as file:
@@ -114,7 +114,7 @@ def test_a_newer_format_is_refused_with_both_numbers_and_the_remedy(
     assert "format 7" in (follow(tmp_path).poll().trouble or "")
 
 
-def test_somebody_who_writes_is_told_from_nobody(tmp_path: Path) -> None:
+def test_a_folder_with_a_writer_is_distinguished_from_one_without(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path, settings()):
         assert is_going_on(tmp_path)
     assert not is_going_on(tmp_path)

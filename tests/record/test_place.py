@@ -39,7 +39,7 @@ def test_a_folder_that_was_there_before_stays(tmp_path: Path) -> None:
     assert contents(tmp_path) == []
 
 
-def test_logs_from_before_are_nobodys_to_remove_and_not_told_as_new(tmp_path: Path) -> None:
+def test_logs_from_before_are_not_removed_and_not_reported_as_new(tmp_path: Path) -> None:
     (tmp_path / "spark").mkdir()
     (tmp_path / "spark" / "old.log").touch()
     for keep_logs in (False, True):

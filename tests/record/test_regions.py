@@ -127,7 +127,7 @@ def test_what_an_earlier_run_learned_does_not_pass_for_the_next_ones(tmp_path: P
     assert not (tmp_path / "run" / "learned.json").exists()
 
 
-def test_a_folder_that_is_gone_is_told_where_learned_tables_should_go(tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_reported_where_learned_tables_should_go(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", a_settings()) as folder:
         folder.write(a_tick())
         for file in (tmp_path / "run").iterdir():
@@ -275,7 +275,7 @@ def test_words_name_the_regions_that_lacked_room() -> None:
     assert describe_nodes(one).endswith("; 1 replica found no room (dc1)")
 
 
-def test_requests_that_were_all_granted_are_told_so() -> None:
+def test_requests_that_were_all_granted_are_reported_so() -> None:
     summary = replace(
         summarise([], None), requests={"application": RequestCount(granted=7, refused=0)}
     )

@@ -19,7 +19,7 @@ def words(**given_: object) -> dict[str, str]:
     return {name: text for name, _, text in results(with_results(**given_))}
 
 
-def test_rows_refused_are_told_by_module_and_reason_the_most_frequent_first() -> None:
+def test_rows_refused_are_reported_by_module_and_reason_the_most_frequent_first() -> None:
     refused = {"trader": {"malformed": 0, "late": 2, "duplicate": 1300}, "other": {"empty": 1}}
     assert words(rows_refused=refused) == {
         "rows refused": "1,302 by trader: 1,300 duplicate, 2 late; 1 by other: 1 empty"
@@ -32,12 +32,12 @@ def test_where_no_row_was_refused_that_is_said(refused: dict[str, dict[str, int]
 
 
 @pytest.mark.parametrize("odd", [7, [1, 2], {"trader": 7}, {"trader": {"late": "many"}}, None])
-def test_refusals_of_another_shape_are_told_as_they_are(odd: object) -> None:
+def test_refusals_of_another_shape_are_reported_as_they_are(odd: object) -> None:
     assert with_results(rows_refused=odd).refused is None
     assert words(rows_refused=odd) == {"rows refused": format_value(odd)}
 
 
-def test_what_the_drain_left_is_told_elsewhere() -> None:
+def test_what_the_drain_left_is_reported_elsewhere() -> None:
     assert words(rows_waiting={"trader": 3}, rows_fed=5000) == {"rows fed": "5,000"}
     assert words(rows_waiting=3) == {"rows waiting": "3"}
 
@@ -66,7 +66,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_anything_can_be_told(value: Any) -> None:
+def test_any_value_can_be_described(value: Any) -> None:
     assert isinstance(format_value(value), str)
 
 

@@ -68,7 +68,7 @@ def test_a_report_is_drawn_from_its_file_alone(
     assert lies == (width > 640)
 
 
-def test_pointing_tells_all_values_and_the_decision(page: Page, tmp_path: Path) -> None:
+def test_pointing_reports_all_values_and_the_decision(page: Page, tmp_path: Path) -> None:
     shown(page, write_report(a_run(tmp_path / "run", demo(120))))
     expect(page.locator(".said")).to_contain_text("A mark is a decision")
     page.locator(".frame").first.hover(position={"x": 500, "y": 40})

@@ -114,7 +114,7 @@ def test_an_unknown_clock_is_set() -> None:
     assert (row.kind, row.what) == ("set", ("clock ? \u2192 1.7 GHz",))
 
 
-def test_a_clock_that_a_guard_did_not_allow_is_told() -> None:
+def test_a_clock_that_a_guard_did_not_allow_is_reported() -> None:
     held = tick(4)
     decided = replace(held.decided, proposed=asking(2, 1.7), why="splitter stays")
     [row] = rows([replace(held, decided=decided)], KEYED)

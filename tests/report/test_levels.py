@@ -148,7 +148,7 @@ def test_load_from_outside_is_a_band_on_executors_and_load(shown: Show) -> None:
     assert "beside 2 busy processes" in page.legends
 
 
-def test_the_page_tells_with_how_many_executors_it_was_met(shown: Show) -> None:
+def test_the_page_reports_with_how_many_executors_it_was_met(shown: Show) -> None:
     ticks = [tick(4 * n, 5 if 40 < 4 * n <= 100 else 1) for n in range(1, 31)]
     page = shown(ticks, interference=BESIDE)
     assert (
@@ -164,7 +164,7 @@ def test_a_step_counts_by_how_much_of_it_lies_within(shown: Show) -> None:
     assert f"{(3 * 4 + 5 * 2) / 6:.3g} executors on average before, 5 during." in page.text("p")
 
 
-def test_a_twin_tells_how_much_longer_rows_took(shown: Show) -> None:
+def test_a_twin_reports_how_much_longer_rows_took(shown: Show) -> None:
     page = shown([tick(4, 1, load=0.9), tick(8, 3)], plant="twin", interference={"processes": 2})
     assert "Rows took 3 times as long throughout, as beside 2 busy processes: " in page.text("p")
     assert "rows take 3 times as long" in page.legends
@@ -189,7 +189,7 @@ def test_interference_without_effect_is_not_reported(
     assert "beside" not in page.text("p").lower()
 
 
-def test_load_from_outside_is_told_where_executors_are_unknown(shown: Show) -> None:
+def test_load_from_outside_is_reported_where_executors_are_unknown(shown: Show) -> None:
     seen = Observation(at=4.0, step=4.0, modules={"plq": ModuleReading()})
     decided = Decision(configuration=Configuration(degrees={}), why="as it was")
     page = shown([Tick(seen=seen, decided=decided, asked=None)], interference={"processes": 2})
@@ -207,7 +207,7 @@ def test_a_load_beyond_all_bounds_stays_on_its_plot(shown: Show) -> None:
     assert plot["series"][0]["y"] == [40.0, None, 0.9]
 
 
-def test_the_terminal_tells_of_stages_only_where_something_was_measured() -> None:
+def test_the_terminal_reports_stages_only_where_something_was_measured() -> None:
     def printed(ticks: list[Tick]) -> list[str]:
         written = Written(folder=Path("r"), report=Path("r"), summary=summarise(ticks, None))
         return [" ".join(line.split()) for line in lines(settings(graph=GRAPH), written)]

@@ -191,7 +191,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_application_came_to_is_told(tmp_path: Path, shown: Page) -> None:
+def test_what_the_application_came_to_is_reported(tmp_path: Path, shown: Page) -> None:
     assert "Results" not in shown.text("h2")
     ticks = demo(3)
     with RunFolder.create(tmp_path / "run", settings()) as folder:

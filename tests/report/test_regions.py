@@ -85,7 +85,7 @@ def test_decisions_about_nodes_are_no_holds(page: Page) -> None:
     assert "dc1 1 \u2192 2 nodes" in page.text("span")
 
 
-def test_a_silence_is_told_from_when_until_when_and_why(page: Page) -> None:
+def test_a_silence_is_reported_from_when_until_when_and_why(page: Page) -> None:
     words = "dc2 did not answer from 2:00 to 2:40 (its manager is unreachable)."
     assert words in page.text("p")
 
@@ -107,7 +107,9 @@ def test_a_silence_is_told_from_when_until_when_and_why(page: Page) -> None:
         ),
     ],
 )
-def test_silences_are_told_whenever_they_come(steps: tuple[int, ...], message: list[str]) -> None:
+def test_silences_are_reported_whenever_they_come(
+    steps: tuple[int, ...], message: list[str]
+) -> None:
     assert list(silences(silent(*steps))) == message
 
 

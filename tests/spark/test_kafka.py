@@ -121,7 +121,7 @@ def test_executors_come_and_go_while_rows_come(counted: Outcome) -> None:
     assert (counted.came, counted.stayed) == (4, 2)
 
 
-def test_arrivals_and_backlog_are_told_in_every_step(counted: Outcome) -> None:
+def test_arrivals_and_backlog_are_reported_in_every_step(counted: Outcome) -> None:
     readings = [seen.modules["splitter"] for seen in counted.seen]
     assert all(m.backlog is not None and m.backlog <= counted.sent for m in readings)
     rates = [(m.arrival_rate, seen.step) for m, seen in zip(readings, counted.seen, strict=True)]
@@ -201,7 +201,9 @@ def test_rows_that_are_routed_by_key_come_from_a_topic_and_go_to_one(
     )
 
 
-def test_a_topic_that_there_is_not_is_told_with_the_remedy(broker: Broker, tmp_path: Path) -> None:
+def test_a_topic_that_there_is_not_is_reported_with_the_remedy(
+    broker: Broker, tmp_path: Path
+) -> None:
     words = ["run", written(tmp_path, broker, "paymets"), "--out", str(tmp_path / "r")]
     done = penstock(*words)
     assert done.returncode == 2

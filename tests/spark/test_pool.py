@@ -60,7 +60,7 @@ def test_only_shares_that_change_are_set(tmp_path: Path) -> None:
     assert pool.wanted == pool.requested == {"fraud.lookup": 6, "reports.lookup": 1}
 
 
-def test_sparks_own_scheduler_is_told_no_shares(tmp_path: Path) -> None:
+def test_sparks_own_scheduler_gets_no_shares(tmp_path: Path) -> None:
     pool, ledger = make(tmp_path, divided=False)
     pool.want({"fraud.lookup": 6, "reports.lookup": 2})
     assert (ledger.shares, pool.wanted) == ([], {})

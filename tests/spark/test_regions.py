@@ -154,7 +154,7 @@ def test_a_killed_node_takes_its_executors_along_and_comes_back(tmp_path: Path) 
     wait_until_nothing_is_left(tmp_path)
 
 
-def test_a_stuck_node_is_told_and_the_other_regions_go_on(tmp_path: Path) -> None:
+def test_a_stuck_node_is_reported_and_the_other_regions_go_on(tmp_path: Path) -> None:
     plant, seen = play(
         tmp_path,
         Scene(nothing, lambda now: now.at > 3),

@@ -190,7 +190,7 @@ def test_a_kubernetes_address_is_mended_in_its_own_words() -> None:
 
 # PySpark leaves the pipe of a JVM that did not start for the collector to close.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_session_that_cannot_start_tells_what_spark_said(tmp_path: Path) -> None:
+def test_a_session_that_cannot_start_reports_what_spark_said(tmp_path: Path) -> None:
     log = tmp_path / "driver.log"
     home = usable_home(find_java(), tmp_path)
     conf = {"spark.driver.memory": "half"}

@@ -209,7 +209,7 @@ def test_a_guard_is_also_checked_as_a_policy() -> None:
     } == {"holds_what_it_knows_nothing_of"}
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(AssertionError) as caught:
         check_policy(lambda: Nameless())
     messages = str(caught.value).splitlines()

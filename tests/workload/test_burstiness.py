@@ -37,7 +37,7 @@ def test_hurst_of_fractional_noise_is_found(parameter: float) -> None:
     assert np.mean(estimates) == pytest.approx(parameter, abs=0.02)
 
 
-def test_the_error_of_hurst_is_what_is_told() -> None:
+def test_the_error_of_hurst_is_what_is_reported() -> None:
     estimates = [hurst(100.0 + fractional_noise(0.7, 400, seed)) for seed in range(300)]
     assert np.std(estimates) == pytest.approx(0.5 / 400**0.35, rel=0.25)
 
@@ -86,7 +86,7 @@ def test_the_dispersion_of_a_short_window_misses_what_lasts_longer() -> None:
     assert dispersion(blocks, windows=2000) == pytest.approx(8.0, rel=0.1)
 
 
-def test_the_error_of_a_dispersion_is_what_is_told() -> None:
+def test_the_error_of_a_dispersion_is_what_is_reported() -> None:
     chance = np.random.default_rng(1)
     estimates = [dispersion(chance.poisson(9.0, 5000), windows=100) for _ in range(400)]
     assert np.std(estimates) == pytest.approx(np.sqrt(4 / 300), rel=0.15)

@@ -84,7 +84,7 @@ def test_the_dispersion_of_map_grows_with_the_window_as_the_formula_says() -> No
     assert list(seen.values())[:8] == pytest.approx(1 + 399 * forgotten, rel=0.05)
 
 
-def test_map_is_fast_and_slow_for_the_shares_of_time_that_it_tells() -> None:
+def test_map_is_fast_and_slow_for_the_shares_of_time_that_it_reports() -> None:
     workload = Markovian(40_000.0, rate_=1e5, fast=3.0, slow=0.25)
     rates = counts(workload, seconds=1000.0, slot=0.02) / 0.02
     fast = rates > 1.6e5
@@ -116,7 +116,7 @@ def test_map_peaks_as_the_published_traces_do(asked: float, published: float) ->
     assert np.median(peaks([*runs], seconds=350.0)) == pytest.approx(published, abs=0.12)
 
 
-def test_states_that_change_too_often_are_told_with_a_remedy() -> None:
+def test_states_that_change_too_often_are_reported_with_a_remedy() -> None:
     with pytest.raises(SettingError, match="a higher dispersion or a lower rate"):
         Markovian(1.001, rate_=1e5).arrivals(np.array([3600.0]))
 

@@ -41,7 +41,7 @@ def mistakes(*settings: str, pipeline: str = "preference") -> list[str]:
         ("query.slide=333337us", "panes"),
     ],
 )
-def test_a_mistake_in_the_query_is_told_with_its_value(setting: str, sentence: str) -> None:
+def test_a_mistake_in_the_query_is_reported_with_its_value(setting: str, sentence: str) -> None:
     found = mistakes(setting)
     assert len(found) == 1
     assert sentence in found[0]
@@ -124,7 +124,7 @@ def test_recorded_tuples_come_again_after_the_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "name\nanna\n", "x,y\n"])
-def test_a_file_without_tuples_is_told(tmp_path: Path, text: str) -> None:
+def test_a_file_without_tuples_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "game.csv"
     path.write_text(text)
     with pytest.raises(FileError, match=r"game\.csv"):
@@ -137,7 +137,7 @@ def test_a_file_that_is_not_there_is_a_mistake_of_the_pipeline_file(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("names", "why"), [("number,x", "a name of ours"), ("x,x", "there twice")])
-def test_names_of_recorded_columns_are_told_apart(tmp_path: Path, names: str, why: str) -> None:
+def test_names_of_recorded_columns_are_distinguished(tmp_path: Path, names: str, why: str) -> None:
     (tmp_path / "game.csv").write_text(f"{names}\n1,{2**60}\n")
     with pytest.raises(FileError, match=why):
         Recorded(path=str(tmp_path / "game.csv")).columns(np.array([0]))

@@ -117,7 +117,7 @@ def test_nothing_is_lost_to_an_executor_that_was_killed(run: Run) -> None:
     assert run.results["windows"] == pytest.approx(5 * SECONDS, abs=15)
 
 
-def test_windows_that_came_late_are_told(run: Run) -> None:
+def test_windows_that_came_late_are_reported(run: Run) -> None:
     assert run.results["late_windows"] == run.results["windows"]
 
 

@@ -59,7 +59,7 @@ def test_no_shape_is_much_harder_than_the_others(recognised: pa.RecordBatch, lab
     assert accuracy(recognised, label=label) >= 0.85
 
 
-def test_the_dispatcher_tells_the_kinds_of_noise_apart(dispatched: pa.RecordBatch) -> None:
+def test_the_dispatcher_distinguishes_the_kinds_of_noise(dispatched: pa.RecordBatch) -> None:
     right = [ROUTES[noise] for noise in dispatched["noise"].to_pylist()]
     assert np.mean(np.array(right) == dispatched["route"].to_pylist()) >= 0.99
 

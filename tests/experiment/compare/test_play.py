@@ -402,14 +402,14 @@ class TestAdvice:
             played = outcome(a=([0, 0, 0], [100, 101, 100]), b=(broken, [50, 51, 50]))
             assert advise(played).choose == chosen
 
-    def test_tells_whether_it_is_the_only_one_or_the_only_safe_one(self) -> None:
+    def test_reports_whether_it_is_the_only_one_or_the_only_safe_one(self) -> None:
         alone = outcome(a=([0.1, 0.1], [50, 51]))
         assert advise(alone).why[0].startswith("Choose a: it is the only policy. It breaks")
         safe = outcome(a=([0.1, 0.1], [50, 51]), b=([0.2, 0.2], [10, 11]))
         message = "it has the fewest violations of the 2 policies, by more than 2 % of the time."
         assert message in advise(safe).why[0]
 
-    def test_tells_the_load_that_the_mean_hides(self) -> None:
+    def test_reports_the_load_that_the_mean_hides(self) -> None:
         calm = outcome(a=([0, 0], [50, 51]), b=([0.5, 0.5], [80, 80]))
         burst = outcome(a=([0.08, 0.08], [50, 51]), b=([0.5, 0.5], [80, 80]))
         rounds = (*calm.rounds, *(replace(one, load="burst") for one in burst.rounds))
@@ -417,13 +417,13 @@ class TestAdvice:
         assert "On burst alone it breaks it 8 % of the time." in advise(both).why
         assert not any("alone" in sentence for sentence in advise(calm).why)
 
-    def test_tells_of_a_static_one_that_is_safer_for_little_more(self) -> None:
+    def test_reports_a_static_one_that_is_safer_for_little_more(self) -> None:
         near = advise(outcome(a=([0.03, 0.03], [95, 95]))).why
         assert any("static-peak would have done with 100 and broken it never" in s for s in near)
         far = advise(outcome(a=([0.03, 0.03], [70, 70]))).why
         assert not any("would have done" in sentence for sentence in far)
 
-    def test_tells_that_a_policy_which_did_nothing_was_not_tried(self) -> None:
+    def test_reports_that_a_policy_which_did_nothing_was_not_tried(self) -> None:
         calm = {"calm": parse("constant:50/s")}
         message = "It never changed anything: this load does not show how it scales."
         assert message in advise(play(file(), "static", calm, seeds=1, tries=0)).why
@@ -439,7 +439,7 @@ class TestAdvice:
         reason = advise(outcome(a=([0.01, 0.01], [80, 80]))).why[-1]
         assert reason.endswith("needs 100 to break it never: 25 % more than a.")
 
-    def test_tells_what_chance_may_have_put_behind(self) -> None:
+    def test_reports_what_chance_may_have_put_behind(self) -> None:
         played = outcome(a=([0, 0], [50, 60]), b=([0, 0], [56, 55]))
         assert "b cannot be distinguished from it with 2 seeds." in advise(played).why
 

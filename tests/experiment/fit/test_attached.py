@@ -88,7 +88,7 @@ def test_advice_that_was_not_followed_is_a_dry_run(tmp_path: Path) -> None:
     assert [guard.name for guard in fitted.file.guards] == ["hold"]
 
 
-def test_a_policy_of_ones_own_is_replaced_and_that_is_told(tmp_path: Path) -> None:
+def test_a_policy_of_ones_own_is_replaced_and_that_is_reported(tmp_path: Path) -> None:
     fitted = fit(attached(tmp_path, policy="my_rule"))
     assert fitted.file.policy.name == "threshold"
     assert any("decided by my_rule, which is no policy of Penstock's" in n for n in fitted.notes)

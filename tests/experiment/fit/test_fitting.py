@@ -205,7 +205,7 @@ class TestRefusals:
         with pytest.raises(FileError, match=r"no row was processed; record a run with rows in it"):
             fit(written(known, ticks, tmp_path))
 
-    def test_rows_never_told(self, tmp_path: Path) -> None:
+    def test_rows_never_reported(self, tmp_path: Path) -> None:
         known = pipeline(BATCHES)
         ticks = [_without(tick, "arrival_rate") for tick in play(known)]
         with pytest.raises(FileError, match=r"has no arrival rate of splitter; record"):
@@ -224,7 +224,7 @@ class TestRefusals:
         with pytest.raises(FileError, match=r"a twin predicts runs of its own pipeline"):
             predict(other, known.estimates)
 
-    def test_half_written_folders_are_fitted_and_told(self, tmp_path: Path) -> None:
+    def test_half_written_folders_are_fitted_and_reported(self, tmp_path: Path) -> None:
         recorded(pipeline(BATCHES), tmp_path)
         (tmp_path / "summary.json").unlink()
         lines = (tmp_path / "ticks.jsonl").read_text()

@@ -78,7 +78,7 @@ def test_the_optimum_takes_at_most_a_tenth_of_the_messages(inter_arrival: float)
     assert best.messages <= 0.1 * encouraged.messages
 
 
-def test_a_module_without_a_choice_is_asked_but_not_told() -> None:
+def test_a_module_without_a_choice_is_asked_but_gets_no_answer() -> None:
     assert social(MODEL).messages == 4 + 3
 
 
@@ -109,7 +109,7 @@ def test_gossip_comes_to_the_same_whole_degrees_as_the_tree(
     assert gossiped.messages > tree.messages
 
 
-def test_a_plan_is_told_in_the_shape_that_others_script_against() -> None:
+def test_a_plan_is_reported_in_the_shape_that_others_script_against() -> None:
     document = json.loads(json.dumps(nash(MODEL).to_json()))
     assert list(document) == [
         "policy",

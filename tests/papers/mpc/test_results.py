@@ -146,7 +146,7 @@ def test_of_a_part_the_papers_counts_are_left_out() -> None:
     assert [figure.number for figure in done.figures] == FIGURES_OF_DAY
 
 
-def test_means_are_told_apart_by_a_percent_or_half_a_count() -> None:
+def test_means_are_distinguished_by_a_percent_or_half_a_count() -> None:
     assert no_more(36.3, 36.0, "watts")
     assert not no_more(36.5, 36.0, "watts")
     assert no_more(3.5, 3.0, "violations")

@@ -206,7 +206,7 @@ def test_only_rates_may_be_without_end(write: Write, key: str) -> None:
         ([("from: b, produces: 0.9", "weights: 2")], ["line 9: sink o1 has no setting 'weights'"]),
     ],
 )
-def test_what_does_not_fit_together_is_told_with_its_line(
+def test_what_does_not_fit_together_is_reported_with_its_line(
     write: Write, changes: list[tuple[str, str]], messages: list[str]
 ) -> None:
     found = mistakes(write(changed(*changes)))
@@ -215,19 +215,19 @@ def test_what_does_not_fit_together_is_told_with_its_line(
         assert one.startswith(start)
 
 
-def test_what_only_follows_from_a_mistake_is_not_told(write: Write) -> None:
+def test_what_only_follows_from_a_mistake_is_not_reported(write: Write) -> None:
     [mistake] = mistakes(write(GRAPH), "sources.s.to=[a]")
     assert mistake.endswith("to of source s must be a text, got ['a']")
 
 
 @pytest.mark.parametrize("section", ["sources", "modules", "streams", "sinks"])
 @pytest.mark.parametrize("empty", ["", "{}", "[]"])
-def test_an_empty_section_is_told_once(write: Write, section: str, empty: str) -> None:
+def test_an_empty_section_is_reported_once(write: Write, section: str, empty: str) -> None:
     [mistake] = mistakes(write(GRAPH), f"{section}={empty}")
     assert f"{section} is missing; write {section}: " in mistake or "must be a" in mistake
 
 
-def test_every_cycle_is_told(write: Write) -> None:
+def test_every_cycle_is_reported(write: Write) -> None:
     more = changed(("c: {}}", "c: {}, d: {}, e: {}}"))
     for pair in (("c", "a"), ("b", "d"), ("d", "b"), ("d", "e")):
         stream = f"  - {{from: {pair[0]}, to: {pair[1]}, produces: 1, consumes: 1}}\nsinks:"
@@ -238,7 +238,7 @@ def test_every_cycle_is_told(write: Write) -> None:
     ]
 
 
-def test_a_mistake_of_a_setting_is_told_as_the_setting(write: Write) -> None:
+def test_a_mistake_of_a_setting_is_reported_as_the_setting(write: Write) -> None:
     path = write(GRAPH)
     [mistake] = mistakes(path, "budget=0")
     assert mistake == f"{path} with budget=0: budget of the allocation graph must be above 0, got 0"

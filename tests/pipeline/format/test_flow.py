@@ -58,7 +58,7 @@ def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
         ),
     ],
 )
-def test_what_no_row_could_cross_is_told_with_its_line(
+def test_what_no_row_could_cross_is_reported_with_its_line(
     tmp_path: Path, right: str, wrong: str, line: int, message: str
 ) -> None:
     ((found, sentence),) = mistakes(tmp_path, GRAPH.replace(right, wrong))
@@ -66,14 +66,14 @@ def test_what_no_row_could_cross_is_told_with_its_line(
     assert re.search(message, sentence)
 
 
-def test_a_second_source_is_told_at_its_module(tmp_path: Path) -> None:
+def test_a_second_source_is_reported_at_its_module(tmp_path: Path) -> None:
     text = GRAPH.replace("streams:", "  d: {service_time: 1s}\nstreams:") + "  - {from: d, to: b}\n"
     ((line, sentence),) = mistakes(tmp_path, text)
     assert line == 7
     assert sentence.startswith("no row can reach module d from a: no stream leads to d")
 
 
-def test_a_cycle_is_told_at_one_of_its_streams(tmp_path: Path) -> None:
+def test_a_cycle_is_reported_at_one_of_its_streams(tmp_path: Path) -> None:
     more = "  d: {service_time: 1s}\nstreams:"
     text = GRAPH.replace("streams:", more).replace("  - {from: a, to: c, probability: 0.5}\n", "")
     text += "  - {from: d, to: b}\n  - {from: c, to: d}\n  - {from: b, to: c}\n"
@@ -83,7 +83,7 @@ def test_a_cycle_is_told_at_one_of_its_streams(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["nash", "incentive", "social"])
-def test_a_game_without_times_or_prices_is_told_at_the_modules_that_lack_them(
+def test_a_game_without_times_or_prices_is_reported_at_the_modules_that_lack_them(
     tmp_path: Path, policy: str
 ) -> None:
     text = GRAPH.replace("price: 2", "price: 0").replace(
@@ -96,7 +96,7 @@ def test_a_game_without_times_or_prices_is_told_at_the_modules_that_lack_them(
     assert second[1].startswith("service_time of module c must be above 0 and finite")
 
 
-def test_a_stream_given_twice_is_told_at_the_second(tmp_path: Path) -> None:
+def test_a_stream_given_twice_is_reported_at_the_second(tmp_path: Path) -> None:
     ((line, sentence),) = mistakes(tmp_path, GRAPH + "  - {from: a, to: c, probability: 0.5}\n")
     assert (line, sentence[:27]) == (10, "stream a -> c is given 2 ti")
 
@@ -119,7 +119,7 @@ def test_how_a_module_scales_is_read_from_its_settings(tmp_path: Path) -> None:
     assert file.resolved["modules"]["b"]["speedup"] == [1.0, 1.9, 2.5]
 
 
-def test_many_streams_to_nowhere_are_all_told(tmp_path: Path) -> None:
+def test_many_streams_to_nowhere_are_all_reported(tmp_path: Path) -> None:
     """Each is compared with nothing: with 500 modules and as many mistakes that would take long."""
     modules = "".join(f"  m{i}: {{service_time: 1s}}\n" for i in range(500))
     streams = "".join(f"  - {{from: m{i}, to: x{i}}}\n" for i in range(500))

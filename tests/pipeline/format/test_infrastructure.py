@@ -144,7 +144,7 @@ class TestMistakes:
             ("delays:", "delay:", "infrastructure has no section 'delay'; did you mean 'delays'?"),
         ],
     )
-    def test_a_mistake_is_told_with_the_line_it_stands_on(
+    def test_a_mistake_is_reported_with_the_line_it_stands_on(
         self, write: Write, right: str, wrong: str, message: str
     ) -> None:
         assert REGIONS.count(right) >= 1
@@ -162,7 +162,7 @@ class TestMistakes:
             ("quantum: 1.5", "must be in (0, 1], got 1.5"),
         ],
     )
-    def test_what_a_policy_refuses_is_told_with_its_line(
+    def test_what_a_policy_refuses_is_reported_with_its_line(
         self, write: Write, settings: str, message: str
     ) -> None:
         (found,) = mistakes(
@@ -171,14 +171,16 @@ class TestMistakes:
         assert found.startswith(f"job.yaml, line {line_of(REGIONS, 'name: simple')}: ")
         assert message in found
 
-    def test_a_module_without_a_region_is_told_where_there_are_regions(self, write: Write) -> None:
+    def test_a_module_without_a_region_is_reported_where_there_are_regions(
+        self, write: Write
+    ) -> None:
         text = REGIONS.replace("    region: dc2\n", "")
         assert mistakes(write(text)) == [
             f"job.yaml, line {line_of(text, '  filter:')}: "
             "module filter needs a region; there are dc1, dc2, dc3"
         ]
 
-    def test_a_region_without_an_infrastructure_is_told(self, write: Write) -> None:
+    def test_a_region_without_an_infrastructure_is_reported(self, write: Write) -> None:
         text = WORDCOUNT.replace("max_replicas: 4", "region: dc1", 1)
         assert mistakes(write(text)) == [
             f"job.yaml, line {line_of(text, 'region: dc1')}: module splitter is in region 'dc1' "
@@ -204,7 +206,7 @@ class TestMistakes:
         ]
         assert mistakes(write(text), "infrastructure.regions.dc1.initial_nodes=2") == []
 
-    def test_nodes_of_a_region_that_is_not_there_are_told(self, write: Write) -> None:
+    def test_nodes_of_a_region_that_is_not_there_are_reported(self, write: Write) -> None:
         wrong = REGIONS.replace("name: simple, idle: 1", "name: static, nodes: {dc2: 2, dc4: 1}")
         (found,) = mistakes(write(wrong))
         assert found.endswith("there is no region 'dc4'; did you mean 'dc3'?")
@@ -219,7 +221,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("section", ["infrastructure", "manager"])
     @pytest.mark.parametrize("value", ["[1, [2]]", "{x: {y: 1}}", "5", "text", "true"])
-    def test_a_section_of_the_wrong_shape_is_told_at_its_line(
+    def test_a_section_of_the_wrong_shape_is_reported_at_its_line(
         self, section: str, value: str
     ) -> None:
         sentences = [
@@ -229,12 +231,12 @@ class TestMistakes:
 
     @pytest.mark.parametrize("key", ["regions", "regions.dc1", "delays", "policy", "manager"])
     @pytest.mark.parametrize("value", ["[1, [2]]", "{x: {y: 1}}", "5", "true"])
-    def test_a_part_of_the_wrong_shape_is_told(self, key: str, value: str) -> None:
+    def test_a_part_of_the_wrong_shape_is_reported(self, key: str, value: str) -> None:
         checked = check("wordcount-regions", [f"infrastructure.{key}={value}"])
         assert any(f"with infrastructure.{key}=" in str(one) for one in checked.mistakes)
 
     @given(data=st.data())
-    def test_no_damage_to_a_file_does_more_than_be_told(
+    def test_damage_to_a_file_is_reported_and_does_no_more(
         self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
     ) -> None:
         start = data.draw(st.integers(0, len(REGIONS)))
@@ -245,7 +247,7 @@ class TestMistakes:
 
 
 class TestWhatIsTold:
-    def test_replicas_that_a_region_can_never_host_are_told(self) -> None:
+    def test_replicas_that_a_region_can_never_host_are_reported(self) -> None:
         (mistake,) = out_of_reach(load("wordcount-regions", ["modules.counter.max_replicas=20"]))
         assert mistake.startswith(
             "module counter may grow to 20 replicas and region dc3 has room for 8"

@@ -104,7 +104,7 @@ class TestComposition:
         with pytest.raises(FileError, match="policy rl of infrastructure has no setting 'infra"):
             load("wordcount-regions", ["infrastructure.policy={name: rl, infrastructure: x}"])
 
-    def test_a_bound_for_a_module_that_is_not_there_is_told(self) -> None:
+    def test_a_bound_for_a_module_that_is_not_there_is_reported(self) -> None:
         with pytest.raises(FileError, match="there is no module 'countr'; did you mean 'counter'"):
             load("wordcount", ["policy={name: rl, bound: {countr: 3s}}"])
 
@@ -139,7 +139,7 @@ class TestTables:
             with pytest.raises(FileError, match=f"there is no file {elsewhere}/mine.json"):
                 load(path, settings)
 
-    def test_tables_of_another_shape_are_told_with_their_line(
+    def test_tables_of_another_shape_are_reported_with_their_line(
         self, write: Write, tmp_path: Path
     ) -> None:
         tables = after_steps(load("wordcount-regions", self.LEARNING))

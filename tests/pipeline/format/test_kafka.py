@@ -139,7 +139,7 @@ class TestFile:
             ("sink:", "sink: {file: x}", "sink has no section 'file'"),
         ],
     )
-    def test_a_mistake_is_told_with_the_line_it_stands_on(
+    def test_a_mistake_is_reported_with_the_line_it_stands_on(
         self, write: Write, right: str, wrong: str, message: str
     ) -> None:
         assert right in TEXT
@@ -151,7 +151,7 @@ class TestFile:
         assert message in found[0]
         assert f"line {line_of(wrong.strip() or 'kafka:', text)}" in found[0]
 
-    def test_a_section_that_is_no_mapping_is_told(self, write: Write) -> None:
+    def test_a_section_that_is_no_mapping_is_reported(self, write: Write) -> None:
         text = TEXT[: TEXT.index("sink:")] + "sink: counts\n"
         assert "sink must be a mapping such as" in mistakes(write(text))[0]
         text = TEXT[: TEXT.index("sink:")] + "sink: {kafka: counts}\n"
@@ -181,7 +181,7 @@ class TestCommands:
         assert "--workload constant:100/s" in done.stderr
         assert load(path, ["workload=constant:100/s"]).workload == Constant(100.0)
 
-    def test_a_broker_that_does_not_answer_is_told_before_anything_starts(
+    def test_a_broker_that_does_not_answer_is_reported_before_anything_starts(
         self, write: Write
     ) -> None:
         with socket.socket() as taken:  # bound and not listening, so there is no answer
@@ -266,12 +266,12 @@ class TestOffsets:
         offsets.now = {0: 200, 1: 50, 2: 7}
         assert fed.arrived(0.0) == 17
 
-    def test_rows_that_nobody_tells_are_unknown(self, write: Write) -> None:
+    def test_rows_that_are_not_reported_are_unknown(self, write: Write) -> None:
         assert feed(write(TEXT), offsets=ScriptedOffsets({})).arrived(0.0) is None
 
 
 class TestOptions:
-    def test_the_connector_is_told_where_to_begin_and_how_much_to_read(self, write: Write) -> None:
+    def test_the_connector_gets_where_to_begin_and_how_much_to_read(self, write: Write) -> None:
         assert feed(write(TEXT)).options() == {
             "subscribe": "lines",
             "startingOffsets": '{"lines": {"0": 90, "1": 50}}',
@@ -294,13 +294,15 @@ class TestPackages:
         (folder / "c.jar").touch()
         assert jars_of([wanted], tmp_path / "no-java", {}, tmp_path) == [folder / "c.jar"]
 
-    def test_packages_that_cannot_be_had_are_told_with_the_remedy(self, tmp_path: Path) -> None:
+    def test_packages_that_cannot_be_had_are_reported_with_the_remedy(self, tmp_path: Path) -> None:
         message = r"a.b:c:1 cannot be fetched .*--conf spark.jars=FILE"
         with pytest.raises(ClusterError, match=message):
             jars_of([Packages(("a.b:c:1",))], tmp_path / "no-java", {}, tmp_path)
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_cache_that_cannot_be_written_is_told_with_the_remedy(self, tmp_path: Path) -> None:
+    def test_a_cache_that_cannot_be_written_is_reported_with_the_remedy(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "cache").write_text("a file")
         with pytest.raises(
             ClusterError, match=r"cannot be cached in .*cache/jars .*XDG_CACHE_HOME"

@@ -68,7 +68,7 @@ class TestMistakes:
             ),
         ],
     )
-    def test_a_mistake_is_told_with_the_line_it_stands_on(
+    def test_a_mistake_is_reported_with_the_line_it_stands_on(
         self, write: Write, right: str, wrong: str, message: str
     ) -> None:
         assert WORDCOUNT.count(right) >= 1
@@ -102,7 +102,7 @@ class TestMistakes:
         ["source", "modules", "streams", "guards", "policy", "workload", "slo", "cluster"],
     )
     @pytest.mark.parametrize("value", ["[1, [2]]", "{x: {y: 1}}", "5", "text", "true"])
-    def test_a_section_of_the_wrong_shape_is_told_at_its_line(
+    def test_a_section_of_the_wrong_shape_is_reported_at_its_line(
         self, section: str, value: str
     ) -> None:
         checked = check("wordcount", [f"{section}={value}"])
@@ -155,7 +155,7 @@ class TestMistakes:
             ("a: \0\n", "job.yaml, line 1: this is not text; a pipeline file is YAML in UTF-8"),
         ],
     )
-    def test_a_file_that_is_not_yaml_is_told_in_a_sentence(
+    def test_a_file_that_is_not_yaml_is_reported_in_a_sentence(
         self, write: Write, text: str, message: str
     ) -> None:
         path = write(text)
@@ -201,7 +201,7 @@ class TestMistakes:
         refused_or_read(tmp_path_factory.getbasetemp() / "any.yaml", text)
 
     @given(data=st.data())
-    def test_no_damage_to_a_file_does_more_than_be_told(
+    def test_damage_to_a_file_is_reported_and_does_no_more(
         self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
     ) -> None:
         start = data.draw(st.integers(0, len(WORDCOUNT)))

@@ -66,7 +66,7 @@ class TestOverrides:
             ("a..b=3", "a setting is written as key=value"),
         ],
     )
-    def test_a_mistake_on_the_command_line_is_told_with_its_words(
+    def test_a_mistake_on_the_command_line_is_reported_with_its_words(
         self, setting: str, message: str
     ) -> None:
         with pytest.raises(UserError) as error:
@@ -122,7 +122,7 @@ class TestBlame:
             *("modules.counter.operators=[counter]", "source={}", "modules={}"),
         ],
     )
-    def test_a_mistake_that_a_setting_brings_is_told_with_its_words(self, setting: str) -> None:
+    def test_a_mistake_that_a_setting_brings_is_reported_with_its_words(self, setting: str) -> None:
         mistakes = check("wordcount", ["seed=3", setting, "slo.latency_p95=4s"]).mistakes
         assert mistakes
         assert {mistake.place.line for mistake in mistakes} == {0}
@@ -133,7 +133,7 @@ class TestBlame:
         places = [mistake.place.line > 0 for mistake in check(path, ["step=100s"]).mistakes]
         assert sorted(places) == [False, True]
 
-    def test_a_password_is_not_told(self) -> None:
+    def test_a_password_is_not_shown(self) -> None:
         for overrides, conf in (
             (["cluster.conf.my.password=hush"], []),
             ([], ["my.password=hush"]),

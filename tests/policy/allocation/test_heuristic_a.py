@@ -83,7 +83,7 @@ def test_reaches_the_share_of_the_optimum_that_the_paper_reports(
     assert np.mean(shares) > published
 
 
-def test_counts_a_message_for_each_that_is_told_something() -> None:
+def test_counts_a_message_for_each_receiver() -> None:
     network = Network(
         budget=2.0,
         modules=("a", "b"),

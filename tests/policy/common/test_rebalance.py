@@ -37,9 +37,7 @@ def test_every_key_is_owned_by_one_of_the_replicas(loads: dict[str, float], repl
 
 
 @given(loads_of_keys, st.integers(1, 12))
-def test_the_order_in_which_keys_are_told_does_not_matter(
-    loads: dict[str, float], replicas: int
-) -> None:
+def test_the_order_of_keys_does_not_matter(loads: dict[str, float], replicas: int) -> None:
     backwards = dict(reversed(loads.items()))
     assert lpt(loads, replicas).owners == lpt(backwards, replicas).owners
 

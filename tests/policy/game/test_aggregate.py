@@ -44,7 +44,7 @@ def test_the_root_has_the_sum_and_the_maximum_after_one_message_from_each_other(
 
 @given(models(most=15))
 @settings(max_examples=50)
-def test_all_are_told_after_one_message_to_each_other(model: FlowModel) -> None:
+def test_all_are_informed_after_one_message_to_each_other(model: FlowModel) -> None:
     talk = MessageExchange(model)
     answer = broadcast(talk.tree(everyone), (1.0, 2.0), talk.network)
     assert answer == dict.fromkeys(model.modules, (1.0, 2.0))

@@ -47,7 +47,7 @@ def test_a_policy_by_its_name_alone_gets_the_files_graph(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("policy", ["nash", "incentive", "social"])
-def test_each_module_without_a_price_is_told_with_its_line(tmp_path: Path, policy: str) -> None:
+def test_each_module_without_a_price_is_reported_with_its_line(tmp_path: Path, policy: str) -> None:
     unpriced = GRAPH.replace("price: 0.005, ", "") + f"policy: {policy}\n"
     assert mistakes(tmp_path, unpriced) == [
         f"graph.yaml, line 4: price of module scan must be above 0 and finite for policy "
@@ -57,7 +57,7 @@ def test_each_module_without_a_price_is_told_with_its_line(tmp_path: Path, polic
     ]
 
 
-def test_a_module_with_nothing_at_stake_is_told_of_all_that_it_lacks(tmp_path: Path) -> None:
+def test_a_module_with_nothing_at_stake_is_reported_all_that_it_lacks(tmp_path: Path) -> None:
     bare = GRAPH.replace("{service_time: 2s, max_replicas: 8, price: 0.005, delay_cost: 0.5}", "{}")
     messages = mistakes(tmp_path, bare + "policy: social\n")
     assert [line.split(" must ")[0].split(": ")[1] for line in messages] == [

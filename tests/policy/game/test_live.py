@@ -48,7 +48,7 @@ def test_the_plan_of_the_step_is_asked_for(kind: Live) -> None:
     assert expected(decided) == pytest.approx(rounded.inter_departure["recognizer"])
 
 
-def test_the_reason_tells_the_pace_the_bottleneck_and_what_changes() -> None:
+def test_the_reason_reports_the_pace_the_bottleneck_and_what_changes() -> None:
     why = Nash(SERVICE)(reading(2.0)).why
     assert why == (
         "rows every 500 ms; recognizer is the bottleneck at 715 ms: dispatcher 3 -> 1, "
@@ -143,7 +143,7 @@ def test_modules_that_were_not_seen_are_not_decided_for_and_strangers_kept() -> 
     assert decided.expects == {}
 
 
-def test_a_module_whose_executors_are_unknown_is_told_its_degree() -> None:
+def test_a_module_whose_executors_are_unknown_gets_its_degree() -> None:
     decided = Nash(SERVICE)(reading(2.0, recognizer={"running": None}))
     assert decided.configuration.degrees["recognizer"] == 20
     assert "recognizer -> 20" in decided.why

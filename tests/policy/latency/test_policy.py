@@ -184,13 +184,13 @@ class TestHiddenBacklog:
     """Sources that limit their batches and do not count what is left, such as files."""
 
     @pytest.mark.parametrize("slo", [None, 10.0, 60.0])
-    def test_an_overloaded_module_grows_though_only_its_utilisation_tells(
+    def test_an_overloaded_module_grows_though_only_its_utilisation_shows_it(
         self, slo: float | None
     ) -> None:
         policy = LatencyPolicy(one(), slo=slo)
         assert behind(policy, 450.0, cap=200, overhead=0.1) == pytest.approx(450.0)
 
-    def test_a_module_that_tells_what_waits_may_be_busier(self) -> None:
+    def test_a_module_that_reports_what_waits_may_be_busier(self) -> None:
         measured = {"arrival_rate": 270.0, "processed_rate": 270.0, "running": 3, "requested": 3}
         hidden, open_ = (LatencyPolicy(one(), slo=60.0) for _ in range(2))
         assert hidden(seen(count=measured)).configuration.degrees == {"count": 4}
@@ -210,7 +210,7 @@ class TestWords:
         assert decided.configuration.degrees == {"count": 3}
         assert decided.why == "count holds at 3, arrival rate unknown"
 
-    def test_more_than_is_allowed_is_told(self) -> None:
+    def test_more_than_is_allowed_is_reported(self) -> None:
         policy = LatencyPolicy(one(max_replicas=2), slo=10.0)
         decided = policy(seen(count={"arrival_rate": 900.0, "running": 2, "requested": 2}))
         assert decided.why.endswith("; the allowed executors cannot keep up")
@@ -242,7 +242,7 @@ class TestWords:
             ({"keep": -1.0}, "keep of policy latency must be 0s or more, got -1s"),
         ],
     )
-    def test_settings_that_make_no_sense_are_told(
+    def test_settings_that_make_no_sense_are_reported(
         self, settings: dict[str, float], message: str
     ) -> None:
         with pytest.raises(SettingError) as error:

@@ -122,7 +122,7 @@ def test_the_clock_is_only_decided_where_there_is_one() -> None:
     assert "2 -> " in slow.why
 
 
-def test_service_times_are_told_for_the_clock_they_were_measured_at() -> None:
+def test_service_times_are_given_for_the_clock_they_were_measured_at() -> None:
     step = {"arrival_rate": 300.0, "running": 5, "service_time": 0.02}
     faster = last(mpc(strategy="th-power", frequencies=(2.0,)), step, frequency=1.0)
     assert faster.configuration.degrees == {"count": 4}  # 0.01 s at 2 GHz

@@ -35,7 +35,7 @@ def keyed(rates: Mapping[str, float], **reading: Any) -> dict[str, Any]:
     return {"arrival_rate": sum(rates.values()), "keys": keys, "service_time": 0.01, **reading}
 
 
-def test_rows_to_be_caught_up_on_are_told_apart_from_those_that_come() -> None:
+def test_rows_to_be_caught_up_on_are_distinguished_from_those_that_come() -> None:
     decided = last_decision(mpc(catch_up=20.0), 100.0, backlog=1e6)
     assert decided.why.startswith(
         "trade: 100 rows/s forecast (100 now) plus 50,000 rows/s of backlog, 5 of 5 replicas"
@@ -74,7 +74,7 @@ def test_keys_are_said_to_move_with_a_change_that_a_guard_may_keep_back() -> Non
     )
 
 
-def test_keys_that_move_by_themselves_are_told_with_the_reason() -> None:
+def test_keys_that_move_by_themselves_are_reported_with_the_reason() -> None:
     lopsided = Routing(replicas=2, owners={"A": 0, "B": 0, "C": 1, "D": 1})
     rates = {"A": 60.0, "B": 60.0, "C": 30.0, "D": 30.0}
     decided = mpc()(seen(trade=keyed(rates, running=2, routing=lopsided)))
@@ -83,7 +83,7 @@ def test_keys_that_move_by_themselves_are_told_with_the_reason() -> None:
     )
 
 
-def test_a_forecast_that_is_not_trusted_is_told_once_its_trial_is_over() -> None:
+def test_a_forecast_that_is_not_trusted_is_reported_once_its_trial_is_over() -> None:
     wild = (100.0, 900.0, 100.0, 900.0, 100.0)
     policy = mpc()
     assert last_decision(policy, *wild[:3]).why.endswith("50 % busy: 2 stay")
@@ -93,7 +93,7 @@ def test_a_forecast_that_is_not_trusted_is_told_once_its_trial_is_over() -> None
     assert last_decision(mpc(trust=False), *wild).why.endswith(": 2 -> 4")
 
 
-def test_a_fall_that_is_limited_is_told_and_one_that_is_not_is_not() -> None:
+def test_a_fall_that_is_limited_is_reported_and_one_that_is_not_is_not() -> None:
     steep, gentle = (500.0, 425.0, 350.0, 275.0, 200.0), (500.0, 495.0, 490.0, 485.0, 480.0)
     assert last_decision(mpc(), *steep).why.endswith(
         "; the decrease of the forecast is limited to 90 % of the last rate"

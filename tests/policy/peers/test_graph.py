@@ -81,7 +81,7 @@ def test_ds2_overprovisions() -> None:
     assert decision.why == ("counter needs 1.2 times 900 rows/s at 250 rows/s per executor: 2 -> 5")
 
 
-def test_ds2_goes_by_busy_time_where_no_service_time_is_told() -> None:
+def test_ds2_uses_busy_time_where_no_service_time_is_known() -> None:
     reading = {"arrival_rate": 300.0, "processed_rate": 100.0, "utilisation": 0.5, "running": 2}
     assert counter(Ds2()(seen(counter=reading))) == 3  # 100 rows/s of one busy executor
 

@@ -53,7 +53,7 @@ readings = st.builds(
 @pytest.mark.parametrize("kind", PEERS)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(script=st.lists(st.tuples(readings, readings), min_size=1, max_size=8))
-def test_degrees_are_at_least_one_and_no_change_goes_untold(
+def test_degrees_are_at_least_one_and_every_change_is_reported(
     kind: str, script: list[tuple[ModuleReading, ModuleReading]]
 ) -> None:
     graph = {} if kind in ("hpa", "keda-lag") else {"graph": EXAMPLE_GRAPH}

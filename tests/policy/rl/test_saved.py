@@ -240,7 +240,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 # Looking into it
 
 
-def test_an_inspection_tells_what_would_be_done(saved: Path) -> None:
+def test_an_inspection_reports_what_would_be_done(saved: Path) -> None:
     (found,) = inspection(read(saved))
     assert (found.level, found.manager, found.kind) == ("application", "count", "rl")
     assert found.numbers == (0, 1, 2, 3, 4, 5, 6)
@@ -255,7 +255,7 @@ def test_an_inspection_tells_what_would_be_done(saved: Path) -> None:
     assert found.handed_over is None
 
 
-def test_an_inspection_of_a_region_tells_both_flags() -> None:
+def test_an_inspection_of_a_region_reports_both_flags() -> None:
     policy = LearnedNodes(PLACES)
     for observed in script(500):
         policy(observed)

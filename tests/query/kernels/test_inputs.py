@@ -60,7 +60,7 @@ def test_takes_numbers_of_any_type(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "longdouble"])
-def test_tells_numbers_apart_that_floats_cannot(dtype: str) -> None:
+def test_distinguishes_numbers_that_floats_cannot(dtype: str) -> None:
     points = np.array([[2**62 + 1, 5], [2**62, 5], [0, 6]], dtype)
     if points[0, 0] == points[1, 0]:
         pytest.skip("long doubles are doubles here")

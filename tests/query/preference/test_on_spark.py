@@ -359,7 +359,7 @@ TYPES = "ts timestamp, x double, y double, name string, at struct<a:int>, day da
         ({"slack": "2 minutes"}, "slack must be 0 up to the max_slack of 1 minute, got 2 minutes"),
     ],
 )
-def test_a_mistake_is_told_before_anything_starts(
+def test_a_mistake_is_reported_before_anything_starts(
     spark: SparkSession, asked: dict[str, Any], sentence: str
 ) -> None:
     rows = spark.createDataFrame([], TYPES)

@@ -106,7 +106,7 @@ def nearer(p: Any, q: Any) -> bool:
 
 
 @given(ROWS, CUTS)
-def test_a_preference_of_one_s_own_merges_as_it_is_told(
+def test_a_custom_preference_merges_as_it_defines(
     rows: list[tuple[int, int, int, str]], cuts: list[int]
 ) -> None:
     def both(left: Any, right: Any) -> Any:

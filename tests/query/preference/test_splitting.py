@@ -80,7 +80,7 @@ def spread(tmp_path: Path, rows: pa.Table) -> pa.Table:
     return pa.Table.from_batches(list(emitter(iter(rows.to_batches()))))
 
 
-def test_an_emitter_tells_last_how_its_rows_came(tmp_path: Path) -> None:
+def test_an_emitter_sends_last_how_its_rows_came(tmp_path: Path) -> None:
     times = pa.array([3, 4, 25, None], pa.timestamp("us", "UTC"))
     made = spread(tmp_path, pa.table({"ts": times, "x": [1.0, None, 2.0, 3.0]}))
     assert made["x"].to_pylist() == [1.0, 2.0, None]
@@ -89,7 +89,7 @@ def test_an_emitter_tells_last_how_its_rows_came(tmp_path: Path) -> None:
     assert made[WORKER].null_count == 0
 
 
-def test_a_task_without_rows_tells_nothing(tmp_path: Path) -> None:
+def test_a_task_without_rows_reports_nothing(tmp_path: Path) -> None:
     emitter = RoutePanes(
         columns=Columns(on=("x",)),
         panes=Panes(window=10, slide=10),

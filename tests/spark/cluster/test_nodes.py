@@ -134,7 +134,7 @@ def regions(cluster: Workers) -> Regions:
     return Regions(nodes=nodes, placement={"split": "dc1", "count": "dc2"})
 
 
-def test_a_region_tells_what_it_has(regions: Regions) -> None:
+def test_a_region_reports_what_it_has(regions: Regions) -> None:
     assert regions.read(QUIET)["dc2"] == RegionReading(
         nodes=1, idle=0, free=2, replicas=1, unmet=0, wanted=1, requested=1
     )
@@ -158,7 +158,7 @@ def test_a_node_offers_its_slots_and_nothing_of_another_region(
     assert regions.resources() == {"split": "region_dc1", "count": "region_dc2"}
 
 
-def test_only_an_idle_node_is_released_and_a_refusal_is_told_once(
+def test_only_an_idle_node_is_released_and_a_refusal_is_reported_once(
     regions: Regions, cluster: Workers
 ) -> None:
     regions.want({"dc1": 3})
@@ -211,7 +211,7 @@ def test_a_region_that_is_silent_is_unknown_and_the_other_is_read(
     assert regions.read(QUIET)["dc1"].nodes == 1
 
 
-def test_one_silent_node_of_two_is_told_once_and_does_not_count(
+def test_one_silent_node_of_two_is_reported_once_and_does_not_count(
     regions: Regions, cluster: Workers
 ) -> None:
     regions.want({"dc1": 2})
@@ -366,7 +366,7 @@ def await_lines(note: Path, count: int) -> None:
     wait_until(lambda: note.exists() and len(note.read_text().splitlines()) >= count)
 
 
-def test_a_node_that_ended_and_was_started_again_is_told_once() -> None:
+def test_a_node_that_ended_and_was_started_again_is_reported_once() -> None:
     with workers() as cluster:
         nodes = Nodes(cluster=cluster, infrastructure=PLACES, memory="1g")
         nodes.open()

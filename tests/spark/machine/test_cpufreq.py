@@ -31,21 +31,21 @@ def public() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_tells_the_frequencies_in_gigahertz_from_the_lowest(tmp_path: Path) -> None:
+def test_reports_the_frequencies_in_gigahertz_from_the_lowest(tmp_path: Path) -> None:
     cpu(tmp_path, 0)
     clock = found(tmp_path)
     assert clock.frequencies == (1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0)
     assert (clock.governors, clock.limits) == (("ondemand",), (1.2, 2.0))
 
 
-def test_tells_only_frequencies_that_every_processor_has(tmp_path: Path) -> None:
+def test_reports_only_frequencies_that_every_processor_has(tmp_path: Path) -> None:
     cpu(tmp_path, 0, {"scaling_available_frequencies": "1200000 1600000 2000000"})
     cpu(tmp_path, 1, {"scaling_available_frequencies": "1600000 2000000"})
     cpu(tmp_path, 10, {"scaling_available_frequencies": "1600000 1800000 2000000"})
     assert found(tmp_path).frequencies == (1.6, 2.0)
 
 
-def test_steps_by_a_tenth_where_the_driver_tells_only_the_ends(tmp_path: Path) -> None:
+def test_steps_by_a_tenth_where_the_driver_reports_only_the_ends(tmp_path: Path) -> None:
     cpu(
         tmp_path,
         0,
@@ -212,7 +212,7 @@ def test_a_processor_that_cannot_be_held_says_so(tmp_path: Path) -> None:
         found(tmp_path).set(1.6)
 
 
-def test_a_write_that_the_kernel_refuses_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_write_that_the_kernel_refuses_is_reported_in_a_sentence(tmp_path: Path) -> None:
     policy = cpu(tmp_path, 0, USERSPACE)
     (policy / "scaling_setspeed").unlink()
     (policy / "scaling_setspeed").mkdir()  # refuses every write, even root's
@@ -231,7 +231,7 @@ def unrestorable(root: Path) -> Cpufreq:
     return clock
 
 
-def test_puts_back_all_that_it_can_and_tells_what_is_left_to_do(tmp_path: Path) -> None:
+def test_puts_back_all_that_it_can_and_reports_what_is_left_to_do(tmp_path: Path) -> None:
     clock = unrestorable(tmp_path)
     with pytest.raises(PlantError, match=r"could not be put back: set .*max_freq to 2000000$"):
         clock.restore()

@@ -75,7 +75,7 @@ def test_a_machine_without_cpufreq_offers_no_frequency_and_refuses_one(tmp_path:
         assert watts(machine) == Power(watts=power(4, 2.0), modelled=True)
 
 
-def test_a_modelled_machine_runs_at_what_it_is_told() -> None:
+def test_a_modelled_machine_runs_at_the_frequency_that_was_set() -> None:
     processors = ModelledMachine()
     assert processors.frequency == 2.0
     assert watts(processors, replicas=12) == Power(watts=power(12, 2.0), modelled=True)

@@ -25,7 +25,7 @@ def count(root: Path, **microjoules: int | str) -> None:
         put(root / "class/powercap" / folder, {"energy_uj": str(value)})
 
 
-def test_tells_watts_of_packages_and_of_their_cores(tmp_path: Path) -> None:
+def test_reports_watts_of_packages_and_of_their_cores(tmp_path: Path) -> None:
     package(tmp_path, 0)
     package(tmp_path, 1)
     meter, before = found(tmp_path), found(tmp_path).read()

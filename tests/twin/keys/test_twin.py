@@ -178,7 +178,7 @@ def test_a_journal_has_the_rows_of_the_last_step() -> None:
 # What it does
 
 
-def test_it_says_which_table_is_in_force_and_keeps_it_when_told_to_go_on() -> None:
+def test_it_says_which_table_is_in_force_and_keeps_it_when_asked_to_go_on() -> None:
     twin = keyed()
     readings = twin.readings()
     assert only(next(readings)).routing == table(2)
@@ -269,7 +269,7 @@ def test_a_full_buffer_before_one_replica_holds_up_all_rows() -> None:
     assert throughput(np.inf) == pytest.approx(1 / 0.003 + 200, rel=0.02)
 
 
-def test_keys_move_by_the_protocol_of_the_module_unless_told_otherwise() -> None:
+def test_keys_move_by_the_protocol_of_the_module_unless_set_otherwise() -> None:
     """Under S-BLK no row comes to the new owner before the state does; under MP some wait there."""
 
     def last_wait(**settings: Any) -> float:

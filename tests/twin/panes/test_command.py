@@ -28,7 +28,7 @@ def readings(folder: Path) -> list[Observation]:
     return [tick.seen for tick in load(folder).ticks]
 
 
-def test_both_levels_run_on_the_twin_and_their_report_tells_of_both_stages(tmp_path: Path) -> None:
+def test_both_levels_run_on_the_twin_and_their_report_reports_both_stages(tmp_path: Path) -> None:
     assert simulate(tmp_path / "run", *FUZZY) == 0
     found = summary(tmp_path / "run")
     assert 0.0 < found["load_mean"]["plq"] < 2.0
@@ -126,7 +126,7 @@ def test_what_the_twin_leaves_out_of_the_query_is_one_sentence(
     assert output == "penstock: the twin leaves out kind of query and drop_rate of query\n"
 
 
-def test_tuples_that_came_too_late_are_told_and_waited_for_no_longer_than_the_file_says(
+def test_tuples_that_came_too_late_are_reported_and_waited_for_no_longer_than_the_file_says(
     tmp_path: Path,
 ) -> None:
     late = ("--workload", "poisson:500/s", "--duration", "20s", "--set", "source.disorder=10s")
