@@ -217,8 +217,8 @@ def test_levels_span_the_peak_as_it_reaches_each_module() -> None:
     )
     policy = build(POLICIES["rl"], {"peak": "650/s"}, of="policy rl", graph=graph)
     assert isinstance(policy, Rl)
-    assert (policy.span_of("split"), policy.span_of("count")) == (650.0, 3250.0)
-    assert Rl(ALONE).span_of("count") == pytest.approx(600.0)
+    assert (policy.meaning("split")["span"], policy.meaning("count")["span"]) == (650.0, 3250.0)
+    assert Rl(ALONE).meaning("count")["span"] == pytest.approx(600.0)
 
 
 @pytest.mark.parametrize(
@@ -268,9 +268,9 @@ def test_q_learning_finds_the_best_on_a_tiny_instance() -> None:
         after = State(number=state.number + agent.choose(state).action, level=0)
         agent.learn(state, after, 0.6 if after.number < 2 else 0.0)
         state = after
-    assert greedy(agent.q)[0, 0, 1:].tolist() == [1, 0, -1]
+    assert greedy(agent.arrays()["q"])[0, 0, 1:].tolist() == [1, 0, -1]
     # at two for good: what two cost, over and over
-    assert agent.q[1, 0, 0, 2] == pytest.approx(0.5 * 2 / 3 / (1 - 0.9), rel=0.02)
+    assert agent.arrays()["q"][1, 0, 0, 2] == pytest.approx(0.5 * 2 / 3 / (1 - 0.9), rel=0.02)
 
 
 def test_q_learning_tries_less_and_less() -> None:

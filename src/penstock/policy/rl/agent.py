@@ -12,34 +12,30 @@ What actions cost by themselves, in terms of the weights:
 array([[inf, inf, 0.3, 0.4, 0.5],
        [0. , 0.1, 0.2, 0.3, 0.4],
        [0.3, 0.4, 0.5, 0.6, inf]])
-
-`Progress` says whether what is learned still changes what would be done:
-
->>> import numpy as np
->>> progress = Progress()
->>> q, visits = np.ones((3, 1, 1, 2)), np.ones((1, 1, 2))
->>> for _ in range(3):
-...     progress.note(q, visits)
->>> progress.steps, progress.other, progress.moved
-(3, False, 0.0)
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import floor, isclose
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 from penstock.core.words import joined
-from penstock.policy.common.sentences import rows
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
-_ORDER = np.array([0, -1, 1])
+MOST_LEVELS: Final = 1001
+"""The table of transitions has the square of that."""
+MOST_STATES: Final = 1_000_000
+SWEEPS: Final = 30
+"""How often policies that run for minutes value every state again at each step."""
+
+_ORDER: Final = np.array([0, -1, 1])
 
 
 def greedy(q: Floats) -> Longs:
@@ -54,7 +50,15 @@ def greedy(q: Floats) -> Longs:
 
 @dataclass
 class Progress:
-    """How long the choices in the states that were visited have stayed the same."""
+    """How long the choices in the states that were visited have stayed the same.
+
+    >>> progress = Progress()
+    >>> q, visits = np.ones((3, 1, 1, 2)), np.ones((1, 1, 2))
+    >>> for _ in range(3):
+    ...     progress.note(q, visits)
+    >>> progress.steps, progress.other, progress.moved
+    (3, False, 0.0)
+    """
 
     steps: int = 0
     """Steps that taught something."""
@@ -102,6 +106,14 @@ class State:
     level: int
     flag: int = 0
 
+    def action_since(self, last: "State") -> int:
+        """What was done, as far as a table knows it.
+
+        >>> State(number=5, level=0).action_since(State(number=2, level=0))
+        1
+        """
+        return max(-1, min(self.number - last.number, 1))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -115,49 +127,75 @@ class Choice:
     trial: bool = False
     """Whether it only wants to see what happens."""
 
+    @property
+    def why(self) -> str:
+        """What a step is expected to cost on average, with as many digits as make two differ.
 
-@runtime_checkable
-class Agent(Protocol):
-    """Learns from steps, and chooses."""
+        >>> Choice(action=1, cost=0.41213, without=0.41248).why
+        'expected cost 0.4121 instead of 0.4125'
+        >>> Choice(action=0, cost=0.4, without=0.4).why
+        'expected cost 0.4'
+        >>> Choice(action=-1, cost=0.5, without=0.4, trial=True).why
+        'exploration'
+        """
+        if self.trial:
+            return "exploration"
+        if self.action == 0:
+            return f"expected cost {self.cost:.2g}"
+        for digits in range(2, 7):
+            best, other = f"{self.cost:.{digits}g}", f"{self.without:.{digits}g}"
+            if best != other:
+                break
+        return f"expected cost {best} instead of {other}"
 
-    progress: Progress
+
+@dataclass
+class Agent(ABC):
+    """Learns from steps, and chooses. Arrays are ordered by action, level, flag and number."""
+
+    kind: ClassVar[str]
+    """As saved tables call it."""
+
+    known: Floats
+    """What an action costs by itself, by action and number: `known_costs`."""
+    levels: int
+    flags: int = 1
+    discount: float = 0.99
+    learning_rate: float = 0.1
+    progress: Progress = field(default_factory=Progress, init=False)
+
+    @abstractmethod
+    def learn(self, last: State | None, now: State, penalty: float) -> None:
+        """Take in where a step led, and the penalty paid there; unknown is where it began from."""
+
+    @abstractmethod
+    def choose(self, now: State) -> Choice:
+        """What to do."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Floats]:
+        """Everything that was learned and cannot be computed again, by name."""
 
     @property
     def visits(self) -> Floats:
         """How often each state was come to, by level, flag and number."""
-        ...
+        return self.arrays()["visits"]
 
-    def learn(self, last: State | None, now: State, penalty: float) -> None:
-        """Take in where a step led, and the penalty paid there; unknown is where it began from."""
-        ...
-
-    def choose(self, now: State) -> Choice:
-        """What to do."""
-        ...
-
-    def arrays(self) -> dict[str, Floats]:
-        """Everything that was learned, by name."""
-        ...
-
-    def restore(self, arrays: dict[str, Floats]) -> None:
+    def restore(self, arrays: Mapping[str, Floats]) -> None:
         """Begin with what `arrays` gave."""
-        ...
+        for name, values in self.arrays().items():
+            values[...] = arrays[name]
 
-
-def action_between(last: State, now: State) -> int:
-    """What was done, as far as a table knows it.
-
-    >>> action_between(State(number=2, level=0), State(number=5, level=0))
-    1
-    """
-    return max(-1, min(now.number - last.number, 1))
+    def _choice(self, q: Floats, action: int, *, trial: bool = False) -> Choice:
+        """An action in a state, of which `q` has the cost of each action in the long run."""
+        cost, without = ((1 - self.discount) * q[[action + 1, 1]]).tolist()
+        return Choice(action=action, cost=cost, without=without, trial=trial)
 
 
 @dataclass
-class ModelBased:
+class ModelBased(Agent):
     """Counts what follows what and values every state again at each step (e2df, Section 6.2.2).
 
-    >>> from penstock.policy.rl.agent import known_costs
     >>> agent = ModelBased(known_costs(1, 4, each=0.5, change=0.0), levels=2)
     >>> few, more = State(number=1, level=1), State(number=2, level=1)
     >>> for _ in range(50):
@@ -167,16 +205,12 @@ class ModelBased:
     (1, 0)
     """
 
-    known: Floats
-    levels: int
-    flags: int = 1
-    discount: float = 0.99
-    learning_rate: float = 0.1
+    kind: ClassVar[str] = "rl"
+
     sweeps: int = 1
     """How often every state is valued again at each step; once in the paper."""
     assume_idle: bool = False
     """Whether a new node is taken for idle until one was seen."""
-    progress: Progress = field(default_factory=Progress, init=False)
     _table: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -185,12 +219,6 @@ class ModelBased:
         self._table = new_table(
             self.known, levels=self.levels, flags=self.flags, assume_idle=self.assume_idle
         )
-
-    @property
-    def visits(self) -> Floats:
-        """How often each state was come to."""
-        counts: Floats = self._table.visits
-        return counts
 
     def learn(self, last: State | None, now: State, penalty: float) -> None:
         """Count where it led, average the penalty, and back up."""
@@ -201,7 +229,7 @@ class ModelBased:
                 self._table,
                 last.level,
                 last.flag,
-                action_between(last, now),
+                now.action_since(last),
                 now.level,
                 now.flag,
                 now.number,
@@ -224,30 +252,25 @@ class ModelBased:
         from penstock.policy.rl import backup
 
         action = int(backup.choose(self._table, now.level, now.flag, now.number))
-        costs = (1 - self.discount) * self._table.q[:, now.level, now.flag, now.number]
-        return Choice(action=action, cost=float(costs[action + 1]), without=float(costs[1]))
+        return self._choice(self._table.q[:, now.level, now.flag, now.number], action)
 
     def arrays(self) -> dict[str, Floats]:
-        """What cannot be computed again."""
-        table = self._table
-        return {
-            "q": table.q,
-            "penalty": table.penalty,
-            "level_counts": table.level_counts,
-            "flag_counts": table.flag_counts,
-            "visits": table.visits,
-        }
+        """What was counted and learned."""
+        names = ("q", "penalty", "level_counts", "flag_counts", "visits")
+        return {name: getattr(self._table, name) for name in names}
 
-    def restore(self, arrays: dict[str, Floats]) -> None:
+    def restore(self, arrays: Mapping[str, Floats]) -> None:
         """Take over what was learned; chances follow from counts."""
+        super().restore(arrays)
         table = self._table
-        for name, values in self.arrays().items():
-            values[...] = arrays[name]
         for counts, chances in (
             (table.level_counts, table.level_chances),
             (table.flag_counts, table.flag_chances),
         ):
             chances[...] = counts / counts.sum(axis=-1, keepdims=True)
+
+
+# States: measured quantities in few levels, and what is known of them beforehand.
 
 
 def level_of(rate: float, span: float, levels: int) -> int:
@@ -280,6 +303,18 @@ def utilisation_levels(quantum: float) -> int:
     return round(1 / quantum) + 1
 
 
+def known_costs(least: int, most: int, *, each: float, change: float) -> Floats:
+    """By action (-1, 0, 1) and number, from 0 to the most; inf where an action is not allowed.
+
+    `each` is the weight of resources, paid in full where there are as many as can be; `change` that
+    of a reconfiguration (e2df, Expr. 1 and 6). Doing nothing is always allowed.
+    """
+    actions = np.array([[-1], [0], [1]])
+    after = np.arange(most + 1) + actions
+    allowed = ((least <= after) & (after <= most)) | (actions == 0)
+    return np.where(allowed, each * after / most + change * (actions != 0), np.inf)
+
+
 def check_quantum(quantum: float, *, of: str) -> None:
     """Reject a quantum with more levels than can be learned.
 
@@ -294,29 +329,6 @@ at most 1001 can be learned; take 0.001 or more, got 0.0001
             f"quantum of {of} makes {utilisation_levels(quantum)} levels, at most {MOST_LEVELS} "
             f"can be learned; take {1 / (MOST_LEVELS - 1):g} or more, got {quantum:g}"
         )
-
-
-MOST_LEVELS = 1001  # the table of transitions has the square of that
-
-
-MOST_STATES: Final = 1_000_000
-SWEEPS: Final = 30
-"""How often policies that run for minutes value every state again at each step."""
-
-
-def known_costs(least: int, most: int, *, each: float, change: float) -> Floats:
-    """By action (-1, 0, 1) and number, from 0 to the most; inf where an action is not allowed.
-
-    `each` is the weight of resources, paid in full where there are as many as can be; `change` that
-    of a reconfiguration (e2df, Expr. 1 and 6). Doing nothing is always allowed.
-    """
-    numbers = np.arange(most + 1)
-    costs = np.empty((3, most + 1))
-    for row, action in enumerate((-1, 0, 1)):
-        after = numbers + action
-        allowed = ((least <= after) & (after <= most)) | (action == 0)
-        costs[row] = np.where(allowed, each * after / most + change * (action != 0), np.inf)
-    return costs
 
 
 def check_weights(weights: Mapping[str, float], *, of: str) -> None:
@@ -350,33 +362,3 @@ are the most; raise quantum or lower max_nodes
             f"the table of {table} would have {states:,} states, and {MOST_STATES:,} are the "
             f"most; {remedy}"
         )
-
-
-def rate_of(rate: float | None) -> str:
-    """A rate; without separators, as runs on record have it.
-
-    >>> rate_of(410.4), rate_of(0.25), rate_of(1800.0)
-    ('410 rows/s', '0.25 rows/s', '1800 rows/s')
-    """
-    return f"{rows(rate or 0.0, whole_from=1000.0, separator='')} rows/s"
-
-
-def costs(choice: Choice) -> str:
-    """What a step is expected to cost on average, with as many digits as make two differ.
-
-    >>> costs(Choice(action=1, cost=0.41213, without=0.41248))
-    'expected cost 0.4121 instead of 0.4125'
-    >>> costs(Choice(action=0, cost=0.4, without=0.4))
-    'expected cost 0.4'
-    >>> costs(Choice(action=-1, cost=0.5, without=0.4, trial=True))
-    'exploration'
-    """
-    if choice.trial:
-        return "exploration"
-    if choice.action == 0:
-        return f"expected cost {choice.cost:.2g}"
-    for digits in range(2, 7):
-        best, other = f"{choice.cost:.{digits}g}", f"{choice.without:.{digits}g}"
-        if best != other:
-            break
-    return f"expected cost {best} instead of {other}"

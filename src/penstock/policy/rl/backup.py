@@ -74,6 +74,15 @@ def new_table(
 
 
 @entry
+def warn(table: Any, level: int, flag: int, number: int, penalty: float, rate: float) -> None:
+    """Take in a penalty that a state brings, or would bring if it were visited (e2df, Expr. 5)."""
+    before = table.penalty[level, flag, number]
+    after = (1 - rate) * before + rate * penalty
+    table.penalty[level, flag, number] = after
+    _keep_monotone(table.penalty, level, number, after)
+
+
+@entry
 def learn(
     table: Any,
     level: int,
@@ -88,19 +97,7 @@ def learn(
     """Take in one step: where it led after an action (-1, 0, 1), and the penalty paid there."""
     _count(table, level, flag, action + 1, to_level, to_flag)
     table.visits[to_level, to_flag, to_number] += 1
-    before = table.penalty[to_level, to_flag, to_number]
-    after = (1 - rate) * before + rate * penalty  # e2df, Expr. 5
-    table.penalty[to_level, to_flag, to_number] = after
-    _keep_monotone(table.penalty, to_level, to_number, after)
-
-
-@entry
-def warn(table: Any, level: int, flag: int, number: int, penalty: float, rate: float) -> None:
-    """Take in a penalty that a state would bring, although it was never visited."""
-    before = table.penalty[level, flag, number]
-    after = (1 - rate) * before + rate * penalty
-    table.penalty[level, flag, number] = after
-    _keep_monotone(table.penalty, level, number, after)
+    warn(table, to_level, to_flag, to_number, penalty, rate)
 
 
 @entry

@@ -5,25 +5,15 @@ from typing import Annotated, Any, ClassVar, Final
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.core.schema import BelowOne, Bounds, Count, Fraction, Natural, OneOf, Share
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.verdict import UtilisationRule, Verdict, conclude
-from penstock.policy.rl.agent import (
-    SWEEPS,
-    Agent,
-    Choice,
-    ModelBased,
-    Progress,
-    State,
-    action_between,
-    greedy,
-)
+from penstock.policy.rl.agent import SWEEPS, Agent, Choice, Floats, ModelBased, State, greedy
 from penstock.policy.rl.operators import OperatorLearning, OperatorSettings, late_with
-from penstock.policy.rl.saved import MODEL_BASED, MODEL_FREE
+from penstock.policy.rl.saved import of_level
 
 
 @dataclass
@@ -52,32 +42,23 @@ class Rl(OperatorLearning):
     """
 
     label: ClassVar[str] = "policy rl"
-    kind: ClassVar[str] = MODEL_BASED
+    agent_kind: ClassVar[type[Agent]] = ModelBased
 
     sweeps: Count = SWEEPS
     """How often every state is valued again at each step; the paper does it once, which takes
     hundreds of steps to show."""
 
-    def agent(self, name: str) -> Agent:
-        """One that knows nothing of a module yet."""
-        return ModelBased(
-            self.known(name),
-            levels=self.levels,
-            discount=self.discount,
-            learning_rate=self.learning_rate,
-            sweeps=self.sweeps,
-        )
+    def special(self, name: str) -> dict[str, Any]:  # noqa: ARG002  # all modules alike
+        """How often to value every state again."""
+        return {"sweeps": self.sweeps}
 
 
 # Learning from what happened alone, without a model of what follows what.
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass
-class ModelFree:
-    """Q-learning: moves what an action is worth towards what it brought.
+class ModelFree(Agent):
+    """Q-learning: moves what an action is worth towards what it brought, without a model.
 
     Chance comes from the seed, the name and the number of the step, so that a copy, or one that was
     saved and loaded, tries the same.
@@ -94,11 +75,8 @@ class ModelFree:
     (1, 0)
     """
 
-    known: Floats
-    levels: int
-    flags: int = 1
-    discount: float = 0.99
-    learning_rate: float = 0.1
+    kind: ClassVar[str] = "q-learning"
+
     epsilon: float = 0.1
     """Chance of trying something, in the first step."""
     decay: float = 0.999
@@ -106,59 +84,42 @@ class ModelFree:
     seed: int = 0
     name: str = ""
     """So that two of the same seed do not try in step."""
-    q: Floats = field(init=False, repr=False)
-    """Cost in the long run, by action, level, flag and number; inf where it is not allowed."""
-    visits: Floats = field(init=False, repr=False)
-    progress: Progress = field(default_factory=Progress, init=False)
+    _q: Floats = field(init=False, repr=False)
+    """Cost in the long run; inf where an action is not allowed."""
+    _visits: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        numbers = self.known.shape[1]
-        self.visits = np.zeros((self.levels, self.flags, numbers))
-        self.q = np.zeros((3, self.levels, self.flags, numbers))
-        self.q[np.broadcast_to(np.isinf(self.known)[:, None, None, :], self.q.shape)] = np.inf
+        shape = (self.levels, self.flags, self.known.shape[1])
+        self._visits = np.zeros(shape)
+        self._q = np.zeros((3, *shape))
+        self._q[np.broadcast_to(np.isinf(self.known)[:, None, None, :], self._q.shape)] = np.inf
 
     def learn(self, last: State | None, now: State, penalty: float) -> None:
         """Move one value."""
         if last is None:
             return
-        action = action_between(last, now) + 1
-        self.visits[now.level, now.flag, now.number] += 1
-        best = self.q[:, now.level, now.flag, now.number].min()
+        action = now.action_since(last) + 1
+        self._visits[now.level, now.flag, now.number] += 1
+        best = self._q[:, now.level, now.flag, now.number].min()
         target = self.known[action, last.number] + penalty + self.discount * best
-        before = self.q[action, last.level, last.flag, last.number]
+        before = self._q[action, last.level, last.flag, last.number]
         if np.isfinite(before):  # another actor may do what is not allowed here
             after = before + self.learning_rate * (target - before)
-            self.q[action, last.level, last.flag, last.number] = after
-        self.progress.note(self.q, self.visits)
+            self._q[action, last.level, last.flag, last.number] = after
+        self.progress.note(self._q, self._visits)
 
     def choose(self, now: State) -> Choice:
         """The action of least cost in the long run, or now and then any."""
-        costs = self.q[:, now.level, now.flag, now.number]
-        best = int(greedy(costs))
-        action = self._tried(costs, best)
-        each = (1 - self.discount) * costs
-        return Choice(
-            action=action,
-            cost=float(each[action + 1]),
-            without=float(each[1]),
-            trial=action != best,
-        )
+        q, step = self._q[:, now.level, now.flag, now.number], self.progress.steps
+        best = action = int(greedy(q))
+        draw = np.random.default_rng((self.seed, crc32(self.name.encode()), step))
+        if draw.random() < self.epsilon * self.decay**step:
+            action = int(draw.choice(np.flatnonzero(np.isfinite(q)))) - 1
+        return self._choice(q, action, trial=action != best)
 
     def arrays(self) -> dict[str, Floats]:
         """Everything that was learned."""
-        return {"q": self.q, "visits": self.visits}
-
-    def restore(self, arrays: dict[str, Floats]) -> None:
-        """Take over what was learned."""
-        for name, values in self.arrays().items():
-            values[...] = arrays[name]
-
-    def _tried(self, costs: Floats, best: int) -> int:
-        step = self.progress.steps
-        draw = np.random.default_rng((self.seed, crc32(self.name.encode()), step))
-        if draw.random() >= self.epsilon * self.decay**step:
-            return best
-        return int(draw.choice(np.flatnonzero(np.isfinite(costs)))) - 1
+        return {"q": self._q, "visits": self._visits}
 
 
 @dataclass
@@ -179,7 +140,7 @@ class QLearning(OperatorLearning):
     """
 
     label: ClassVar[str] = "policy q-learning"
-    kind: ClassVar[str] = MODEL_FREE
+    agent_kind: ClassVar[type[Agent]] = ModelFree
 
     epsilon: Fraction = 0.1
     """Chance of trying any action instead of the best, in the first step."""
@@ -188,18 +149,10 @@ class QLearning(OperatorLearning):
     seed: Natural = 0
     """The same seed tries the same."""
 
-    def agent(self, name: str) -> Agent:
-        """One that knows nothing of a module yet."""
-        return ModelFree(
-            self.known(name),
-            levels=self.levels,
-            discount=self.discount,
-            learning_rate=self.learning_rate,
-            epsilon=self.epsilon,
-            decay=self.decay,
-            seed=self.seed,
-            name=name,
-        )
+    def special(self, name: str) -> dict[str, Any]:
+        """What to try."""
+        chance = {"epsilon": self.epsilon, "decay": self.decay, "seed": self.seed}
+        return {**chance, "name": name}
 
 
 LEARNERS: Final[dict[str, type[OperatorLearning]]] = {"q-learning": QLearning, "rl": Rl}
@@ -313,9 +266,5 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         return self._steady[name] >= self.patience
 
     def _handed_before(self) -> set[str]:
-        if self.load is None:
-            return set()
-        from penstock.policy.rl.saved import of_level
-
-        tables = of_level(self.load, "application")
+        tables = {} if self.load is None else of_level(self.load, "application")
         return {n for n, entry in tables.items() if entry.get("handed_over") and self.knows(n)}

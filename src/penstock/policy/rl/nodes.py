@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, ClassVar
 
-from penstock.core.errors import SettingError
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.schema import BelowOne, Count, NotNegative, Share, checked
 from penstock.core.signals import Decision, Observation, RegionReading
@@ -13,27 +12,19 @@ from penstock.policy.common.nodes import decide, held, moved, unavailable
 from penstock.policy.common.verdict import Verdict
 from penstock.policy.rl.agent import (
     SWEEPS,
+    Agent,
     Choice,
     ModelBased,
     State,
     check_quantum,
     check_size,
     check_weights,
-    costs,
     known_costs,
     utilisation_level,
     utilisation_levels,
 )
-from penstock.policy.rl.saved import MODEL_BASED, as_entry, check_fits, restore
-
-
-@dataclass
-class RegionManager:
-    """What one region's manager remembers."""
-
-    agent: ModelBased
-    last: State | None = None
-    """Where it was a step ago; None after a gap."""
+from penstock.policy.rl.operators import Manager
+from penstock.policy.rl.saved import as_entry, load
 
 
 @dataclass
@@ -74,7 +65,7 @@ expected cost 0.049 instead of 0.05'
     paper assumes nothing."""
     load: str | None = None
     """File with what was learned before."""
-    _managers: dict[str, RegionManager] = field(
+    _managers: dict[str, Manager] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -87,7 +78,14 @@ expected cost 0.049 instead of 0.05'
             states = 2 * utilisation_levels(self.quantum) * (region.max_nodes + 1)
             check_size(states, table=region.name, remedy="raise quantum or lower max_nodes")
         if self.load is not None:
-            self._begin_with(self.load)
+            load(
+                self.load,
+                "infrastructure",
+                self.infrastructure.names(),
+                of="regions",
+                agent=lambda name: self._manager(self.infrastructure[name]).agent,
+                settings=self._meaning,
+            )
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn, value every state again, and choose for each region."""
@@ -96,16 +94,14 @@ expected cost 0.049 instead of 0.05'
                 manager.last = None  # what happens meanwhile is not the last action's doing
         return decide(self.infrastructure, seen, self._remembered, self._judge)
 
-    def agents(self) -> dict[str, ModelBased]:
+    def agents(self) -> dict[str, Agent]:
         """What each region's manager has learned."""
         return {name: manager.agent for name, manager in self._managers.items()}
 
     def tables(self) -> dict[str, dict[str, Any]]:
         """By level and region, what can be saved."""
         entries = {
-            name: as_entry(
-                agent, kind=MODEL_BASED, settings=self._meaning(self.infrastructure[name])
-            )
+            name: as_entry(agent, settings=self._meaning(name))
             for name, agent in self.agents().items()
         }
         return {"infrastructure": entries}
@@ -117,9 +113,7 @@ expected cost 0.049 instead of 0.05'
             manager.last = None
             return held(region.name, nodes, state)
         penalty = self.demand_weight * ((reading.unmet or 0) > 0)
-        manager.agent.learn(manager.last, state, penalty)
-        manager.last = state
-        return _describe(region, reading, nodes, manager.agent.choose(state))
+        return _describe(region, reading, nodes, manager.step(state, penalty))
 
     def _state(self, region: Region, reading: RegionReading, nodes: int) -> State | str:
         """Where a region is, or what is not known of it."""
@@ -136,67 +130,41 @@ expected cost 0.049 instead of 0.05'
         level = utilisation_level(busy, self.quantum)
         return State(number=here, level=level, flag=int(reading.idle > 0))
 
-    def _manager(self, region: Region) -> RegionManager:
+    def _manager(self, region: Region) -> Manager:
         if region.name not in self._managers:
-            self._managers[region.name] = RegionManager(self._agent(region))
+            agent = ModelBased(
+                known_costs(region.min_nodes, region.max_nodes, each=self._resource(), change=0.0),
+                levels=utilisation_levels(self.quantum),
+                flags=2,
+                discount=self.discount,
+                learning_rate=self.learning_rate,
+                sweeps=self.sweeps,
+                assume_idle=self.assume_idle,
+            )
+            self._managers[region.name] = Manager(agent)
         return self._managers[region.name]
-
-    def _agent(self, region: Region) -> ModelBased:
-        return ModelBased(
-            known_costs(region.min_nodes, region.max_nodes, each=self._resource(), change=0.0),
-            levels=utilisation_levels(self.quantum),
-            flags=2,
-            discount=self.discount,
-            learning_rate=self.learning_rate,
-            sweeps=self.sweeps,
-            assume_idle=self.assume_idle,
-        )
 
     def _resource(self) -> float:
         return 1 - self.demand_weight if self.resource_weight is None else self.resource_weight
 
-    def _meaning(self, region: Region) -> dict[str, float]:
+    def _meaning(self, name: str) -> dict[str, float]:
         """What a table can only be read with."""
         return {
             "demand_weight": self.demand_weight,
             "resource_weight": self._resource(),
             "quantum": self.quantum,
-            "min_nodes": region.min_nodes,
+            "min_nodes": self.infrastructure[name].min_nodes,
         }
-
-    def _begin_with(self, path: str) -> None:
-        from penstock.policy.rl.saved import of_level
-
-        tables, names = of_level(path, "infrastructure"), self.infrastructure.names()
-        if not set(tables) & set(names):
-            raise SettingError(
-                f"{path} holds tables of {', '.join(tables)}, and the regions are "
-                f"{', '.join(names)}; load another or leave load out"
-            )
-        for region in self.infrastructure.regions:
-            if region.name in tables:
-                self._take_over(region, tables[region.name], path)
-
-    def _take_over(self, region: Region, entry: dict[str, Any], path: str) -> None:
-        what = f"the table of {region.name} in {path}"
-        shape = (utilisation_levels(self.quantum), 2, region.max_nodes + 1)
-        check_fits(entry, kind=MODEL_BASED, shape=shape, settings=self._meaning(region), what=what)
-        restore(self._manager(region).agent, entry, what=what)
 
 
 def _describe(region: Region, reading: RegionReading, nodes: int, choice: Choice) -> Verdict:
     coming = nodes - (nodes if reading.nodes is None else reading.nodes)
-    after = nodes + choice.action
     if coming > 0 and choice.action >= 0:
         return held(region.name, nodes, f"{coming} of them still to come")
-    if choice.action == 0 or not region.min_nodes <= after <= region.max_nodes:
-        return held(region.name, nodes, f"{_now(reading)}, {costs(choice)}")
-    return moved(region.name, nodes, after, f"{_now(reading)}, {costs(choice)}")
-
-
-def _now(reading: RegionReading) -> str:
-    busy = f"{percent(reading.utilisation or 0.0)} busy"
-    idle = f"{reading.idle} idle" if reading.idle else "none idle"
-    missed = reading.unmet or 0
+    idle, missed = reading.idle or "none", reading.unmet or 0
     unmet = f", {count_of(missed, 'replica')} found no room" if missed else ""
-    return f"{busy}, {idle}{unmet}"
+    why = f"{percent(reading.utilisation or 0.0)} busy, {idle} idle{unmet}, {choice.why}"
+    after = nodes + choice.action
+    if choice.action == 0 or not region.min_nodes <= after <= region.max_nodes:
+        return held(region.name, nodes, why)
+    return moved(region.name, nodes, after, why)

@@ -11,13 +11,13 @@ time, which is derived from what was measured:
 (inf, None)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Annotated, Any, ClassVar
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph
+from penstock.core.graph import FlowGraph, Module
 from penstock.core.schema import (
     BelowOne,
     Bounds,
@@ -33,22 +33,19 @@ from penstock.model import queueing
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import known
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.sentences import change
+from penstock.policy.common.sentences import change, rows
 from penstock.policy.common.verdict import Verdict, conclude, held, judged, still_to_come
 from penstock.policy.rl.agent import (
     MOST_LEVELS,
     Agent,
     Choice,
-    Floats,
     State,
     check_size,
     check_weights,
-    costs,
     known_costs,
     level_of,
-    rate_of,
 )
-from penstock.policy.rl.saved import as_entry, check_fits, restore
+from penstock.policy.rl.saved import as_entry, load
 
 
 @dataclass
@@ -96,23 +93,12 @@ class OperatorSettings:
         for module in self.graph.modules:
             states = self.levels * (module.max_replicas + 1)
             check_size(states, table=module.name, remedy="lower levels or max_replicas")
-        self._check_rates()
         visits = self.graph.visits()  # once: graphs may have thousands of modules
-        self._spans = {name: self._span(name, visits[name]) for name in self.graph.names()}
+        self._spans = {m.name: self._span(m, visits[m.name]) for m in self.graph.modules}
 
     def knows(self, name: str) -> bool:
         """Whether a module is in the graph."""
         return name in self._spans
-
-    def known(self, name: str) -> Floats:
-        """What a module's changes and replicas cost."""
-        module = self.graph[name]
-        return known_costs(
-            module.min_replicas,
-            module.max_replicas,
-            each=self.resource_weight,
-            change=self.reconfiguration_weight,
-        )
 
     def bound_of(self, name: str) -> float:
         """Seconds that a row may take in a module; inf where nothing was promised."""
@@ -121,14 +107,9 @@ class OperatorSettings:
             return given
         return inf if self.slo is None else self.slo / len(self.graph.modules)
 
-    def span_of(self, name: str) -> float:
-        """Rows a second of a module that its levels span."""
-        return self._spans[name]
-
     def penalty(self, name: str, response: float) -> float:
         """What a response time costs: e2df, Expr. 6."""
-        late = response > self.bound_of(name) or response == inf
-        return self.performance_weight * late
+        return self.performance_weight * _late(response, self.bound_of(name))
 
     def state(self, name: str, reading: ModuleReading, degree: int) -> State | str:
         """Where a module is, or what is not known of it."""
@@ -138,8 +119,9 @@ class OperatorSettings:
         if arrivals is None:
             return "arrival rate unknown"
         here = min(running, degree, self.graph[name].max_replicas)
-        asked = arrivals + self._behind(reading)
-        return State(number=here, level=level_of(asked, self.span_of(name), self.levels))
+        waiting = max(reading.backlog or 0.0, 0.0)
+        asked = arrivals + (waiting / self.catch_up if self.catch_up else 0.0)
+        return State(number=here, level=level_of(asked, self._spans[name], self.levels))
 
     def meaning(self, name: str) -> dict[str, Any]:
         """What a table of a module can only be read with, as plain values."""
@@ -149,29 +131,21 @@ class OperatorSettings:
             "performance_weight": self.performance_weight,
             "resource_weight": self.resource_weight,
             "bound": bound if bound < inf else None,
-            "span": self.span_of(name),
+            "span": self._spans[name],
             "catch_up": self.catch_up,
             "min_replicas": self.graph[name].min_replicas,
         }
 
-    def _behind(self, reading: ModuleReading) -> float:
-        """Rows a second that it takes to work off what waits."""
-        waiting = reading.backlog or 0.0
-        return waiting / self.catch_up if self.catch_up and waiting > 0 else 0.0
-
-    def _span(self, name: str, visits: float) -> float:
+    def _span(self, module: Module, visits: float) -> float:
+        """Rows a second of a module that its levels span."""
         if self.peak is not None:
             return self.peak * visits
-        module = self.graph[name]
+        if not module.service_time:
+            raise SettingError(
+                f"{self.label} cannot tell the rates of module {module.name} apart, whose "
+                "service_time is not given; give it, or the policy a peak such as 600/s"
+            )
         return module.max_replicas / module.service_time
-
-    def _check_rates(self) -> None:
-        for module in self.graph.modules if self.peak is None else ():
-            if not module.service_time:
-                raise SettingError(
-                    f"{self.label} cannot tell the rates of module {module.name} apart, whose "
-                    "service_time is not given; give it, or the policy a peak such as 600/s"
-                )
 
 
 def response_time(reading: ModuleReading) -> float | None:
@@ -186,10 +160,13 @@ def response_time(reading: ModuleReading) -> float | None:
         return waits + takes
     batch, backlog = _measured(reading.batch_duration), _measured(reading.backlog)
     if batch is not None and backlog is not None:
-        waits = _working_off(backlog, _measured(reading.processed_rate))
-        if waits is not None:
-            return batch + waits
-    return inf if _overloaded(reading) else None
+        rate = _measured(reading.processed_rate)
+        if backlog == 0:
+            return batch
+        if rate is not None:
+            return batch + (backlog / rate if rate else inf)
+    shares = (reading.load, reading.utilisation)
+    return inf if any((_measured(share) or 0.0) >= 1 for share in shares) else None
 
 
 def late_with(reading: ModuleReading, bound: float) -> int | None:
@@ -202,30 +179,17 @@ def late_with(reading: ModuleReading, bound: float) -> int | None:
     >>> late_with(busy, bound=1.0), late_with(busy, bound=0.005), late_with(busy, bound=0.001)
     (2, 3, 3)
     """
-    rows, running = reading.arrival_rate or 0.0, reading.running or 0
+    rate, running = reading.arrival_rate or 0.0, reading.running or 0
     share = _measured(reading.utilisation if reading.load is None else reading.load)
-    if not rows or share is None:
+    if not rate or share is None:
         return None
-    service = share * running / rows
-    late = (n for n in range(running - 1, 0, -1) if _is_late(rows / n, service, bound))
-    return next(late, None)
+    service = share * running / rate
+    fewer = range(running - 1, 0, -1)
+    return next((n for n in fewer if _late(queueing.response(rate / n, service), bound)), None)
 
 
-def _is_late(rate: float, service: float, bound: float) -> bool:
-    seconds = queueing.response(rate, service)
-    return seconds > bound or seconds == inf
-
-
-def _working_off(backlog: float, rate: float | None) -> float | None:
-    if backlog == 0:
-        return 0.0
-    if rate is None:
-        return None
-    return backlog / rate if rate else inf
-
-
-def _overloaded(reading: ModuleReading) -> bool:
-    return any((_measured(share) or 0.0) >= 1 for share in (reading.load, reading.utilisation))
+def _late(response: float, bound: float) -> bool:
+    return response > bound or response == inf
 
 
 def _measured(value: float | None) -> float | None:
@@ -233,18 +197,24 @@ def _measured(value: float | None) -> float | None:
     return known(value, infinite=True)
 
 
-# Operator managers: one for each module, with what it has learned and what it says.
+# A policy that learns for each module by itself: what `rl` and `q-learning` do alike.
 
 
 @dataclass
-class OperatorManager:
-    """What one module's manager remembers."""
+class Manager:
+    """What the manager of one module or region remembers."""
 
     agent: Agent
     last: State | None = None
     """Where it was a step ago; None after a gap."""
     level_at_request: int | None = None
     """The level at which executors were asked for that are still to come."""
+
+    def step(self, now: State, penalty: float) -> Choice:
+        """Learn from a step, and choose."""
+        self.agent.learn(self.last, now, penalty)
+        self.last = now
+        return self.agent.choose(now)
 
     def may_cancel(self, level: int, coming: int) -> bool:
         """Whether it may do without what is still to come: only once there is less to do."""
@@ -256,98 +226,29 @@ class OperatorManager:
 
 
 @dataclass
-class Managers:
-    """A manager for each module that was seen, made when it first is."""
-
-    settings: OperatorSettings
-    make: Callable[[str], Agent]
-    """Makes the agent of a module."""
-    by_name: dict[str, OperatorManager] = field(default_factory=dict)
-
-    def verdicts(self, seen: Observation) -> list[Verdict]:
-        """Learn from a step, and say what each module's manager would do."""
-        known = in_force(seen)
-        for name, manager in self.by_name.items():
-            if name not in known:
-                manager.last = None
-        return judged(seen, self._judge)
-
-    def agents(self) -> Mapping[str, Agent]:
-        """Of each module that was seen."""
-        return {name: manager.agent for name, manager in self.by_name.items()}
-
-    def of(self, name: str) -> OperatorManager:
-        """The manager of a module."""
-        if name not in self.by_name:
-            self.by_name[name] = OperatorManager(self.make(name))
-        return self.by_name[name]
-
-    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
-        if not self.settings.knows(name):
-            return held(name, degree, "it is not in the graph")
-        manager = self.of(name)
-        state = self.settings.state(name, reading, degree)
-        response = response_time(reading)
-        if isinstance(state, str) or response is None:
-            manager.last = None
-            why = state if isinstance(state, str) else "response time unknown"
-            return held(name, degree, why)
-        manager.agent.learn(manager.last, state, self.settings.penalty(name, response))
-        manager.last = state
-        choice, coming = manager.agent.choose(state), degree - (reading.running or 0)
-        may_cancel = manager.may_cancel(state.level, coming)
-        if coming > 0 and not (may_cancel and choice.action < 0):
-            return still_to_come(name, degree, coming)
-        return _describe(name, reading, degree, state, choice)
-
-
-def _describe(
-    name: str, reading: ModuleReading, degree: int, state: State, choice: Choice
-) -> Verdict:
-    now = f"{rate_of(reading.arrival_rate)}{_waiting(reading)} at level {state.level}"
-    if choice.action == 0 or degree + choice.action < 1:
-        return held(name, degree, f"{now}, {costs(choice)}")
-    after = degree + choice.action
-    return Verdict(
-        name=name,
-        before=degree,
-        after=after,
-        why=f"{name} {change(degree, after)}: {now}, {costs(choice)}",
-        expects=_expected(reading, degree, after),
-    )
-
-
-def _waiting(reading: ModuleReading) -> str:
-    """Rows that wait, where any that count do."""
-    return f" and {reading.backlog:,.0f} waiting" if (reading.backlog or 0.0) >= 1 else ""
-
-
-def _expected(reading: ModuleReading, degree: int, after: int) -> dict[str, Any]:
-    if reading.utilisation is None:
-        return {}
-    return {"utilisation": min(reading.utilisation * degree / after, 1.0)}
-
-
-# A policy that learns for each module by itself: what `rl` and `q-learning` do alike.
-
-
-@dataclass
 class OperatorLearning(OperatorSettings):
     """Learns from every step, whatever acted in it, and proposes for each module."""
 
-    kind: ClassVar[str]
-    """Of its tables."""
+    agent_kind: ClassVar[type[Agent]]
 
-    _managers: Managers = field(init=False, repr=False, compare=False)
+    _managers: dict[str, Manager] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._managers = Managers(self, self.agent)
         if self.load is not None:
-            self._begin_with(self.load)
+            load(
+                self.load,
+                "application",
+                self.graph.names(),
+                of="modules",
+                agent=lambda name: self._manager(name).agent,
+                settings=self.meaning,
+            )
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn, value every state again, and choose for each module."""
@@ -355,39 +256,76 @@ class OperatorLearning(OperatorSettings):
 
     def verdicts(self, seen: Observation) -> list[Verdict]:
         """Learn from a step, and say what each module's manager would do."""
-        return self._managers.verdicts(seen)
-
-    def agent(self, name: str) -> Agent:
-        """One that knows nothing of a module yet."""
-        raise NotImplementedError
+        for name in self._managers.keys() - in_force(seen).keys():
+            self._managers[name].last = None
+        return judged(seen, self._judge)
 
     def agents(self) -> dict[str, Agent]:
         """What each module's manager has learned."""
-        return dict(self._managers.agents())
+        return {name: manager.agent for name, manager in self._managers.items()}
 
     def tables(self) -> dict[str, dict[str, Any]]:
         """By level and module, what can be saved."""
         entries = {
-            name: as_entry(agent, kind=self.kind, settings=self.meaning(name))
+            name: as_entry(agent, settings=self.meaning(name))
             for name, agent in self.agents().items()
         }
         return {"application": entries}
 
-    def _begin_with(self, path: str) -> None:
-        from penstock.policy.rl.saved import of_level
+    def special(self, name: str) -> dict[str, Any]:
+        """What the agent of a module takes beside the settings of all learners."""
+        raise NotImplementedError
 
-        tables = of_level(path, "application")
-        ours = [name for name in tables if self.knows(name)]
-        if not ours:
-            raise SettingError(
-                f"{path} holds tables of {', '.join(tables)}, and the modules are "
-                f"{', '.join(self.graph.names())}; load another or leave load out"
+    def _manager(self, name: str) -> Manager:
+        """The manager of a module, made when it is first asked for."""
+        if name not in self._managers:
+            module = self.graph[name]
+            costs = known_costs(
+                module.min_replicas,
+                module.max_replicas,
+                each=self.resource_weight,
+                change=self.reconfiguration_weight,
             )
-        for name in ours:
-            self._take_over(name, tables[name], f"the table of {name} in {path}")
+            agent = self.agent_kind(
+                costs,
+                levels=self.levels,
+                discount=self.discount,
+                learning_rate=self.learning_rate,
+                **self.special(name),
+            )
+            self._managers[name] = Manager(agent)
+        return self._managers[name]
 
-    def _take_over(self, name: str, entry: dict[str, Any], what: str) -> None:
-        shape = (self.levels, 1, self.graph[name].max_replicas + 1)
-        settings = self.meaning(name)
-        check_fits(entry, kind=self.kind, shape=shape, settings=settings, what=what)
-        restore(self._managers.of(name).agent, entry, what=what)
+    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
+        if not self.knows(name):
+            return held(name, degree, "it is not in the graph")
+        manager = self._manager(name)
+        state, response = self.state(name, reading, degree), response_time(reading)
+        if isinstance(state, str) or response is None:
+            manager.last = None
+            return held(name, degree, state if isinstance(state, str) else "response time unknown")
+        choice = manager.step(state, self.penalty(name, response))
+        coming = degree - (reading.running or 0)
+        may_cancel = manager.may_cancel(state.level, coming)
+        if coming > 0 and not (may_cancel and choice.action < 0):
+            return still_to_come(name, degree, coming)
+        return _verdict(name, reading, degree, state.level, choice)
+
+
+def _verdict(name: str, reading: ModuleReading, degree: int, level: int, choice: Choice) -> Verdict:
+    # a rate without separators, as runs on record have it
+    rate = rows(reading.arrival_rate or 0.0, whole_from=1000.0, separator="")
+    backlog = reading.backlog or 0.0
+    waiting = f" and {backlog:,.0f} waiting" if backlog >= 1 else ""
+    why = f"{rate} rows/s{waiting} at level {level}, {choice.why}"
+    after = degree + choice.action
+    if after == degree or after < 1:
+        return held(name, degree, why)
+    busy = reading.utilisation
+    return Verdict(
+        name=name,
+        before=degree,
+        after=after,
+        why=f"{name} {change(degree, after)}: {why}",
+        expects={} if busy is None else {"utilisation": min(busy * degree / after, 1.0)},
+    )

@@ -8,13 +8,13 @@ The table of one manager becomes plain JSON values:
 >>> from penstock.policy.rl.learners import ModelFree
 >>> from penstock.policy.rl.agent import known_costs
 >>> agent = ModelFree(known_costs(1, 2, each=0.5, change=0.0), levels=1)
->>> entry = as_entry(agent, kind="q-learning", settings={"span": 600.0})
+>>> entry = as_entry(agent, settings={"span": 600.0})
 >>> entry["shape"], entry["arrays"]["q"][0]
 ({'levels': 1, 'flags': 1, 'numbers': 3}, [[[None, None, 0.0]]])
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
@@ -25,94 +25,85 @@ from numpy.typing import NDArray
 
 from penstock.core.errors import FileError, SettingError
 from penstock.core.words import count_of, percent
-from penstock.policy.rl.agent import Agent, Progress, greedy
+from penstock.policy.rl.agent import Agent, Floats, Progress, greedy
 
-Floats = NDArray[np.float64]
-Shape = tuple[int, int, int]
-"""Levels, flags and numbers."""
+Entry = Mapping[str, Any]
+"""The table of one manager, as JSON has it."""
+Shape = tuple[int, ...]
+"""Of a table: levels, flags and numbers."""
 
-MOST: Final = 10**15
+FORMAT: Final = "penstock-tables"
+VERSION: Final = 1
+LEVELS: Final = ("application", "infrastructure")
+KINDS: Final = ("rl", "q-learning")
+PATIENCE: Final = 100
+"""Steps for which a choice must have stayed the same to count as settled."""
+_AXES: Final = ("levels", "flags", "numbers")
+_MOST: Final = 10**15
 """Above any count or cost that can be; and every whole number up to it is one exactly."""
-MODEL_BASED: Final = "rl"
-MODEL_FREE: Final = "q-learning"
 
 
-def as_entry(agent: Agent, *, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What an agent has learned."""
-    levels, flags, numbers = agent.visits.shape
-    progress = agent.progress
+def as_entry(agent: Agent, *, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What an agent has learned, and the settings that a table can only be read with."""
     arrays = {name: _plain(values) for name, values in agent.arrays().items()}
-    if progress.changed is not None:
-        arrays["changed"] = _plain(progress.changed.astype(float))
+    if agent.progress.changed is not None:
+        arrays["changed"] = _plain(agent.progress.changed.astype(float))
     return {
-        "kind": kind,
-        "shape": {"levels": levels, "flags": flags, "numbers": numbers},
+        "kind": agent.kind,
+        "shape": dict(zip(_AXES, agent.visits.shape, strict=True)),
         "settings": dict(settings),
-        "steps": progress.steps,
+        "steps": agent.progress.steps,
         "arrays": arrays,
     }
 
 
-def restore(agent: Agent, entry: Mapping[str, Any], *, what: str) -> None:
-    """Let an agent begin with what another has learned."""
-    arrays = arrays_of(entry, what=what)
-    changed = arrays.pop("changed", None)
+def restore(agent: Agent, entry: Entry, *, settings: Mapping[str, Any], what: str) -> None:
+    """Let an agent begin with what another has learned, unless the table means something else."""
+    _check_fits(entry, agent, settings, what)
+    arrays = _arrays(entry, what=what)
+    agent.progress = _progress(entry, arrays)
     agent.restore(arrays)
-    agent.progress.steps = entry["steps"]
-    agent.progress.changed = None if changed is None else changed.astype(np.int64)
 
 
-def arrays_of(entry: Mapping[str, Any], *, what: str) -> dict[str, Floats]:
-    """The arrays of an entry, each of the shape that it must have; `what` names the table."""
-    arrays = {}
-    for name, shape in _shapes(entry["kind"], shape_of(entry)).items():
-        if name == "changed" and name not in entry["arrays"]:
-            continue
-        if name not in entry["arrays"]:
-            raise SettingError(f"{what} has no {name}; save it again")
-        arrays[name] = _array(entry["arrays"][name], shape, name, what)
-    return arrays
-
-
-def shape_of(entry: Mapping[str, Any]) -> Shape:
-    """Levels, flags and numbers of an entry."""
-    shape = entry["shape"]
-    return shape["levels"], shape["flags"], shape["numbers"]
-
-
-def check_fits(
-    entry: Mapping[str, Any], *, kind: str, shape: Shape, settings: Mapping[str, Any], what: str
-) -> None:
-    """Reject a table that means something else to the one who would load it."""
-    if entry["kind"] != kind:
+def _check_fits(entry: Entry, agent: Agent, settings: Mapping[str, Any], what: str) -> None:
+    if entry["kind"] != agent.kind:
         raise SettingError(
-            f"{what} was learned by {entry['kind']}, and {kind} is to begin with it; "
+            f"{what} was learned by {entry['kind']}, and {agent.kind} is to begin with it; "
             "load one of its own or leave load out"
         )
-    if shape_of(entry) != shape:
+    saved, needed = _shape(entry), agent.visits.shape
+    if saved != needed:
         raise SettingError(
-            f"{what} has {_sized(shape_of(entry))}, and {_sized(shape)} are needed; "
+            f"{what} has {_sized(saved)}, and {_sized(needed)} are needed; "
             "load one that was learned with the same settings or leave load out"
         )
-    for name, needed in settings.items():
-        saved = entry["settings"].get(name)
-        if not _same(saved, needed):
+    for name, now in settings.items():
+        before = entry["settings"].get(name)
+        if not _same(before, now):
             raise SettingError(
-                f"{what} was learned with {name} {_shown(saved)}, and it is {_shown(needed)} now; "
+                f"{what} was learned with {name} {_shown(before)}, and it is {_shown(now)} now; "
                 "set it back or leave load out"
             )
 
 
-def _shapes(kind: str, shape: Shape) -> dict[str, tuple[int, ...]]:
-    levels, flags, _ = shape
+def _shape(entry: Entry) -> Shape:
+    return tuple(entry["shape"][axis] for axis in _AXES)
+
+
+def _arrays(entry: Entry, *, what: str) -> dict[str, Floats]:
+    """The arrays of an entry, each of the shape that it must have; `what` names the table."""
+    levels, flags, _ = shape = _shape(entry)
     shapes = {"q": (3, *shape), "visits": shape, "changed": shape}
-    if kind == MODEL_FREE:
-        return shapes
-    counts = {"level_counts": (levels, levels), "flag_counts": (flags, 3, flags)}
-    return {**shapes, "penalty": shape, **counts}
+    if entry["kind"] == "rl":
+        counts = {"level_counts": (levels, levels), "flag_counts": (flags, 3, flags)}
+        shapes |= {"penalty": shape, **counts}
+    given = entry["arrays"]
+    for name in shapes.keys() - given.keys() - {"changed"}:
+        raise SettingError(f"{what} has no {name}; save it again")
+    return {name: _array(given[name], shapes[name], name, what) for name in shapes if name in given}
 
 
-def _array(given: Any, shape: tuple[int, ...], name: str, what: str) -> Floats:
+def _array(given: Any, shape: Shape, name: str, what: str) -> Floats:
     try:
         values: Floats = np.array(given, np.float64)  # null becomes nan
     except (TypeError, ValueError, OverflowError):
@@ -125,12 +116,19 @@ def _array(given: Any, shape: tuple[int, ...], name: str, what: str) -> Floats:
     if name == "q":
         values[np.isnan(values)] = np.inf
     kept = values[np.isfinite(values)]
-    unusable = np.isnan(values).any() or values.min() < 0 or (kept > MOST).any()
+    unusable = np.isnan(values).any() or values.min() < 0 or (kept > _MOST).any()
     if name == "q":  # doing nothing is always allowed, so its cost is known
         unusable = unusable or bool(np.isinf(values[1]).any())
     if unusable or (name.endswith("_counts") and not values.sum(axis=-1).all()):
         raise SettingError(f"{name} of {what} holds a number that cannot be; save it again")
     return values
+
+
+def _progress(entry: Entry, arrays: Mapping[str, Floats]) -> Progress:
+    changed = arrays.get("changed")
+    return Progress(
+        steps=entry["steps"], changed=None if changed is None else changed.astype(np.int64)
+    )
 
 
 def _plain(values: Floats) -> Any:
@@ -140,10 +138,10 @@ def _plain(values: Floats) -> Any:
     return held.tolist()
 
 
-def _same(given: Any, needed: Any) -> bool:
-    if isinstance(given, int | float) and isinstance(needed, int | float):
-        return isclose(given, needed, rel_tol=1e-6)
-    return bool(given == needed)
+def _same(saved: Any, needed: Any) -> bool:
+    if isinstance(saved, int | float) and isinstance(needed, int | float):
+        return isclose(saved, needed, rel_tol=1e-6)
+    return bool(saved == needed)
 
 
 def _shown(value: Any) -> str:
@@ -155,106 +153,11 @@ def _sized(shape: Shape) -> str:
     return f"{levels} levels, {count_of(flags, 'flag')} and numbers to {numbers - 1}"
 
 
-def _by(shape: tuple[int, ...]) -> str:
+def _by(shape: Shape) -> str:
     return " x ".join(map(str, shape))
 
 
-# What managers would do, laid out to be looked at.
-
-
-Grid = tuple[tuple[tuple[float, ...], ...], ...]
-"""By flag, number and level."""
-
-PATIENCE: Final = 100
-"""Steps for which a choice must have stayed the same to count as settled."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspected:
-    """One manager's table: what it would do in each state, and how well it knows that."""
-
-    level: str
-    """`application` or `infrastructure`."""
-    manager: str
-    """The module or region."""
-    kind: str
-    """`rl` or `q-learning`."""
-    numbers: tuple[int, ...]
-    """Of replicas or nodes: the rows of a grid."""
-    levels: tuple[str, ...]
-    """Of arrivals or utilisation, in words: the columns of a grid."""
-    flags: tuple[str, ...]
-    """What each grid of the three below is for; one empty text where there is but one."""
-    actions: tuple[tuple[tuple[int, ...], ...], ...]
-    """-1, 0 or 1, by flag, number and level."""
-    visits: tuple[tuple[tuple[int, ...], ...], ...]
-    """How often each state was come to."""
-    penalties: Grid | None
-    """What each state is expected to cost beyond replicas or nodes, where that is learned."""
-    steps: int
-    """That taught something."""
-    settled: float
-    """Share of the visited states whose choice has not changed in the last hundred steps."""
-    handed_over: bool | None
-    """Of `warm-start`, whether it decides; None elsewhere."""
-
-
-def inspection(data: Mapping[str, Any]) -> tuple[Inspected, ...]:
-    """Every table of what `learned` or `read` gave."""
-    return tuple(
-        _inspect(level, manager, entry)
-        for level in ("application", "infrastructure")
-        for manager, entry in (data.get(level) or {}).items()
-    )
-
-
-def _inspect(level: str, manager: str, entry: Mapping[str, Any]) -> Inspected:
-    arrays = arrays_of(entry, what=f"the table of {manager}")
-    _, flags, numbers = shape_of(entry)
-    penalties = _grid(arrays["penalty"]) if "penalty" in arrays else None
-    return Inspected(
-        level=level,
-        manager=manager,
-        kind=entry["kind"],
-        numbers=tuple(range(numbers)),
-        levels=_labels(entry),
-        flags=("no idle node", "an idle node") if flags == 2 else ("",),
-        actions=_grid(greedy(arrays["q"])),
-        visits=_grid(arrays["visits"].astype(np.int64)),
-        penalties=penalties,
-        steps=entry["steps"],
-        settled=_settled(entry["steps"], arrays),
-        handed_over=entry.get("handed_over"),
-    )
-
-
-def _settled(steps: int, arrays: Mapping[str, Floats]) -> float:
-    changed = arrays.get("changed")
-    progress = Progress(steps=steps, changed=None if changed is None else changed.astype(np.int64))
-    return progress.settled(arrays["visits"], patience=PATIENCE)
-
-
-def _grid(values: NDArray[Any]) -> Any:
-    """By flag, number and level, from level, flag and number."""
-    return tuple(tuple(tuple(row) for row in flag) for flag in values.transpose(1, 2, 0).tolist())
-
-
-def _labels(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where each level begins."""
-    levels, settings = shape_of(entry)[0], entry["settings"]
-    if isinstance(settings.get("quantum"), int | float):
-        return tuple(percent(n * settings["quantum"]) for n in range(levels))
-    if isinstance(settings.get("span"), int | float):
-        return tuple(f"{n * settings['span'] / levels:.3g}/s" for n in range(levels))
-    return tuple(str(n) for n in range(levels))
-
-
-__all__ = ["Inspected", "Learns", "inspection", "learned", "of_level", "read"]
-
-FORMAT: Final = "penstock-tables"
-VERSION: Final = 1
-LEVELS: Final = ("application", "infrastructure")
-_KINDS: Final = (MODEL_BASED, MODEL_FREE)
+# All tables of a policy, as a file has them.
 
 
 @runtime_checkable
@@ -272,8 +175,17 @@ def learned(policy: object) -> dict[str, Any]:
     for learner in _learners(policy):
         for level, tables in learner.tables().items():
             levels.setdefault(level, {}).update(tables)
-    by_level = {level: tables for level, tables in levels.items() if tables}
-    return {"format": FORMAT, "version": VERSION, **by_level} if by_level else {}
+    taught = {level: tables for level, tables in levels.items() if tables}
+    return {"format": FORMAT, "version": VERSION, **taught} if taught else {}
+
+
+def _learners(policy: object) -> Iterator[Learns]:
+    if isinstance(policy, Learns):
+        yield policy
+    elif is_dataclass(policy) and not isinstance(policy, type):
+        for held in (getattr(policy, f.name) for f in fields(policy)):
+            if callable(held):
+                yield from _learners(held)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -287,8 +199,11 @@ def read(path: str | Path) -> dict[str, Any]:
             f"version {VERSION}; save them again"
         )
     for level in LEVELS:
-        for manager, entry in _entries(data, level, path).items():
-            _check(entry, manager, path)
+        tables = data.get(level, {})
+        if not isinstance(tables, dict):
+            raise FileError(f"{path} has no tables under {level}; save them again")
+        for manager, entry in tables.items():
+            _check_whole(entry, f"the table of {manager} in {path}")
     return data
 
 
@@ -296,7 +211,7 @@ def of_level(path: str | Path, level: str) -> dict[str, Any]:
     """The tables of a file by manager, of one level; an error where there are none."""
     tables: dict[str, Any] = read(path).get(level) or {}
     if not tables:
-        other = {"application": "infrastructure"}.get(level, "application")
+        other = next(one for one in LEVELS if one != level)
         raise SettingError(
             f"{path} holds no tables of the {level}, only of the {other}; "
             "load another or leave load out"
@@ -304,13 +219,26 @@ def of_level(path: str | Path, level: str) -> dict[str, Any]:
     return tables
 
 
-def _learners(policy: object) -> Iterator[Learns]:
-    if isinstance(policy, Learns):
-        yield policy
-    elif is_dataclass(policy) and not isinstance(policy, type):
-        for held in (getattr(policy, f.name) for f in fields(policy)):
-            if callable(held):
-                yield from _learners(held)
+def load(
+    path: str,
+    level: str,
+    names: Collection[str],
+    *,
+    of: str,
+    agent: Callable[[str], Agent],
+    settings: Callable[[str], Mapping[str, Any]],
+) -> None:
+    """Let the agents of those named begin with what a file has of them; `of` says what they are."""
+    tables = of_level(path, level)
+    ours = [name for name in tables if name in names]
+    if not ours:
+        raise SettingError(
+            f"{path} holds tables of {', '.join(tables)}, and the {of} are {', '.join(names)}; "
+            "load another or leave load out"
+        )
+    for name in ours:
+        what = f"the table of {name} in {path}"
+        restore(agent(name), tables[name], settings=settings(name), what=what)
 
 
 def _parsed(path: Path) -> Any:
@@ -322,8 +250,9 @@ def _parsed(path: Path) -> Any:
         why = (error.strerror or "it failed").lower()
         raise FileError(f"{path} cannot be read: {why}; give another file") from None
     except (ValueError, RecursionError) as error:
+        why = str(error).split("\n")[0][:100]
         raise FileError(
-            f"{path} holds no learned tables that can be read ({_short(error)}); save them again"
+            f"{path} holds no learned tables that can be read ({why}); save them again"
         ) from None
 
 
@@ -331,38 +260,105 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"it holds {constant}, which is no number to learn from")
 
 
-def _short(error: Exception) -> str:
-    return str(error).split("\n")[0][:100]
-
-
-def _entries(data: Mapping[str, Any], level: str, path: str | Path) -> dict[str, Any]:
-    entries = data.get(level, {})
-    if not isinstance(entries, dict):
-        raise FileError(f"{path} has no tables under {level}; save them again")
-    return entries
-
-
-def _check(entry: Any, manager: str, path: str | Path) -> None:
+def _check_whole(entry: Any, what: str) -> None:
     """Reject an entry that is not whole; what it means is for those who load it to say."""
-    what = f"the table of {manager} in {path}"
     shape = entry.get("shape") if isinstance(entry, dict) else None
     whole = (
         isinstance(shape, dict)
-        and all(_count(shape.get(key), 1) for key in ("levels", "flags", "numbers"))
+        and all(_is_count(shape.get(axis), 1) for axis in _AXES)
         and all(isinstance(entry.get(key), dict) for key in ("settings", "arrays"))
-        and _count(entry.get("steps"), 0)
+        and _is_count(entry.get("steps"), 0)
     )
     if not whole:
         raise FileError(f"{what} is not whole; save it again")
-    if entry.get("kind") not in _KINDS:
+    if entry.get("kind") not in KINDS:
         raise FileError(
-            f"{what} is of kind {entry.get('kind')!r}, and there are {' and '.join(_KINDS)}"
+            f"{what} is of kind {entry.get('kind')!r}, and there are {' and '.join(KINDS)}"
         )
     try:
-        arrays_of(entry, what=what)
+        _arrays(entry, what=what)
     except SettingError as error:
         raise FileError(str(error)) from None
 
 
-def _count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST
+def _is_count(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
+
+
+# What managers would do, laid out to be looked at.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """One manager's table: what it would do in each state, and how well it knows that.
+
+    `actions`, `visits` and `penalties` are ordered by flag, number and level.
+    """
+
+    level: str
+    """`application` or `infrastructure`."""
+    manager: str
+    """The module or region."""
+    kind: str
+    """`rl` or `q-learning`."""
+    numbers: tuple[int, ...]
+    """Of replicas or nodes: the rows of a grid."""
+    levels: tuple[str, ...]
+    """Of arrivals or utilisation, in words: the columns of a grid."""
+    flags: tuple[str, ...]
+    """What each grid of the three below is for; one empty text where there is but one."""
+    actions: tuple[tuple[tuple[int, ...], ...], ...]
+    """-1, 0 or 1."""
+    visits: tuple[tuple[tuple[int, ...], ...], ...]
+    """How often each state was come to."""
+    penalties: tuple[tuple[tuple[float, ...], ...], ...] | None
+    """What each state is expected to cost beyond replicas or nodes, where that is learned."""
+    steps: int
+    """That taught something."""
+    settled: float
+    """Share of the visited states whose choice has not changed in the last hundred steps."""
+    handed_over: bool | None
+    """Of `warm-start`, whether it decides; None elsewhere."""
+
+
+def inspection(data: Mapping[str, Any]) -> tuple[Inspected, ...]:
+    """Every table of what `learned` or `read` gave."""
+    return tuple(
+        _inspect(level, manager, entry)
+        for level in LEVELS
+        for manager, entry in (data.get(level) or {}).items()
+    )
+
+
+def _inspect(level: str, manager: str, entry: Entry) -> Inspected:
+    arrays = _arrays(entry, what=f"the table of {manager}")
+    _, flags, numbers = _shape(entry)
+    return Inspected(
+        level=level,
+        manager=manager,
+        kind=entry["kind"],
+        numbers=tuple(range(numbers)),
+        levels=_labels(entry),
+        flags=("no idle node", "an idle node") if flags == 2 else ("",),
+        actions=_grid(greedy(arrays["q"])),
+        visits=_grid(arrays["visits"].astype(np.int64)),
+        penalties=_grid(arrays["penalty"]) if "penalty" in arrays else None,
+        steps=entry["steps"],
+        settled=_progress(entry, arrays).settled(arrays["visits"], patience=PATIENCE),
+        handed_over=entry.get("handed_over"),
+    )
+
+
+def _grid(values: NDArray[Any]) -> Any:
+    """By flag, number and level, from level, flag and number."""
+    return tuple(tuple(tuple(row) for row in flag) for flag in values.transpose(1, 2, 0).tolist())
+
+
+def _labels(entry: Entry) -> tuple[str, ...]:
+    """Where each level begins."""
+    levels, settings = _shape(entry)[0], entry["settings"]
+    if isinstance(settings.get("quantum"), int | float):
+        return tuple(percent(n * settings["quantum"]) for n in range(levels))
+    if isinstance(settings.get("span"), int | float):
+        return tuple(f"{n * settings['span'] / levels:.3g}/s" for n in range(levels))
+    return tuple(str(n) for n in range(levels))
