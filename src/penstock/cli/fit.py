@@ -1,7 +1,7 @@
 """`penstock fit`: a twin from a recorded run."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -16,8 +16,7 @@ from penstock.core.words import percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from penstock.experiment.fit import Estimate, Fit, Prediction
-    from penstock.record import Run
+    from penstock.experiment.fit import Estimate, Prediction
 
 
 HELP: Final = "build a twin from a recorded run and report how well it predicts"
@@ -50,11 +49,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def execute(args: Namespace) -> int:
     """Fit, predict, and write and print the results."""
     require("twin", "fitting", "numba", "rich")
-    from penstock.experiment.fit import decisive, fit, predict
-    from penstock.experiment.fit.fitting import notes
+    from penstock.experiment.fit import decisive, fit, judgement, predict
+    from penstock.experiment.fit.fitting import notes, write
+    from penstock.experiment.fit.predicting import GOOD
     from penstock.record import load
 
-    out = None if args.out is None else _checked(Path(args.out))
+    out = None if args.out is None else Path(args.out)
+    if out is not None and out.suffix not in (".yaml", ".yml"):  # else a built-in pipeline
+        raise UserError(f"--out needs a file that ends in .yaml, got {out}")
     run = load(Path(args.run))
     other = run if args.against is None else load(Path(args.against))
     fitted = fit(run)
@@ -63,66 +65,33 @@ def execute(args: Namespace) -> int:
     remarks = fitted.notes if args.against is None else (*fitted.notes, *notes(other))
     for note in remarks:
         say(note)
-    written = () if out is None else _write(fitted, out, run)
+    written = () if out is None else write(fitted, out, run=run.path)
     if args.json:
-        print_json(_for_machines(run, args.against, fitted, predictions, remarks, written, judged))
-    else:
-        _show(run, args.against, fitted, predictions, judged)
-        for path in written:
-            print_line(f"written: {path}")
+        print_json(
+            {
+                "run": str(run.path),
+                "against": args.against,
+                "pipeline": run.settings.pipeline,
+                "plant": run.settings.plant,
+                "steps": len(run.ticks),
+                "estimates": [asdict(estimate) for estimate in fitted.estimates],
+                "predictions": {each.by: _figures(each) for each in predictions},
+                "within": GOOD,
+                "good": judged.good,
+                "judgement": judgement(judged),
+                "notes": list(remarks),
+                "written": [str(path) for path in written],
+            }
+        )
+        return 0
+    print_line(f"{run.settings.pipeline}, fitted to {len(run.ticks)} steps of {run.path}")
+    _print(_estimates(fitted.estimates))
+    print_line(f"prediction of {args.against or 'the same run'}")
+    _print(_predictions(predictions))
+    print_line(judgement(judged))
+    for path in written:
+        print_line(f"written: {path}")
     return 0
-
-
-def _checked(out: Path) -> Path:
-    """The path of the twin; the suffix distinguishes it from the name of a built-in pipeline."""
-    if out.suffix not in (".yaml", ".yml"):
-        raise UserError(f"--out needs a file that ends in .yaml, got {out}")
-    return out
-
-
-def _write(fitted: "Fit", out: Path, run: "Run") -> tuple[Path, ...]:
-    from penstock.experiment.fit.fitting import write
-
-    return write(fitted, out, run=run.path)
-
-
-def _show(
-    run: "Run",
-    against: str | None,
-    fitted: "Fit",
-    predictions: "tuple[Prediction, ...]",
-    judged: "Prediction",
-) -> None:
-    for line in lines(run, against, fitted.estimates, predictions, judged):
-        print_line(line)
-
-
-def _for_machines(
-    run: "Run",
-    against: str | None,
-    fitted: "Fit",
-    predictions: "tuple[Prediction, ...]",
-    notes: tuple[str, ...],
-    written: tuple[Path, ...],
-    judged: "Prediction",
-) -> dict[str, Any]:
-    from penstock.experiment.fit import judgement
-    from penstock.experiment.fit.predicting import GOOD
-
-    return {
-        "run": str(run.path),
-        "against": against,
-        "pipeline": run.settings.pipeline,
-        "plant": run.settings.plant,
-        "steps": len(run.ticks),
-        "estimates": [asdict(estimate) for estimate in fitted.estimates],
-        "predictions": {each.by: _figures(each) for each in predictions},
-        "within": GOOD,
-        "good": judged.good,
-        "judgement": judgement(judged),
-        "notes": list(notes),
-        "written": [str(path) for path in written],
-    }
 
 
 def _figures(prediction: "Prediction") -> dict[str, Any]:
@@ -149,23 +118,6 @@ _FIGURES: Final = {
     "throughput": "rows a second",
     "backlog_mean": "backlog, mean",
 }
-
-
-def lines(
-    run: "Run",
-    against: str | None,
-    estimates: "Sequence[Estimate]",
-    predictions: "Sequence[Prediction]",
-    judged: "Prediction",
-) -> Iterator[str]:
-    """Every line that the command shows."""
-    from penstock.experiment.fit import judgement
-
-    yield f"{run.settings.pipeline}, fitted to {len(run.ticks)} steps of {run.path}"
-    yield from _printed(_estimates(estimates))
-    yield f"prediction of {against or 'the same run'}"
-    yield from _printed(_predictions(predictions))
-    yield judgement(judged)
 
 
 def _estimates(estimates: "Sequence[Estimate]") -> "Table":
@@ -220,7 +172,7 @@ def _table(*columns: str) -> "Table":
     return table
 
 
-def _printed(table: "Table") -> Iterator[str]:
+def _print(table: "Table") -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -228,4 +180,5 @@ def _printed(table: "Table") -> Iterator[str]:
         console = Console(highlight=False, width=120)
     with console.capture() as shown:
         console.print(table)
-    yield from (line.rstrip() for line in shown.get().splitlines())
+    for line in shown.get().splitlines():
+        print_line(line.rstrip())

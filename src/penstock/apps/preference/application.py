@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType, TimestampType
 
 from penstock.apps.preference.tuples import Recorded, Tuples
@@ -53,7 +54,7 @@ def preference(file: PipelineFile) -> Application:
             "plq": Operator(
                 apply=partial(find_panes, query=query),
                 meter=PaneMeter.of,
-                schema=pane_stage.SCHEMA,
+                schema=_ddl(from_arrow_schema(pane_stage.SCHEMA)),
             ),
             "wlq": Operator(
                 apply=partial(find_windows, query=query),

@@ -21,19 +21,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, expm1, isfinite, sqrt
-from statistics import fmean
-from typing import Final
+from statistics import fmean, median
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.core.graph import FlowGraph, Module, Stream
-from penstock.core.signals import Tick, current
+from penstock.core.signals import ModuleReading, Tick, current
 from penstock.experiment.fit.batches import MicroBatch
 from penstock.record.measures import column, steps
 
 FAR: Final = 4.0
 """Samples further from the median than so many median deviations are left out of a mean."""
+_LEAST: Final = 0.01
+"""Share of a batch below which task overhead is an artefact of batches across two steps."""
+_MOST_SIGMA: Final = 1.5
+"""Beyond it a few stalls would rule the mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +68,15 @@ class Estimate:
         return self.samples == 0
 
 
-def kept(of: str, setting: str, file: float, why: str) -> Estimate:
+def kept(of: Module | Stream, setting: str, why: str) -> Estimate:
     """A setting of which the recording says nothing."""
-    return Estimate(of=of, setting=setting, value=file, file=file, samples=0, how=why)
+    return estimated(of, setting, getattr(of, setting), 0, why)
 
 
-def estimated(of: str, setting: str, file: float, value: float, samples: int, how: str) -> Estimate:
+def estimated(of: Module | Stream, setting: str, value: float, samples: int, how: str) -> Estimate:
     """A setting of which the recording has samples."""
-    return Estimate(of=of, setting=setting, value=value, file=file, samples=samples, how=how)
-
-
-def middle(samples: Sequence[float]) -> float:
-    """The median."""
-    return float(np.median(samples))
+    name, file = of.name if isinstance(of, Module) else title(of), getattr(of, setting)
+    return Estimate(of=name, setting=setting, value=value, file=file, samples=samples, how=how)
 
 
 def steady_mean(values: ArrayLike, weights: ArrayLike) -> float:
@@ -91,33 +91,168 @@ def steady_mean(values: ArrayLike, weights: ArrayLike) -> float:
     return float(np.average(value[near], weights=weight[near]))
 
 
-def warm_up(
-    ticks: Sequence[Tick],
-    batches: Sequence[MicroBatch],
-    module: Module,
-    service_time: float,
-    usual: float,
-) -> Estimate:
-    """Seconds beyond the usual overheads, mean over the times that executors came."""
-    name, setting, file = module.name, "warm_up", module.warm_up
-    if not all(batch.count == 1 for batch in batches):
-        return kept(name, setting, file, "single micro-batches were not recorded")
-    slowest = [
-        max(beyond_rows(batch, service_time) for batch in about) - usual
-        for about in _arrivals(ticks, batches, name)
+class ModuleRecord(NamedTuple):
+    """What a recording has of one module."""
+
+    ticks: Sequence[Tick]
+    module: Module
+    batches: Sequence[MicroBatch]
+
+    @property
+    def single(self) -> bool:
+        """Whether no batch stands for others."""
+        return all(batch.count == 1 for batch in self.batches)
+
+    def readings(self) -> list[tuple[Tick, ModuleReading]]:
+        """The steps that read the module."""
+        name = self.module.name
+        return [(t, t.seen.modules[name]) for t in self.ticks if name in t.seen.modules]
+
+    def arrivals(self) -> list[list[MicroBatch]]:
+        """For each step in which executors came, the batches about it."""
+        arrivals = []
+        for before, after in pairwise(self.ticks):
+            was, now = (tick.seen.modules.get(self.module.name) for tick in (before, after))
+            if not was or not now or was.running is None or (now.running or 0) <= was.running:
+                continue
+            begin, end = before.seen.at, after.seen.at
+            about = [b for b in self.batches if b.at >= begin and b.at - b.duration <= end]
+            later = [b for b in self.batches if b.at - b.duration > end][:1]
+            if about or later:
+                arrivals.append([*about, *later])
+        return arrivals
+
+
+def service(record: ModuleRecord) -> list[Estimate]:
+    """Of one module: `service_time`, `service_cv`, and the overheads of its micro-batches."""
+    rows = _service_time(record)
+    return [rows, _service_cv(record), *_overheads(record, rows.value)]
+
+
+def _service_time(record: ModuleRecord) -> Estimate:
+    """By the rows of micro-batches, else of steps, else by how busy executors were."""
+    read = [(tick.seen.step, seen) for tick, seen in record.readings() if seen.processed_rate]
+    ways = {
+        "mean over the rows of micro-batches": [
+            (b.service, b.rows) for b in record.batches if b.service is not None
+        ],
+        "mean over the rows of steps": [
+            (seen.service_time, (seen.processed_rate or 0.0) * step)
+            for step, seen in read
+            if seen.service_time is not None
+        ],
+        "busy executors by rows finished": [
+            (
+                seen.utilisation * seen.running / (seen.processed_rate or 1.0),
+                (seen.processed_rate or 0.0) * step,
+            )
+            for step, seen in read
+            if seen.utilisation and seen.running
+        ],
+    }
+    for how, samples in ways.items():
+        if samples:
+            value = steady_mean(*zip(*samples, strict=True))
+            return estimated(record.module, "service_time", value, len(samples), how)
+    why = "no step records rows finished and how busy executors were"
+    return kept(record.module, "service_time", why)
+
+
+def _service_cv(record: ModuleRecord) -> Estimate:
+    moments = [(b.service, b.squared, b.rows) for b in record.batches if b.service and b.squared]
+    samples = [(sqrt(max(sq / mean**2 - 1, 0.0)), rows) for mean, sq, rows in moments] or [
+        (seen.service_cv, (seen.processed_rate or 0.0) * tick.seen.step)
+        for tick, seen in record.readings()
+        if seen.service_cv is not None
     ]
-    if not slowest:
-        return kept(name, setting, file, "no executor was asked for and came")
-    value = max(fmean(slowest), 0.0)
-    how = "slowest batch as executors came, beyond the usual"
-    return estimated(name, setting, file, value, len(slowest), how)
+    if not sum(rows for _, rows in samples):
+        return kept(record.module, "service_cv", "not measured")
+    value = steady_mean(*zip(*samples, strict=True))
+    value = 0.0 if value < 1e-4 else value
+    return estimated(record.module, "service_cv", value, len(samples), "mean over the rows")
 
 
-def fresh(ticks: Sequence[Tick], batches: Sequence[MicroBatch], name: str) -> frozenset[MicroBatch]:
-    """Batches that may have been the first of an executor; none where steps stand for batches."""
-    if not all(batch.count == 1 for batch in batches):
-        return frozenset()
-    return frozenset(batch for about in _arrivals(ticks, batches, name) for batch in about)
+def _overheads(record: ModuleRecord, service_time: float) -> list[Estimate]:
+    """Of one module: `task_overhead`, `overhead`, `overhead_cv` and `warm_up`."""
+    module, arrivals = record.module, record.arrivals()
+    first = {batch for about in arrivals for batch in about} if record.single else set()
+    settled = [batch for batch in record.batches if batch not in first]
+    tasks = _task_overhead(record)
+    beyond = _steady_beyond_rows(settled, service_time)
+    rest = kept(module, "overhead", "no micro-batch was recorded")
+    if beyond:
+        how = "time beyond rows and tasks, median over micro-batches"
+        value = max(median(beyond) - tasks.value, 0.0)
+        rest = estimated(module, "overhead", value, len(beyond), how)
+    sigma, scatter = _scatter(settled, module, service_time)
+    raised = [
+        each if each.kept else replace(each, value=each.value * exp(sigma**2 / 2))
+        for each in (tasks, rest)
+    ]
+    usual = raised[0].value + raised[1].value
+    slowest = [max(beyond_rows(b, service_time) for b in about) - usual for about in arrivals]
+    if not record.single:
+        warm_up = kept(module, "warm_up", "single micro-batches were not recorded")
+    elif not slowest:
+        warm_up = kept(module, "warm_up", "no executor was asked for and came")
+    else:
+        how, value = "slowest batch as executors came, beyond the usual", max(fmean(slowest), 0.0)
+        warm_up = estimated(module, "warm_up", value, len(slowest), how)
+    return [*raised, scatter, warm_up]
+
+
+def _task_overhead(record: ModuleRecord) -> Estimate:
+    module, setting = record.module, "task_overhead"
+    if not record.batches:
+        return kept(module, setting, "no micro-batch was recorded")
+    if not any(batch.service is not None for batch in record.batches):
+        return kept(module, setting, "the times of rows and tasks cannot be separated")
+    samples = _busy_beyond_rows(record)
+    if not samples:
+        return kept(module, setting, "no step records how busy executors were")
+    value = median(samples)
+    value = value if value > _LEAST * median(b.duration for b in record.batches) else 0.0
+    how = "busy time beyond the rows, median over steps"
+    return estimated(module, setting, value, len(samples), how)
+
+
+def _busy_beyond_rows(record: ModuleRecord) -> list[float]:
+    """Seconds that each task kept its executor busy beyond the rows, by step.
+
+    Utilisation covers the time since the module last reported it. At full utilisation the share
+    of the rows is unknown.
+    """
+    samples, since = [], 0.0
+    for tick, seen in record.readings():
+        if seen.utilisation is None:
+            continue
+        begin, since = since, tick.seen.at
+        inside = [batch for batch in record.batches if begin < batch.at <= tick.seen.at]
+        if not inside or not seen.running or seen.utilisation >= 1:
+            continue
+        busy = seen.utilisation * seen.running * (tick.seen.at - begin)
+        work = sum((b.service or 0.0) * b.rows * b.count for b in inside)
+        samples.append((busy - work) / (sum(b.count for b in inside) * seen.running))
+    return samples
+
+
+def _scatter(
+    batches: Sequence[MicroBatch], module: Module, service_time: float
+) -> tuple[float, Estimate]:
+    """Standard deviation of the logarithm of the time beyond the rows, and what it amounts to."""
+    single = [batch for batch in batches if batch.count == 1]
+    beyond = np.array([time for time in _steady_beyond_rows(single, service_time) if time > 0])
+    if len(single) < len(batches) or beyond.size < 2:
+        return 0.0, kept(module, "overhead_cv", "single micro-batches were not recorded")
+    sigma = min(float(np.log(beyond).std()), _MOST_SIGMA)
+    cv, how = sqrt(expm1(sigma**2)), "scatter of the time beyond the rows"
+    return sigma, estimated(module, "overhead_cv", cv, int(beyond.size), how)
+
+
+def _steady_beyond_rows(batches: Sequence[MicroBatch], service_time: float) -> list[float]:
+    """Of batches between which executors neither came nor went."""
+    steady = [after for before, after in pairwise(batches) if before.replicas == after.replicas]
+    return [beyond_rows(batch, service_time) for batch in steady]
 
 
 def beyond_rows(batch: MicroBatch, service_time: float) -> float:
@@ -130,187 +265,6 @@ def beyond_rows(batch: MicroBatch, service_time: float) -> float:
     return batch.duration - batch.share * (batch.service or service_time)
 
 
-def _arrivals(
-    ticks: Sequence[Tick], batches: Sequence[MicroBatch], name: str
-) -> list[list[MicroBatch]]:
-    """For each step in which executors came, the batches about it."""
-    arrivals = []
-    for before, after in pairwise(ticks):
-        was, now = _running(before, name), _running(after, name)
-        if was is None or now is None or now <= was:
-            continue
-        begin, end = before.seen.at, after.seen.at
-        about = [b for b in batches if b.at >= begin and b.at - b.duration <= end]
-        later = [b for b in batches if b.at - b.duration > end][:1]
-        if about or later:
-            arrivals.append([*about, *later])
-    return arrivals
-
-
-def _running(tick: Tick, name: str) -> int | None:
-    seen = tick.seen.modules.get(name)
-    return seen.running if seen else None
-
-
-_LEAST: Final = 0.01
-"""Share of a batch below which task overhead is an artefact of batches across two steps."""
-_MOST_SIGMA: Final = 1.5
-"""Beyond it a few stalls would rule the mean."""
-
-
-def overheads(
-    ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module, service_time: float
-) -> list[Estimate]:
-    """Of one module: `task_overhead`, `overhead`, `overhead_cv` and `warm_up`."""
-    first = fresh(ticks, batches, module.name)
-    settled = [batch for batch in batches if batch not in first]
-    tasks = _task_overhead(ticks, batches, module)
-    rest = _overhead(settled, module, service_time, tasks.value)
-    sigma, scatter = _scatter(settled, module, service_time)
-    raised = [
-        each if each.kept else replace(each, value=each.value * exp(sigma**2 / 2))
-        for each in (tasks, rest)
-    ]
-    usual = raised[0].value + raised[1].value
-    return [*raised, scatter, warm_up(ticks, batches, module, service_time, usual)]
-
-
-def _task_overhead(
-    ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module
-) -> Estimate:
-    name, setting, file = module.name, "task_overhead", module.task_overhead
-    if not batches:
-        return kept(name, setting, file, "no micro-batch was recorded")
-    if not any(batch.service is not None for batch in batches):
-        return kept(name, setting, file, "the times of rows and tasks cannot be separated")
-    samples = _busy_beyond_rows(ticks, batches, module.name)
-    if not samples:
-        return kept(name, setting, file, "no step records how busy executors were")
-    value = middle(samples)
-    value = value if value > _LEAST * middle([b.duration for b in batches]) else 0.0
-    how = "busy time beyond the rows, median over steps"
-    return estimated(name, setting, file, value, len(samples), how)
-
-
-def _busy_beyond_rows(
-    ticks: Sequence[Tick], batches: Sequence[MicroBatch], name: str
-) -> list[float]:
-    """Seconds that each task kept its executor busy beyond the rows, by step.
-
-    Utilisation covers the time since the module last reported it. At full utilisation the share
-    of the rows is unknown.
-    """
-    samples, since = [], 0.0
-    for tick in ticks:
-        seen = tick.seen.modules.get(name)
-        if seen is None or seen.utilisation is None:
-            continue
-        begin, since = since, tick.seen.at
-        inside = [batch for batch in batches if begin < batch.at <= tick.seen.at]
-        if not inside or not seen.running or seen.utilisation >= 1:
-            continue
-        busy = seen.utilisation * seen.running * (tick.seen.at - begin)
-        work = sum((b.service or 0.0) * b.rows * b.count for b in inside)
-        samples.append((busy - work) / (sum(b.count for b in inside) * seen.running))
-    return samples
-
-
-def _overhead(
-    batches: Sequence[MicroBatch], module: Module, service_time: float, task_overhead: float
-) -> Estimate:
-    name, setting, file = module.name, "overhead", module.overhead
-    beyond = _beyond_rows(batches, service_time)
-    if not beyond:
-        return kept(name, setting, file, "no micro-batch was recorded")
-    how = "time beyond rows and tasks, median over micro-batches"
-    value = max(middle(beyond) - task_overhead, 0.0)
-    return estimated(name, setting, file, value, len(beyond), how)
-
-
-def _scatter(
-    batches: Sequence[MicroBatch], module: Module, service_time: float
-) -> tuple[float, Estimate]:
-    """Standard deviation of the logarithm of the time beyond the rows, and what it amounts to."""
-    name, setting, file = module.name, "overhead_cv", module.overhead_cv
-    single = [batch for batch in batches if batch.count == 1]
-    beyond = np.array([value for value in _beyond_rows(single, service_time) if value > 0])
-    if len(single) < len(batches) or beyond.size < 2:
-        return 0.0, kept(name, setting, file, "single micro-batches were not recorded")
-    sigma = min(float(np.log(beyond).std()), _MOST_SIGMA)
-    how = "scatter of the time beyond the rows"
-    cv, size = sqrt(expm1(sigma**2)), int(beyond.size)
-    return sigma, estimated(name, setting, file, cv, size, how)
-
-
-def _beyond_rows(batches: Sequence[MicroBatch], service_time: float) -> list[float]:
-    """Of batches between which executors neither came nor went."""
-    steady = [after for before, after in pairwise(batches) if before.replicas == after.replicas]
-    return [beyond_rows(batch, service_time) for batch in steady]
-
-
-def service(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module) -> list[Estimate]:
-    """Of one module: `service_time`, `service_cv`, and the overheads of its micro-batches."""
-    rows = _service_time(ticks, batches, module)
-    return [
-        rows,
-        _service_cv(ticks, batches, module),
-        *overheads(ticks, batches, module, rows.value),
-    ]
-
-
-def _service_time(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module) -> Estimate:
-    name, setting, file = module.name, "service_time", module.service_time
-    samples = [(b.service, b.rows) for b in batches if b.service is not None]
-    how = "mean over the rows of micro-batches"
-    if not samples:
-        samples, how = _of_steps(ticks, name), "mean over the rows of steps"
-    if not samples:
-        samples, how = _of_busy_time(ticks, name), "busy executors by rows finished"
-    if not samples:
-        return kept(
-            name, setting, file, "no step records rows finished and how busy executors were"
-        )
-    value = steady_mean(*zip(*samples, strict=True))
-    return estimated(name, setting, file, value, len(samples), how)
-
-
-def _of_steps(ticks: Sequence[Tick], name: str) -> list[tuple[float, float]]:
-    readings = [(tick.seen.step, tick.seen.modules.get(name)) for tick in ticks]
-    return [
-        (seen.service_time, seen.processed_rate * step)
-        for step, seen in readings
-        if seen and seen.service_time is not None and seen.processed_rate
-    ]
-
-
-def _of_busy_time(ticks: Sequence[Tick], name: str) -> list[tuple[float, float]]:
-    readings = [(tick.seen.step, tick.seen.modules.get(name)) for tick in ticks]
-    return [
-        (seen.utilisation * seen.running / seen.processed_rate, seen.processed_rate * step)
-        for step, seen in readings
-        if seen and seen.utilisation and seen.running and seen.processed_rate
-    ]
-
-
-def _service_cv(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Module) -> Estimate:
-    name, setting, file = module.name, "service_cv", module.service_cv
-    moments = [(b.service, b.squared, b.rows) for b in batches if b.service and b.squared]
-    if moments:
-        spreads = [sqrt(max(squared / mean**2 - 1, 0.0)) for mean, squared, _ in moments]
-        weights = [rows for _, _, rows in moments]
-    else:
-        known = [(t.seen.modules.get(name), t.seen.step) for t in ticks]
-        measured = [(s, step) for s, step in known if s and s.service_cv is not None]
-        spreads = [s.service_cv or 0.0 for s, _ in measured]
-        weights = [(s.processed_rate or 0.0) * step for s, step in measured]
-    if not spreads or not sum(weights):
-        return kept(name, setting, file, "not measured")
-    value = steady_mean(spreads, weights)
-    how = "mean over the rows"
-    value = 0.0 if value < 1e-4 else value
-    return estimated(name, setting, file, value, len(spreads), how)
-
-
 # How long executors take from being asked for until they take tasks.
 #
 # A step sees that an executor has come, not when: in the middle of the step, on average.
@@ -318,13 +272,11 @@ def _service_cv(ticks: Sequence[Tick], batches: Sequence[MicroBatch], module: Mo
 
 def start_up(ticks: Sequence[Tick], module: Module) -> Estimate:
     """Of one module, the median over the executors that came while the run lasted."""
-    name, setting, file = module.name, "start_up", module.start_up
-    delays = waits(ticks, name)
+    delays = waits(ticks, module.name)
     if not delays:
-        return kept(name, setting, file, "no executor was asked for and came")
+        return kept(module, "start_up", "no executor was asked for and came")
     how = "from request to running, median over executors"
-    value = middle(delays)
-    return estimated(name, setting, file, value, len(delays), how)
+    return estimated(module, "start_up", median(delays), len(delays), how)
 
 
 def waits(ticks: Sequence[Tick], name: str) -> list[float]:
@@ -358,7 +310,8 @@ Batches = Mapping[str, Sequence[MicroBatch]]
 
 def flows(ticks: Sequence[Tick], graph: FlowGraph, batches: Batches) -> list[Estimate]:
     """The selectivity of every stream, and its probability where a module feeds several."""
-    factors = {target: _factor(ticks, graph, target, batches) for target in _targets(graph)}
+    targets = dict.fromkeys(stream.target for stream in graph.streams)
+    factors = {target: _factor(ticks, graph, target, batches) for target in targets}
     outputs = [graph.outputs(name) for name in graph.order()]
     return [estimate for streams in outputs for estimate in _of_origin(streams, factors)]
 
@@ -385,10 +338,6 @@ def title(stream: Stream) -> str:
     return f"{stream.origin} -> {stream.target}"
 
 
-def _targets(graph: FlowGraph) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(stream.target for stream in graph.streams))
-
-
 def _of_origin(
     streams: Sequence[Stream], factors: Mapping[str, tuple[float, int]]
 ) -> list[Estimate]:
@@ -398,16 +347,15 @@ def _of_origin(
     """
     if any(factors[stream.target][1] == 0 for stream in streams):
         why = "rows of both ends were never recorded in the same step"
-        return [kept(title(s), "selectivity", s.selectivity, why) for s in streams]
+        return [kept(stream, "selectivity", why) for stream in streams]
     sent = [s.selectivity * s.probability * factors[s.target][0] for s in streams]
     estimates: list[Estimate] = []
     for stream, rows in zip(streams, sent, strict=True):
-        name, samples = title(stream), factors[stream.target][1]
-        how, file = "rows that came by rows finished before", stream.selectivity
-        estimates.append(estimated(name, "selectivity", file, sum(sent), samples, how))
+        samples, how = factors[stream.target][1], "rows that came by rows finished before"
+        estimates.append(estimated(stream, "selectivity", sum(sent), samples, how))
         if len(streams) > 1:
-            how, file = "part of the rows sent on", stream.probability
-            estimates.append(estimated(name, "probability", file, rows / sum(sent), samples, how))
+            how, part = "part of the rows sent on", rows / sum(sent)
+            estimates.append(estimated(stream, "probability", part, samples, how))
     return estimates
 
 
@@ -417,17 +365,14 @@ def _factor(
     """By how much the file's flows into a module must grow, and how many samples say so."""
     into = [stream for stream in graph.streams if stream.target == target]
     weights = {s.origin: s.selectivity * s.probability for s in into}
-    if all(_counted(batches[name]) for name in (*weights, target)):
+    # whether every batch is recorded, and none stands for others
+    names = (*weights, target)
+    if all(batches[name] and all(b.count == 1 for b in batches[name]) for name in names):
         came, sent, samples = _of_batches(ticks, weights, target, batches)
     else:
         came, sent, samples = _flows_of_steps(ticks, weights, target)
     ratio = came / sent if sent > 0 else 0.0
     return (ratio, samples) if isfinite(ratio) and ratio > 0 else (1.0, 0)
-
-
-def _counted(batches: Sequence[MicroBatch]) -> bool:
-    """Whether every batch is recorded, and none stands for others."""
-    return bool(batches) and all(batch.count == 1 for batch in batches)
 
 
 def _flows_of_steps(

@@ -24,6 +24,7 @@ from penstock.core.signals import Tick
 from penstock.experiment.fit.batches import MicroBatch, micro_batches
 from penstock.experiment.fit.estimate import (
     Estimate,
+    ModuleRecord,
     applied,
     estimated,
     flows,
@@ -320,17 +321,12 @@ def _of_module(
     ticks: Sequence[Tick], module: Module, batches: Mapping[str, Sequence[MicroBatch]]
 ) -> list[Estimate]:
     own = batches[module.name]
-    trigger = _trigger(module, own)
-    timed = replace(module, trigger=trigger.value)
-    return [*service(ticks, own, timed), *([trigger] if own else []), start_up(ticks, module)]
-
-
-def _trigger(module: Module, batches: Sequence[MicroBatch]) -> Estimate:
-    """As the file has it; where it has none and there are batches, they follow one another."""
-    if module.trigger or not batches:
-        return kept(module.name, "trigger", module.trigger, "as the run had it")
-    how = "micro-batches, one after the other"
-    return estimated(module.name, "trigger", module.trigger, AT_ONCE, len(batches), how)
+    trigger = kept(module, "trigger", "as the run had it")
+    if own and not module.trigger:
+        how = "micro-batches, one after the other"
+        trigger = estimated(module, "trigger", AT_ONCE, len(own), how)
+    timed = service(ModuleRecord(ticks, replace(module, trigger=trigger.value), own))
+    return [*timed, *([trigger] if own else []), start_up(ticks, module)]
 
 
 # A fitted twin as a pipeline file, for `penstock simulate` and `penstock compare`.

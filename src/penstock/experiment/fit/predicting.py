@@ -2,10 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -38,11 +39,6 @@ class RecordedDecisions:
 
     asked: tuple[tuple[float, dict[str, int]], ...]
     """Times, and the degrees requested then."""
-    _moments: tuple[float, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Extract the times, for the binary search."""
-        object.__setattr__(self, "_moments", tuple(at for at, _ in self.asked))
 
     @classmethod
     def of(cls, ticks: Iterable[Tick]) -> "RecordedDecisions":
@@ -54,7 +50,7 @@ class RecordedDecisions:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """The degrees in force in the recording at that moment."""
-        place = bisect_right(self._moments, seen.at + 1e-6) - 1
+        place = bisect_right(self.asked, seen.at + 1e-6, key=itemgetter(0)) - 1
         at, degrees = self.asked[max(place, 0)]
         why = f"as recorded at {at:g} s"
         return Decision(configuration=Configuration(degrees=degrees), why=why)
@@ -74,11 +70,6 @@ def play(
         arrivals="even" if drawn(file.workload) else "poisson",
     )
     return list(control(twin, build_policy(seeded) if policy is None else policy))
-
-
-def plays(file: PipelineFile, policy: Policy | None, seeds: Sequence[int]) -> list[list[Tick]]:
-    """The same with each of these seeds."""
-    return [play(file, policy, seed=seed) for seed in seeds]
 
 
 SEEDS: Final = (1, 2, 3, 4, 5)
@@ -138,10 +129,10 @@ def predict(run: Run, estimates: Sequence[Estimate]) -> tuple[Prediction, Predic
     """
     check(run)
     file = make(run, estimates, dry=run.settings.dry)
-    recorded = figures(run.ticks, file.graph)
-    by_policy = _predicted(file, None)
-    by_decisions = _predicted(file, RecordedDecisions.of(run.ticks))
-    return (_beside("policy", recorded, by_policy), _beside("decisions", recorded, by_decisions))
+    return (
+        _prediction(run, file, "policy", None),
+        _prediction(run, file, "decisions", RecordedDecisions.of(run.ticks)),
+    )
 
 
 def decisive(run: Run, predictions: Sequence[Prediction]) -> Prediction:
@@ -154,15 +145,13 @@ def decisive(run: Run, predictions: Sequence[Prediction]) -> Prediction:
 def figures(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, float | None]:
     """A run in the figures that are compared."""
     summary = summarise(ticks, None, source=graph.source)
-    latency = summary.latency
     backlog = total(reporting(ticks, "backlog"), len(ticks))
     return {
-        "latency_p50": latency.p50 if latency else None,
-        "latency_p95": latency.p95 if latency else None,
-        "latency_p99": latency.p99 if latency else None,
+        **{f"latency_{q}": getattr(summary.latency, q, None) for q in ("p50", "p95", "p99")},
         "executors_mean": summary.executors_mean,
         "executor_seconds": summary.executor_seconds_total,
-        "throughput": _throughput(ticks, graph.source),
+        # rows a second that left the source module: what came, less what it still had at the end
+        "throughput": mean(column(ticks, graph.source, "processed_rate"), steps(ticks)),
         "backlog_mean": mean(backlog, steps(ticks)),
     }
 
@@ -190,28 +179,15 @@ def seeds(file: PipelineFile) -> tuple[int, ...]:
     return SEEDS if came * sum(file.graph.visits().values()) < MANY_ROWS else SEEDS[:1]
 
 
-def _predicted(file: PipelineFile, policy: Any) -> dict[str, float | None]:
-    runs = [figures(ticks, file.graph) for ticks in plays(file, policy, seeds(file))]
-    return {name: _median([run[name] for run in runs]) for name in runs[0]}
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
-def _beside(
-    by: str, recorded: dict[str, float | None], predicted: dict[str, float | None]
-) -> Prediction:
-    figures = (
-        Figure(name=name, recorded=recorded[name], predicted=predicted[name]) for name in recorded
-    )
-    return Prediction(by=by, figures=tuple(figures))
-
-
-def _throughput(ticks: Sequence[Tick], source: str) -> float | None:
-    """Rows a second that left the source module: what came, less what it still had at the end."""
-    return mean(column(ticks, source, "processed_rate"), steps(ticks))
+def _prediction(run: Run, file: PipelineFile, by: str, policy: Policy | None) -> Prediction:
+    """The figures of a run beside the medians over several seeds of the twin."""
+    runs = [figures(play(file, policy, seed=seed), file.graph) for seed in seeds(file)]
+    beside = []
+    for name, recorded in figures(run.ticks, file.graph).items():
+        known = [value for played in runs if (value := played[name]) is not None]
+        predicted = median(known) if known else None
+        beside.append(Figure(name=name, recorded=recorded, predicted=predicted))
+    return Prediction(by=by, figures=tuple(beside))
 
 
 def _within(error: float | None) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from penstock.core.graph import Module
 from penstock.core.signals import ModuleReading
-from penstock.query.preference.measures import PaneLoad, WindowLoad
+from penstock.query.preference.measures import PaneLoad, WindowLoad, known
 from penstock.spark.progress import Batch
 
 QUERY: Final = "preference"
@@ -29,7 +29,7 @@ def panes_of(batch: Batch) -> PaneLoad | None:
     observed = batch.observed.get(_PANES)
     if not observed:
         return None
-    load = PaneLoad.of(observed)
+    load = PaneLoad(**known(observed))
     return replace(load, busy=load.busy + (batch.service or 0.0))
 
 
@@ -38,7 +38,7 @@ def windows_of(batch: Batch) -> WindowLoad | None:
     observed = batch.observed.get(_WINDOWS)
     if not observed:
         return None
-    load = WindowLoad.of(observed)
+    load = WindowLoad(**known(observed))
     return replace(load, busy=load.busy + (batch.service or 0.0))
 
 

@@ -1,10 +1,10 @@
 """The best tuples of sliding windows, as a table that Spark goes on with."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from numbers import Real
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -43,7 +43,17 @@ from penstock.query.preference.stages import (
 )
 
 MOST_DIMENSIONS = 32
-_NESTED = (ArrayType, MapType, StructType, VariantType)
+_NESTED: Final = (ArrayType, MapType, StructType, VariantType)
+_SUITABLE: Final[Mapping[str, tuple[Callable[[DataType], bool], str, str]]] = {
+    "on": (lambda kind: isinstance(kind, NumericType), "a number", "cast it, or compare another"),
+    "by": (lambda kind: not isinstance(kind, _NESTED), "a single value", "take a field of it"),
+    "time": (
+        lambda kind: isinstance(kind, TimestampType | TimestampNTZType),
+        "a timestamp",
+        'make one of it, as with timestamp_millis("{}")',
+    ),
+}
+"""By the role of a column: which types it may have, in words too, and the remedy for others."""
 
 
 def columns_of(
@@ -58,12 +68,23 @@ def columns_of(
     """The columns of a query, checked against the rows; `made` are those that the query adds."""
     compared, largest, keys = _names(on, "on"), _names(maximise, "maximise"), _names(by, "by")
     schema = _schema(rows, made)
-    _check_on(compared, schema)
+    if not 1 <= len(compared) <= MOST_DIMENSIONS:
+        raise SettingError(
+            f"on must name 1 to {MOST_DIMENSIONS} columns, got {len(compared)}; "
+            "name those to compare"
+        )
+    for name in compared:
+        _check_type(name, "on", schema)
     for name in largest:
         if name not in compared:
             raise SettingError(f"maximise has {name!r}, which on has not{near(name, compared)}")
-    _check_by(keys, compared, schema)
-    _check_time(time, schema)
+    for name in keys:
+        if name in compared:
+            raise SettingError(f"column {name!r} is in by and in on; take it out of one")
+        _check_type(name, "by", schema)
+    if not isinstance(time, str):
+        raise SettingError(f"time must be the name of a column, got {time!r}")
+    _check_type(time, "time", schema)
     return Columns(on=compared, maximise=frozenset(largest), by=keys, time=time)
 
 
@@ -93,46 +114,14 @@ def _schema(rows: StructType, made: Iterable[str]) -> dict[str, DataType]:
     return {field.name: field.dataType for field in rows.fields}
 
 
-def _find(name: str, schema: dict[str, DataType]) -> DataType:
+def _check_type(name: str, role: str, schema: dict[str, DataType]) -> None:
     if name not in schema:
         raise SettingError(f"the rows have no column {name!r}{near(name, schema)}")
-    return schema[name]
-
-
-def _check_on(on: tuple[str, ...], schema: dict[str, DataType]) -> None:
-    if not 1 <= len(on) <= MOST_DIMENSIONS:
+    suits, wanted, remedy = _SUITABLE[role]
+    if not suits(schema[name]):
         raise SettingError(
-            f"on must name 1 to {MOST_DIMENSIONS} columns, got {len(on)}; name those to compare"
-        )
-    for name in on:
-        kind = _find(name, schema)
-        if not isinstance(kind, NumericType):
-            raise SettingError(
-                f"column {name!r} of on must be a number, got {kind.simpleString()}; "
-                "cast it, or compare another"
-            )
-
-
-def _check_by(by: tuple[str, ...], on: tuple[str, ...], schema: dict[str, DataType]) -> None:
-    for name in by:
-        kind = _find(name, schema)
-        if name in on:
-            raise SettingError(f"column {name!r} is in by and in on; take it out of one")
-        if isinstance(kind, _NESTED):
-            raise SettingError(
-                f"column {name!r} of by must be a single value, got {kind.simpleString()}; "
-                "take a field of it"
-            )
-
-
-def _check_time(time: str, schema: dict[str, DataType]) -> None:
-    if not isinstance(time, str):
-        raise SettingError(f"time must be the name of a column, got {time!r}")
-    kind = _find(time, schema)
-    if not isinstance(kind, TimestampType | TimestampNTZType):
-        raise SettingError(
-            f"column {time!r} of time must be a timestamp, got {kind.simpleString()}; "
-            f'make one of it, as with timestamp_millis("{time}")'
+            f"column {name!r} of {role} must be {wanted}, got {schema[name].simpleString()}; "
+            f"{remedy.format(name)}"
         )
 
 
@@ -244,23 +233,6 @@ def _run(
     by: Sequence[str],
     settings: Settings,
 ) -> DataFrame:
-    _check(rows, settings)
-    query = plan(
-        rows.schema,
-        criterion,
-        on=on,
-        panes=Panes.parse(window, window if slide is None else slide),
-        time=time,
-        maximise=maximise,
-        by=by,
-        **settings,
-    )
-    parts = find_panes(rows, query)
-    return find_windows(parts, query) if rows.isStreaming else find_all_windows(parts, query)
-
-
-def _check(rows: object, settings: Settings) -> None:
-    """Refuse anything but a DataFrame, and unknown settings."""
     if not hasattr(rows, "isStreaming"):
         raise SettingError(f"rows must be a DataFrame of Spark's, got {type(rows).__name__}")
     for name in settings:
@@ -268,6 +240,19 @@ def _check(rows: object, settings: Settings) -> None:
             raise SettingError(
                 f"there is no setting {name!r} of a query{near(name, Settings.__annotations__)}"
             )
+    panes = Panes.parse(window, window if slide is None else slide)
+    query = plan(
+        rows.schema,
+        criterion,
+        panes=panes,
+        on=on,
+        time=time,
+        maximise=maximise,
+        by=by,
+        **settings,
+    )
+    parts = find_panes(rows, query)
+    return find_windows(parts, query) if rows.isStreaming else find_all_windows(parts, query)
 
 
 def plan(
@@ -297,6 +282,9 @@ def plan(
             f"splitting must be a Splitting, got {splitting!r}; "
             "write Splitting(path=..., workers=4)"
         )
+    ahead = None if max_ahead is None else microseconds(max_ahead, "max_ahead")
+    if ahead is not None and ahead < 0:
+        raise SettingError(f"max_ahead must not be negative, got {max_ahead}; write 1 hour")
     if isinstance(criterion, Preference):
         criterion.try_out(len(columns.on))
         columns = replace(columns, ranked=False)  # a function gets values, not ranks
@@ -304,18 +292,11 @@ def plan(
         work=Work(columns=columns, panes=panes, criterion=criterion, schema=rows.simpleString()),
         rows=rows,
         slack=_slack(slack, max_slack, drop_rate),
-        max_ahead=None if max_ahead is None else _not_negative(max_ahead, "max_ahead"),
+        max_ahead=ahead,
         splitting=splitting,
         slots=slots,
         name=name,
     )
-
-
-def _not_negative(length: Length, name: str) -> int:
-    micros = microseconds(length, name)
-    if micros < 0:
-        raise SettingError(f"{name} must not be negative, got {length}; write 1 hour")
-    return micros
 
 
 def _slack(slack: Length, most: Length, drop_rate: float | None) -> Slack:

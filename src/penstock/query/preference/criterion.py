@@ -170,9 +170,8 @@ class Preference:
 
     def __post_init__(self) -> None:
         """Check that both are callable, before a query starts."""
-        for name in ("dominates", "merge"):
-            given = getattr(self, name)
-            if not callable(given) and not (name == "merge" and given is None):
+        for name, given in (("dominates", self.dominates), ("merge", self.merge or len)):
+            if not callable(given):
                 raise SettingError(
                     f"{name} must be a function of two tuples, got {given!r}; "
                     f"write {name}=lambda p, q: ..."

@@ -41,11 +41,17 @@ class Part:
     payload: bytes
 
 
+PartsBy = Mapping[int, tuple[Part, ...]]
+"""Parts by the number of their pane or window."""
+Run = tuple[tuple[Part, ...], tuple[int, ...]]
+"""Parts to merge, and the windows that need them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complete:
     """The result of one step of the emitter."""
 
-    windows: Mapping[int, tuple[Part, ...]]
+    windows: PartsBy
     """Windows with rows that are complete now, in their order, with their parts."""
     empty: int = 0
     """Complete windows without rows."""
@@ -68,7 +74,7 @@ class Emitter:
 
     panes: Panes
     slack: Slack
-    open: Mapping[int, tuple[Part, ...]] = field(default_factory=dict)
+    open: PartsBy = field(default_factory=dict)
     """By pane, its parts."""
 
     def step(self, parts: Sequence[Part], arrivals: Arrivals) -> tuple["Emitter", Complete]:
@@ -81,40 +87,29 @@ class Emitter:
         for part in fresh:
             held[part.pane] = (*held.get(part.pane, ()), part)
         windows, empty = self._complete(held, before, slack.punctuation)
-        after = replace(self, slack=slack, open=self._needed(held, slack.punctuation))
+        if slack.punctuation is not None:  # drop the panes that no future window has
+            first = self.panes.first_needed(slack.punctuation)
+            held = {pane: own for pane, own in held.items() if pane >= first}
+        after = replace(self, slack=slack, open=held)
         panes = len({part.pane for part in fresh})
         return after, Complete(windows=windows, empty=empty, late=late, panes=panes)
 
     def _complete(
-        self, held: Mapping[int, tuple[Part, ...]], before: int | None, after: int | None
-    ) -> tuple[dict[int, tuple[Part, ...]], int]:
+        self, held: PartsBy, before: int | None, after: int | None
+    ) -> tuple[PartsBy, int]:
         """Windows that a punctuation completes, and how many of them have no rows."""
         if after is None or (before is None and not held):
             return {}, 0
         if before is None:  # windows before the first row do not count
             before = self.panes.end(self.panes.windows_of(min(held))[0]) - 1
         first, last = self.panes.closed_windows(before, after)
-        numbers = {number for pane in held for number in self._between(pane, first, last)}
-        windows = {number: self._parts(held, number) for number in sorted(numbers)}
+        known = [self.panes.windows_of(pane) for pane in held]  # the range may span years
+        numbers = {n for w in known for n in range(max(w.start, first), min(w.stop, last))}
+        windows = {
+            number: tuple(p for pane in self.panes.panes_of(number) for p in held.get(pane, ()))
+            for number in sorted(numbers)
+        }
         return windows, last - first - len(windows)
-
-    def _between(self, pane: int, first: int, last: int) -> range:
-        """The windows of a pane within `first` up to `last`, a range that may span years."""
-        windows = self.panes.windows_of(pane)
-        return range(max(windows.start, first), min(windows.stop, last))
-
-    def _parts(self, held: Mapping[int, tuple[Part, ...]], window: int) -> tuple[Part, ...]:
-        panes = self.panes.panes_of(window)
-        return tuple(part for pane in panes for part in held.get(pane, ()))
-
-    def _needed(
-        self, held: Mapping[int, tuple[Part, ...]], punctuation: int | None
-    ) -> dict[int, tuple[Part, ...]]:
-        """Without the panes that no future window has."""
-        if punctuation is None:
-            return dict(held)
-        first = self.panes.first_needed(punctuation)
-        return {pane: parts for pane, parts in held.items() if pane >= first}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +131,8 @@ class Schedule:
     """The slot of each window; windows fill the slots in order."""
 
 
-def schedule(windows: Mapping[int, tuple[Part, ...]], slots: int) -> Schedule:
-    """RoutePanes the tasks of complete windows over so many slots.
+def schedule(windows: PartsBy, slots: int) -> Schedule:
+    """Spread the tasks of complete windows over so many slots.
 
     >>> a, b, c = (Part(pane, rows=9, best=9, payload=b"") for pane in (0, 0, 1))
     >>> made = schedule({0: (a, b, c), 1: (c,)}, slots=2)
@@ -161,9 +156,7 @@ def _weight(parts: Sequence[Part]) -> int:
     return sum(part.best for part in parts) if len(parts) > 1 else 0
 
 
-def _by_pane(
-    windows: Mapping[int, tuple[Part, ...]],
-) -> list[tuple[tuple[Part, ...], tuple[int, ...]]]:
+def _by_pane(windows: PartsBy) -> list[Run]:
     """The parts of each pane, for all windows that contain it."""
     parts: dict[int, tuple[Part, ...]] = {}
     waiting: dict[int, list[int]] = {}
@@ -174,19 +167,17 @@ def _by_pane(
     return [(parts[pane], tuple(waiting[pane])) for pane in parts]
 
 
-def _runs(
-    windows: Mapping[int, tuple[Part, ...]], slots: int
-) -> list[tuple[tuple[Part, ...], tuple[int, ...]]]:
+def _runs(windows: PartsBy, slots: int) -> list[Run]:
     """The parts of each window in as many runs as there are slots for it."""
     share = slots // len(windows)
-    runs: list[tuple[tuple[Part, ...], tuple[int, ...]]] = []
+    runs: list[Run] = []
     for number, parts in windows.items():
         edges = [len(parts) * run // share for run in range(share + 1)]
         runs += [(parts[a:b], (number,)) for a, b in pairwise(edges) if a < b]
     return runs
 
 
-def _placed(windows: Mapping[int, tuple[Part, ...]], slots: int) -> dict[int, int]:
+def _placed(windows: PartsBy, slots: int) -> dict[int, int]:
     """Windows in order, in runs of about equal work."""
     work = [sum(part.best for part in parts) + 1 for parts in windows.values()]
     total, before, placed = sum(work), 0, {}
@@ -197,11 +188,15 @@ def _placed(windows: Mapping[int, tuple[Part, ...]], slots: int) -> dict[int, in
 
 
 SCHEMA: Final = (
-    f"slot int, task int, windows array<long>, slots array<int>, payload binary, {measures.DDL}"
+    "slot int, task int, windows array<long>, slots array<int>, payload binary, "
+    f"{measures.COLUMN} array<double>"
 )
 """A row for each part of a merge task, with the windows that need it and their slots."""
 STATE: Final = "kept binary"
-_NAMES: Final = ("slot", "task", "windows", "slots", "payload", measures.COLUMN)
+_NOTHING: Final = {"slot": 0, "task": -1, "windows": [], "slots": [], "payload": b""}
+_KEPT: Final = pa.schema(
+    {"pane": pa.int64(), "rows": pa.int64(), "best": pa.int64(), "payload": pa.binary()}
+)
 _MANY: Final = 16
 """Parts of a pane beyond which they are merged."""
 _MICROS: Final = 1e6
@@ -223,34 +218,30 @@ class Emit:
         """One batch."""
         began = time.perf_counter()
         rows = pd.concat(list(frames)).sort_values(["batch", "task", "pane"], kind="stable")
-        emitter = self._recall(state.get[0]) if state.exists else self._start()
+        emitter = Emitter(panes=self.work.panes, slack=self.slack)
+        if state.exists:
+            emitter = self._recalled(emitter, state.get[0])
         emitter, complete = emitter.step(_parts(rows), _arrivals(rows))
         emitter = self._compacted(emitter)
         state.update((_keep(emitter, self.work),))
         tasks = list(_tasks(schedule(complete.windows, self.slots)))
         tasks.append(_measures(emitter, complete, time.perf_counter() - began))
-        yield pd.DataFrame(tasks, columns=list(_NAMES))
+        yield pd.DataFrame(tasks, columns=[*_NOTHING, measures.COLUMN])
 
-    def _start(self) -> Emitter:
-        return Emitter(panes=self.work.panes, slack=self.slack)
-
-    def _recall(self, kept: bytes) -> Emitter:
+    def _recalled(self, emitter: Emitter, kept: bytes) -> Emitter:
+        """The emitter with its saved state; that of another query is refused."""
         table = decode(kept)
         known = {name: json.loads(text) for name, text in table.schema.metadata.items()}
-        self._check(known[_OF])
+        for name, asked in self.work.signature().items():
+            if (before := known[_OF][name]) != asked:
+                raise SettingError(
+                    f"the checkpoint is of a query with {name} {before}, and this one has "
+                    f"{asked}; start it on a new checkpoint"
+                )
         held: dict[int, tuple[Part, ...]] = {}
         for row in table.to_pylist():
             held[row["pane"]] = (*held.get(row["pane"], ()), Part(**row))
-        return replace(self._start(), slack=resumed(self.slack, known[_SLACK]), open=held)
-
-    def _check(self, before: dict[str, Any]) -> None:
-        """Refuse the state of another query."""
-        for name, asked in self.work.signature().items():
-            if before[name] != asked:
-                raise SettingError(
-                    f"the checkpoint is of a query with {name} {before[name]}, and this one has "
-                    f"{asked}; start it on a new checkpoint"
-                )
+        return replace(emitter, slack=resumed(self.slack, known[_SLACK]), open=held)
 
     def _compacted(self, emitter: Emitter) -> Emitter:
         """With the parts of a pane merged where there are many."""
@@ -280,14 +271,7 @@ def _arrivals(rows: pd.DataFrame) -> Arrivals:
 
 def _keep(emitter: Emitter, work: Work) -> bytes:
     parts = [part for pane in sorted(emitter.open) for part in emitter.open[pane]]
-    table = pa.table(
-        {
-            "pane": pa.array([part.pane for part in parts], pa.int64()),
-            "rows": pa.array([part.rows for part in parts], pa.int64()),
-            "best": pa.array([part.best for part in parts], pa.int64()),
-            "payload": pa.array([part.payload for part in parts], pa.binary()),
-        }
-    )
+    table = pa.Table.from_pylist([asdict(part) for part in parts], _KEPT)
     known = {_SLACK: json.dumps(asdict(emitter.slack)), _OF: json.dumps(work.signature())}
     return encode(table.replace_schema_metadata(known))
 
@@ -295,15 +279,9 @@ def _keep(emitter: Emitter, work: Work) -> bytes:
 def _tasks(made: Schedule) -> Iterator[dict[str, Any]]:
     for number, task in enumerate(made.merges):
         windows, slots = list(task.windows), [made.slots[window] for window in task.windows]
+        row = {"slot": task.slot, "task": number, "windows": windows, "slots": slots}
         for part in task.parts:
-            yield {
-                "slot": task.slot,
-                "task": number,
-                "windows": windows,
-                "slots": slots,
-                "payload": part.payload,
-                measures.COLUMN: [],
-            }
+            yield {**row, "payload": part.payload, measures.COLUMN: []}
 
 
 def _measures(emitter: Emitter, complete: Complete, busy: float) -> dict[str, Any]:
@@ -317,4 +295,4 @@ def _measures(emitter: Emitter, complete: Complete, busy: float) -> dict[str, An
         punctuation=(slack.punctuation or 0) / _MICROS,
     )
     # A column without any value would make pandas warn when Spark concatenates frames.
-    return {"slot": 0, "task": -1, "windows": [], "slots": [], "payload": b"", **values}
+    return {**_NOTHING, **values}

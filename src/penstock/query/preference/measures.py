@@ -1,23 +1,13 @@
 """The measures of a running query, stage by stage, for a controller."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
-from pyspark.sql.types import ArrayType, DoubleType, StructField
-
-
-class Progress(Protocol):
-    """Spark's progress of a batch of a streaming query."""
-
-    @property
-    def observedMetrics(self) -> Mapping[str, Any]:  # noqa: N802  # Spark's name
-        """Observed metrics by name."""
-        ...
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +32,6 @@ class PaneLoad:
     parts_squared: float = 0.0
     """The sum of the squares of the parts' rows."""
     panes: int = 0
-
-    @classmethod
-    def of(cls, observed: Any) -> "PaneLoad":
-        """From the observed metrics of a batch."""
-        return cls(**_known(observed))
 
     @property
     def part_sizes(self) -> tuple[float, float] | None:
@@ -96,11 +81,6 @@ class WindowLoad:
     punctuation: float = 0.0
     """Seconds since 1970."""
 
-    @classmethod
-    def of(cls, observed: Any) -> "WindowLoad":
-        """From the observed metrics of a batch."""
-        return cls(**_known(observed))
-
     def utilisation(self, period: float, slots: int = 1) -> float | None:
         """Mean utilisation of the slots in a period.
 
@@ -118,17 +98,19 @@ class Measures:
     windows: WindowLoad
 
     @classmethod
-    def of(cls, progress: Progress | None, name: str = "preference") -> "Measures | None":
+    def of(
+        cls, progress: StreamingQueryProgress | None, name: str = "preference"
+    ) -> "Measures | None":
         """From a batch of the query of this name; None without a batch or without rows."""
         observed = {} if progress is None else progress.observedMetrics
         panes, windows = observed.get(f"{name}_panes"), observed.get(f"{name}_windows")
         if panes is None or windows is None:
             return None
-        return cls(panes=PaneLoad.of(panes), windows=WindowLoad.of(windows))
+        return cls(panes=PaneLoad(**known(panes)), windows=WindowLoad(**known(windows)))
 
 
-def _known(row: Any) -> dict[str, Any]:
-    """The values that are not null; counts as integers."""
+def known(row: Any) -> dict[str, Any]:
+    """The observed metrics that are not null; counts as integers."""
     values = row.asDict() if hasattr(row, "asDict") else dict(row)
     exact = ("busy", "slack", "punctuation", "rows_squared", "parts_squared")
     return {
@@ -146,10 +128,7 @@ result; seconds of work, and the tasks that did it."""
 PEAKS: Final = ("slack", "punctuation")
 """Seconds that rows may be late, and the time before which windows are complete."""
 COLUMN: Final = "window_measures"
-DDL: Final = f"{COLUMN} array<double>"
 FIELD: Final = pa.field(COLUMN, pa.list_(pa.float64()))
-SPARK_FIELD: Final = StructField(COLUMN, ArrayType(DoubleType()))
-_NAMES: Final = (*SUMS, *PEAKS)
 
 
 def measures_row(**values: float) -> dict[str, list[float | None]]:
@@ -164,17 +143,13 @@ def measures_row(**values: float) -> dict[str, list[float | None]]:
 
 def observed(results: DataFrame, name: str) -> DataFrame:
     """Only the results; the measures go to the progress of the query, under this name."""
-    return dropped(results.observe(name, *_measures()))
+    aggregates = [
+        (sql.sum if name in SUMS else sql.max)(sql.col(COLUMN)[place]).alias(name)
+        for place, name in enumerate((*SUMS, *PEAKS))
+    ]
+    return dropped(results.observe(name, *aggregates))
 
 
 def dropped(results: DataFrame) -> DataFrame:
     """Only the results, without the measures."""
     return results.where(sql.col(COLUMN).isNull()).drop(COLUMN)
-
-
-def _measures() -> list[Column]:
-    """Spark's aggregates of the measures of a batch."""
-    return [
-        (sql.sum if name in SUMS else sql.max)(sql.col(COLUMN)[place]).alias(name)
-        for place, name in enumerate(_NAMES)
-    ]

@@ -19,13 +19,7 @@ from penstock.query.preference.parts import Columns, encode, reduce, where
 from penstock.query.preference.punctuation import Arrivals
 from penstock.query.preference.tuples import Groups, Ints, in_utc, times, usable
 
-SCHEMA: Final = (
-    "ts timestamp, batch long, task int, pane long, rows long, best long, payload binary, "
-    "arrivals array<long>, set_aside long, busy double"
-)
-"""A row for each part of a pane, and rows without payload that hold a task's arrivals and busy
-time."""
-_WIRE: Final = pa.schema(
+SCHEMA: Final = pa.schema(
     [
         ("ts", pa.timestamp("us", "UTC")),
         ("batch", pa.int64()),
@@ -39,6 +33,8 @@ _WIRE: Final = pa.schema(
         ("busy", pa.float64()),
     ]
 )
+"""A row for each part of a pane, and rows without payload that hold a task's arrivals and busy
+time."""
 _BUFFER: Final = 65536
 """Rows buffered before they are reduced."""
 
@@ -69,7 +65,7 @@ class PaneStage:
             here = where()._asdict()
             first = {**here, "pane": 0}  # null would turn the column into doubles in pandas
             yield pa.RecordBatch.from_pylist(
-                [{**first, **row} for row in (*parts, *measured)], _WIRE
+                [{**first, **row} for row in (*parts, *measured)], SCHEMA
             )
 
     def panes_of(self, table: pa.Table) -> Ints:

@@ -3,8 +3,11 @@
 `Work` is what every task of a preference query knows: the columns, the panes and the criterion.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -39,13 +42,9 @@ class Columns:
         that it is deterministic."""
         own = [(name, "descending" if name in self.maximise else "ascending") for name in self.on]
         named = {*self.by, *self.on}
-        rest = [f.name for f in schema if f.name not in named and _sortable(f.type)]
+        rest = [f.name for f in schema if f.name not in named and not pa.types.is_nested(f.type)]
         rest.sort(key=lambda name: name != self.time)
         return [*((n, "ascending") for n in self.by), *own, *((n, "ascending") for n in rest)]
-
-
-def _sortable(kind: pa.DataType) -> bool:
-    return not pa.types.is_nested(kind)
 
 
 def reduce(table: pa.Table, panes: Ints, columns: Columns, criterion: Criterion) -> Ints:
@@ -58,17 +57,11 @@ def reduce(table: pa.Table, panes: Ints, columns: Columns, criterion: Criterion)
 
 def merge(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
     """The best of several parts of a pane, or of several panes."""
-    if criterion.merge is None:
-        return _union(tables, columns, criterion)
-    merged = tables[0]
-    for table in tables[1:]:
-        merged = _merged(merged, table, columns, criterion.merge)
-    return merged
-
-
-def _union(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -> pa.Table:
     if len(tables) == 1:
         return tables[0]
+    if criterion.merge is not None:
+        two_at_a_time = partial(_merged, columns=columns, function=criterion.merge)
+        return functools.reduce(two_at_a_time, tables)
     table = pa.concat_tables(tables).combine_chunks()
     return table.take(reduce(table, np.zeros(table.num_rows, np.int64), columns, criterion))
 
@@ -78,7 +71,7 @@ def _merged(left: pa.Table, right: pa.Table, columns: Columns, function: Merge) 
     table = pa.concat_tables([left, right]).combine_chunks()
     values, groups = columns.points(table), Groups.of(codes_of(table, columns.by))
     kept = []
-    for begin, end in zip(groups.starts[:-1], groups.starts[1:], strict=True):
+    for begin, end in pairwise(groups.starts):
         rows = groups.order[begin:end]
         cut = int((rows < left.num_rows).sum())
         chosen = _places(function(values[rows[:cut]], values[rows[cut:]]), len(rows))
@@ -111,7 +104,7 @@ def answer(tables: Sequence[pa.Table], columns: Columns, criterion: Criterion) -
 
 def _sorted(table: pa.Table, order: list[tuple[str, str]]) -> pa.Table:
     """The rows in this order; ties by the columns that Arrow cannot sort, as strings."""
-    nested = [column.name for column in table.schema if not _sortable(column.type)]
+    nested = [column.name for column in table.schema if pa.types.is_nested(column.type)]
     if not nested:
         return table.sort_by(order)
     texts = pa.array([repr(row) for row in table.select(nested).to_pylist()], pa.string())
@@ -186,25 +179,18 @@ class Work:
         """Several parts merged into one."""
         if len(payloads) == 1:
             return payloads[0]
-        return encode(merge(_decoded(payloads), self.columns, self.criterion))
+        parts = [decode(payload) for payload in payloads]
+        return encode(merge(parts, self.columns, self.criterion))
 
     def answer(self, window: int, payloads: Sequence[bytes], field: pa.Field) -> pa.Table:
         """The result of a window, with the window as its first column."""
-        made = answer(_decoded(payloads), self.columns, self.criterion)
-        return made.add_column(0, field, self._edges(window, made.num_rows, field.type))
-
-    def _edges(self, window: int, rows: int, kind: pa.StructType) -> pa.StructArray:
-        """Start and end of the window, once per row."""
+        made = answer([decode(payload) for payload in payloads], self.columns, self.criterion)
         edges = (self.panes.start(window), self.panes.end(window))
         sides = [
-            pa.array(np.full(rows, edge)).cast(side.type)
-            for edge, side in zip(edges, kind, strict=True)
+            pa.array(np.full(made.num_rows, edge)).cast(side.type)
+            for edge, side in zip(edges, field.type, strict=True)
         ]
-        return pa.StructArray.from_arrays(sides, fields=list(kind))
-
-
-def _decoded(payloads: Sequence[bytes]) -> list[pa.Table]:
-    return [decode(payload) for payload in payloads]
+        return made.add_column(0, field, pa.StructArray.from_arrays(sides, fields=list(field.type)))
 
 
 class Place(NamedTuple):

@@ -26,7 +26,6 @@ WORKER: Final = "pane_worker"
 TASK: Final = "pane_task"
 ARRIVALS: Final = "pane_arrivals"
 SET_ASIDE: Final = "pane_set_aside"
-DDL: Final = f"{WORKER} int, {TASK} int, {ARRIVALS} array<long>, {SET_ASIDE} long"
 FIELDS: Final = [
     pa.field(WORKER, pa.int32()),
     pa.field(TASK, pa.int32()),
@@ -67,13 +66,12 @@ class Splitting:
         """Refuse a stage without workers."""
         if self.workers is None:
             raise SettingError("workers of splitting must be a whole number, got None; write 4")
-        _check("workers", self.workers)
+        _check(workers=self.workers)
 
     def write(self, *, threshold: int | None = None, workers: int | None = None) -> None:
         """Set it from the next batch on."""
         given = {"threshold": threshold, "workers": self.workers if workers is None else workers}
-        for name, value in given.items():
-            _check(name, value)
+        _check(**given)
         path = Path(self.path)
         draft = path.with_name(f".{path.name}")
         try:
@@ -90,19 +88,20 @@ class Splitting:
             settings = json.loads(Path(self.path).read_text())
             threshold, workers = settings["threshold"], int(settings["workers"])
             threshold = None if threshold is None else int(threshold)
-            _check("threshold", threshold)
+            _check(threshold=threshold)
         except (OSError, ValueError, KeyError, TypeError, OverflowError, SettingError):
             return Split(self.workers)
         return Split(min(max(workers, 1), self.workers), threshold)
 
 
-def _check(name: str, value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise SettingError(
-            f"{name} of splitting must be a whole number of at least 1, got {value!r}"
-        )
+def _check(**counts: object) -> None:
+    for name, value in counts.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise SettingError(
+                f"{name} of splitting must be a whole number of at least 1, got {value!r}"
+            )
 
 
 @dataclass(slots=True)
@@ -134,14 +133,12 @@ class Owners:
                 taken = rows if self.split.threshold is None else rows[:left]
                 workers[taken], rows = owner, rows[len(taken) :]
                 self.loads[owner] += len(taken)
-                self._keep(pane, owner, left - len(taken))
+                left -= len(taken)
+                if left > 0 or self.split.threshold is None:
+                    self._owner[pane] = (owner, left)
+                else:
+                    self._owner.pop(pane, None)
         return workers
-
-    def _keep(self, pane: int, owner: int, left: int) -> None:
-        if left > 0 or self.split.threshold is None:
-            self._owner[pane] = (owner, left)
-        else:
-            self._owner.pop(pane, None)
 
     def _next(self) -> tuple[int, int]:
         """The least loaded worker, and how many tuples it gets."""
@@ -188,7 +185,7 @@ class PanePartitioning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutePanes:
-    """For `mapInArrow`: rows with the worker of each, and at the end a report of the arrivals."""
+    """For `mapInArrow`: rows with the worker of each; the last row reports arrivals."""
 
     columns: Columns
     panes: Panes
@@ -202,7 +199,9 @@ class RoutePanes:
         arrivals, set_aside, schema = Arrivals(), 0, None
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            schema = schema or _schema(batch.schema)
+            # every column is nullable: they are null in the report
+            own = (column.with_nullable(True) for column in batch.schema)
+            schema = schema or pa.schema([*own, *FIELDS])
             good = table.filter(usable(table, self.columns.on, self.columns.time))
             set_aside += table.num_rows - good.num_rows
             moments = times(good, self.columns.time)
@@ -210,7 +209,13 @@ class RoutePanes:
             workers = owners.assign(self.panes.of(moments))
             yield from _routed(good, workers, here.task, schema)
         if schema is not None:
-            yield _last(schema, owners, here.task, arrivals, set_aside)
+            report: dict[str, Any] = {
+                WORKER: here.task % split.workers,
+                TASK: here.task,
+                ARRIVALS: list(astuple(arrivals)),
+                SET_ASIDE: set_aside,
+            }
+            yield pa.RecordBatch.from_pylist([report], schema=schema)
 
 
 def _routed(
@@ -224,21 +229,3 @@ def _routed(
         .combine_chunks()
         .to_batches()
     )
-
-
-def _last(
-    schema: pa.Schema, owners: Owners, task: int, arrivals: Arrivals, set_aside: int
-) -> pa.RecordBatch:
-    """A row without values that reports the arrivals of the others."""
-    report: dict[str, Any] = {
-        WORKER: task % owners.split.workers,
-        TASK: task,
-        ARRIVALS: list(astuple(arrivals)),
-        SET_ASIDE: set_aside,
-    }
-    return pa.RecordBatch.from_pylist([report], schema=schema)
-
-
-def _schema(rows: pa.Schema) -> pa.Schema:
-    """Every column is nullable: they are null in the report."""
-    return pa.schema([*(column.with_nullable(True) for column in rows), *FIELDS])

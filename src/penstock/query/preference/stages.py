@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import (
     ArrayType,
@@ -60,8 +60,13 @@ class Query:
         return StructType([StructField(WINDOW, edges), *_nullable(self.rows), *scored])
 
     @property
+    def answers(self) -> StructType:
+        """The columns of a result and of the measures beside it."""
+        return StructType([*self.results, *from_arrow_schema(pa.schema([measures.FIELD]))])
+
+    @property
     def arrow_results(self) -> pa.Schema:
-        """The same as an Arrow schema."""
+        """The columns of a result as an Arrow schema."""
         return to_arrow_schema(self.results, timezone="UTC")
 
 
@@ -72,7 +77,10 @@ def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = 
         rows = _dated(rows, work.columns.time, query.max_ahead)
     if split is not None:
         router = RoutePanes(columns=work.columns, panes=work.panes, splitting=split)
-        routed = rows.mapInArrow(router, _routed_schema(query.rows), profile=profile)
+        added = from_arrow_schema(pa.schema(splitting.FIELDS))
+        routed = rows.mapInArrow(
+            router, StructType([*_nullable(query.rows), *added]), profile=profile
+        )
         rows = routed.repartitionById(split.workers, sql.col(splitting.WORKER))
     stage = PaneStage(
         columns=work.columns,
@@ -80,7 +88,7 @@ def find_panes(rows: DataFrame, query: Query, profile: ResourceProfile | None = 
         criterion=work.criterion,
         routed=split is not None,
     )
-    parts = rows.mapInArrow(stage, pane_stage.SCHEMA, profile=profile)
+    parts = rows.mapInArrow(stage, from_arrow_schema(pane_stage.SCHEMA), profile=profile)
     if not rows.isStreaming:
         return parts
     return parts.observe(f"{query.name}_panes", *pane_stage.measures())
@@ -105,26 +113,29 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     # pandas has no times beyond 2262, such as the year 9999.
     together = parts.drop("ts").withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
     sent = together.applyInPandasWithState(
-        emit, emitter.SCHEMA, emitter.STATE, "append", GroupStateTimeout.NoTimeout
+        emit,
+        from_arrow_schema(emitter.SCHEMA),
+        emitter.STATE,
+        "append",
+        GroupStateTimeout.NoTimeout,
     )
     merge = MergeParts(work=query.work)
     answer = Answer(work=query.work, results=query.arrow_results)
-    schema = StructType([*query.results, measures.SPARK_FIELD])
     if query.slots == 1:
-        answers = sent.mapInArrow(OneSlot(merge=merge, answer=answer), schema)
+        answers = sent.mapInArrow(OneSlot(merge=merge, answer=answer), query.answers)
     else:
-        merged = _on_slots(sent, query.slots).mapInArrow(merge, tasks.SCHEMA)
-        answers = _on_slots(merged, query.slots).mapInArrow(answer, schema)
+        merged = _on_slots(sent, query.slots).mapInArrow(merge, from_arrow_schema(tasks.SCHEMA))
+        answers = _on_slots(merged, query.slots).mapInArrow(answer, query.answers)
     return measures.observed(answers, f"{query.name}_windows")
 
 
 def find_all_windows(parts: DataFrame, query: Query) -> DataFrame:
     """The window stage of a batch table: every window that has rows."""
     panes = parts.where(sql.col("payload").isNotNull()).select("pane", "payload")
-    merged = panes.repartition("pane").mapInArrow(MergePanes(work=query.work), tasks.SCHEMA)
+    schema = from_arrow_schema(tasks.SCHEMA)
+    merged = panes.repartition("pane").mapInArrow(MergePanes(work=query.work), schema)
     answer = Answer(work=query.work, results=query.arrow_results)
-    schema = StructType([*query.results, measures.SPARK_FIELD])
-    return measures.dropped(merged.repartition("slot").mapInArrow(answer, schema))
+    return measures.dropped(merged.repartition("slot").mapInArrow(answer, query.answers))
 
 
 def _advise(partitions: str | None) -> None:
@@ -143,12 +154,6 @@ def _on_slots(rows: DataFrame, slots: int) -> DataFrame:
     # A shuffle does not accept rows of the stateful stage as they are; a new column does it.
     placed = rows.withColumn("slot", sql.pmod("slot", sql.lit(slots)).cast("int"))
     return placed.repartitionById(slots, sql.col("slot"))
-
-
-def _routed_schema(rows: StructType) -> StructType:
-    extra = StructType.fromDDL(splitting.DDL)
-    assert isinstance(extra, StructType)  # noqa: S101  # a list of columns is nothing else
-    return StructType([*_nullable(rows), *extra])
 
 
 def _nullable(rows: StructType) -> list[StructField]:

@@ -14,9 +14,7 @@ from penstock.query.preference.parts import Work
 Batches = Iterator[pa.RecordBatch]
 Row = dict[str, Any]
 
-SCHEMA: Final = f"slot long, windows array<long>, payload binary, {measures.DDL}"
-"""A row for each merged part, with the windows of the slot that need it."""
-_MERGED: Final = pa.schema(
+SCHEMA: Final = pa.schema(
     [
         ("slot", pa.int64()),
         ("windows", pa.list_(pa.int64())),
@@ -24,6 +22,7 @@ _MERGED: Final = pa.schema(
         measures.FIELD,
     ]
 )
+"""A row for each merged part, with the windows of the slot that need it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class MergeParts:
             passed_on = [
                 {"slot": 0, "windows": [], "payload": b"", **values} for values in reported
             ]
-            yield pa.RecordBatch.from_pylist([*made, *passed_on], _MERGED)
+            yield pa.RecordBatch.from_pylist([*made, *passed_on], SCHEMA)
 
 
 def _tasks(rows: Sequence[Row]) -> list[list[Row]]:
@@ -123,7 +122,7 @@ class MergePanes:
             payload, size = self.work.merge(payloads[pane]), len(windows)
             waiting = {"windows": list(windows), "slots": [w // size for w in windows]}
             made = [{**place, "payload": payload} for place in _places(waiting)]
-            yield pa.RecordBatch.from_pylist(made, _MERGED)
+            yield pa.RecordBatch.from_pylist(made, SCHEMA)
 
 
 def _split_reports(batches: Batches) -> tuple[list[Row], list[dict[str, list[float | None]]]]:
