@@ -36,7 +36,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Examine the machine; 2 where something fails."""
-
     findings = check_machine(args.out)
     if args.json:
         print_json([asdict(finding) for finding in findings])
@@ -57,7 +56,7 @@ _VERSIONS: Final = {"pyspark": "4.3"}
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that was looked at."""
 
@@ -84,16 +83,16 @@ def check_machine(runs: str) -> list[Finding]:
     ]
 
 
-def check_python(version: tuple[int, ...]) -> Finding:
+def check_python(running: tuple[int, ...]) -> Finding:
     """The Python that this runs on.
 
     >>> check_python((3, 10, 1)).status
     'fail'
     """
-    text = ".".join(str(part) for part in version)
-    if version < (3, 11):
-        return Finding(name="python", status="fail", detail=text, remedy="install 3.11 or newer")
-    return Finding(name="python", status="ok", detail=text)
+    text = ".".join(str(part) for part in running)
+    if running < (3, 11):
+        return Finding("python", "fail", text, "install 3.11 or newer")
+    return Finding("python", "ok", text)
 
 
 def check_package(name: str) -> Finding:
@@ -102,19 +101,17 @@ def check_package(name: str) -> Finding:
     >>> check_package("no-such-package").status
     'fail'
     """
-    version = installed(name)
-    if version is None:
-        remedy = f"run pip install {name}"
-        return Finding(name=name, status="fail", detail="not installed", remedy=remedy)
-    return Finding(name=name, status="ok", detail=version)
+    if (present := installed(name)) is None:
+        return Finding(name, "fail", "not installed", f"run pip install {name}")
+    return Finding(name, "ok", present)
 
 
 def check_extras() -> Iterator[Finding]:
     """The packages of extras that are here, then each extra with what it is for."""
     packages = dict.fromkeys(name for extra in EXTRAS.values() for name in extra.packages)
     for name in packages:
-        if (version := installed(name)) is not None:
-            yield check_version(name, version, _VERSIONS.get(name, ""))
+        if (present := installed(name)) is not None:
+            yield check_version(name, present, _VERSIONS.get(name, ""))
     for name, extra in EXTRAS.items():
         yield check_extra(name, extra)
 
@@ -128,11 +125,10 @@ remedy="if you need that, pip install 'penstock[twin]'")
     """
     missing = [package for package in extra.packages if installed(package) is None]
     if not missing:
-        return Finding(name=name, status="ok", detail=f"for {extra.purpose}")
+        return Finding(name, "ok", f"for {extra.purpose}")
     verb = "is" if len(missing) == 1 else "are"
     detail = f"for {extra.purpose}: {', '.join(missing)} {verb} not installed"
-    remedy = f"if you need that, {remedy_of(name)}"
-    return Finding(name=name, status="warn", detail=detail, remedy=remedy)
+    return Finding(name, "warn", detail, f"if you need that, {remedy_of(name)}")
 
 
 def installed(name: str) -> str | None:
@@ -143,16 +139,15 @@ def installed(name: str) -> str | None:
         return None
 
 
-def check_version(name: str, version: str, wanted: str) -> Finding:
+def check_version(name: str, present: str, wanted: str) -> Finding:
     """A package's version.
 
     >>> check_version("pyspark", "3.5.1", "4.3").remedy
     "run pip install 'pyspark~=4.3.0'"
     """
-    if not f"{version}.".startswith(f"{wanted}." if wanted else ""):
-        remedy = f"run pip install '{name}~={wanted}.0'"
-        return Finding(name=name, status="fail", detail=version, remedy=remedy)
-    return Finding(name=name, status="ok", detail=version)
+    if not f"{present}.".startswith(f"{wanted}." if wanted else ""):
+        return Finding(name, "fail", present, f"run pip install '{name}~={wanted}.0'")
+    return Finding(name, "ok", present)
 
 
 def check_java() -> Finding:
@@ -164,17 +159,16 @@ def check_java() -> Finding:
     except PenstockError as error:
         detail, _, remedy = str(error).partition("; ")
         status = "warn" if installed("pyspark") is None else "fail"
-        return Finding(name="java", status=status, detail=detail, remedy=remedy)
-    detail = f"{java.version} from {java.origin}, {java.home}"
-    return Finding(name="java", status="ok", detail=detail)
+        return Finding("java", status, detail, remedy)
+    return Finding("java", "ok", f"{java.version} from {java.origin}, {java.home}")
 
 
 def check_cores(cores: int) -> Finding:
     """Cores that this process may use."""
     if cores < 2:
         remedy = "executors will take turns; expect slow starts"
-        return Finding(name="cores", status="warn", detail=str(cores), remedy=remedy)
-    return Finding(name="cores", status="ok", detail=str(cores))
+        return Finding("cores", "warn", str(cores), remedy)
+    return Finding("cores", "ok", str(cores))
 
 
 def check_memory(available: int | None) -> Finding:
@@ -184,23 +178,19 @@ def check_memory(available: int | None) -> Finding:
     ('fail', 'warn', 'ok')
     """
     if available is None:
-        return Finding(name="memory", status="warn", detail="unknown on this system")
-    detail = f"{available / GIB:.1f} GB free"
-    if available >= 5 * GIB:
-        return Finding(name="memory", status="ok", detail=detail)
-    status = "fail" if available < 2 * GIB else "warn"
+        return Finding("memory", "warn", "unknown on this system")
     remedy = "close other programs, or lower max_replicas and cluster.executor_memory"
-    return Finding(name="memory", status=status, detail=detail, remedy=remedy)
+    return _space("memory", available, fail=2 * GIB, warn=5 * GIB, remedy=remedy)
 
 
 def check_folder(runs: Path) -> Finding:
     """Whether the folder of runs can be written, without making it."""
     try:
         with tempfile.TemporaryFile(dir=nearest(runs)):
-            return Finding(name="folder", status="ok", detail=f"{runs} can be written")
+            return Finding("folder", "ok", f"{runs} can be written")
     except OSError as error:
         detail = f"{runs} cannot be written ({error.strerror})"
-        return Finding(name="folder", status="fail", detail=detail, remedy="give --out another")
+        return Finding("folder", "fail", detail, "give --out another")
 
 
 def check_disk(runs: Path) -> Finding:
@@ -208,12 +198,14 @@ def check_disk(runs: Path) -> Finding:
     try:
         free = shutil.disk_usage(nearest(runs)).free
     except OSError as error:
-        return Finding(name="disk", status="warn", detail=f"unknown ({error.strerror})")
-    detail = f"{free / GIB:.1f} GB free"
-    if free >= GIB:
-        return Finding(name="disk", status="ok", detail=detail)
-    status = "fail" if free < GIB / 10 else "warn"
-    return Finding(name="disk", status=status, detail=detail, remedy="free some space")
+        return Finding("disk", "warn", f"unknown ({error.strerror})")
+    return _space("disk", free, fail=GIB / 10, warn=GIB, remedy="free some space")
+
+
+def _space(name: str, free: int, *, fail: float, warn: float, remedy: str) -> Finding:
+    """Free bytes, and whether they are below those at which runs fail or may suffer."""
+    status = "fail" if free < fail else "warn" if free < warn else "ok"
+    return Finding(name, status, f"{free / GIB:.1f} GB free", "" if status == "ok" else remedy)
 
 
 def check_loopback() -> Finding:
@@ -224,9 +216,8 @@ def check_loopback() -> Finding:
             socket.create_connection(address, timeout=5).close()
     except OSError as error:
         detail = f"no port of 127.0.0.1 can be opened ({error.strerror})"
-        remedy = "allow connections to 127.0.0.1"
-        return Finding(name="loopback", status="fail", detail=detail, remedy=remedy)
-    return Finding(name="loopback", status="ok", detail=f"127.0.0.1, as on port {address[1]}")
+        return Finding("loopback", "fail", detail, "allow connections to 127.0.0.1")
+    return Finding("loopback", "ok", f"127.0.0.1, as on port {address[1]}")
 
 
 def nearest(path: Path) -> Path:
