@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.errors import SettingError
-from penstock.core.regions import Infrastructure, Region
+from penstock.core.regions import Infrastructure
 from penstock.core.schema import Natural, checked
-from penstock.core.signals import Decision, Observation, RegionReading
+from penstock.core.signals import Decision, Observation
 from penstock.core.words import count_of
-from penstock.policy.common.nodes import decide, held, moved
+from penstock.policy.common.nodes import RegionState, decide
 from penstock.policy.common.verdict import Verdict
 
 # A few idle nodes, always: e2df, Section 6.1.
@@ -31,6 +31,7 @@ class SimpleNodes:
 
     Nodes that are still to come count as idle ones.
 
+    >>> from penstock.core.regions import Region
     >>> from penstock.core.signals import RegionReading
     >>> policy = SimpleNodes(Infrastructure(regions=(Region(name="dc1"),)))
     >>> now = RegionReading(nodes=3, idle=1)
@@ -47,21 +48,20 @@ class SimpleNodes:
         """One node more or fewer in each region, or none."""
         return decide(self.infrastructure, seen, self._remembered, self._judge)
 
-    def _judge(self, region: Region, reading: RegionReading, nodes: int) -> Verdict:
-        name, idle = region.name, reading.idle
+    def _judge(self, region: RegionState) -> Verdict:
+        idle, coming, nodes = region.reading.idle, max(region.coming, 0), region.nodes
         if idle is None:
-            return held(name, nodes, "idle nodes unknown")
-        coming = max(nodes - (reading.nodes or 0), 0)
+            return region.hold("idle nodes unknown")
         text = f"{idle} idle" + (f" and {coming} to come" if coming else "")
         if idle + coming < self.idle:
-            if nodes >= region.max_nodes:
-                return held(name, nodes, f"{text}, but it cannot have more")
-            return moved(name, nodes, nodes + 1, f"{text}, fewer than {self.idle}")
+            if nodes >= region.region.max_nodes:
+                return region.hold(f"{text}, but it cannot have more")
+            return region.move(nodes + 1, f"{text}, fewer than {self.idle}")
         if idle > self.idle:
-            if nodes <= region.min_nodes:
-                return held(name, nodes, f"{text}, but it must not have fewer")
-            return moved(name, nodes, nodes - 1, f"{text}, more than {self.idle}")
-        return held(name, nodes, text)
+            if nodes <= region.region.min_nodes:
+                return region.hold(f"{text}, but it must not have fewer")
+            return region.move(nodes - 1, f"{text}, more than {self.idle}")
+        return region.hold(text)
 
 
 # Never acquires and never releases.
@@ -71,6 +71,7 @@ class SimpleNodes:
 class StaticNodes:
     """Keeps the nodes that it was given; a region without any keeps what it has.
 
+    >>> from penstock.core.regions import Region
     >>> from penstock.core.signals import RegionReading
     >>> policy = StaticNodes(Infrastructure(regions=(Region(name="dc1"),)), nodes=12)
     >>> now = Observation(at=1, step=1, modules={}, regions={"dc1": RegionReading(nodes=1)})
@@ -96,12 +97,13 @@ class StaticNodes:
         """The same as ever."""
         return decide(self.infrastructure, seen, self._remembered, self._judge)
 
-    def _judge(self, region: Region, _: RegionReading, nodes: int) -> Verdict:
-        given = self._given(region.name)
+    def _judge(self, region: RegionState) -> Verdict:
+        name = region.region.name
+        given = self._given(name)
         if given is None:
-            return held(region.name, nodes, "no number is set")
-        why = f"{region.name} is set to {count_of(given, 'node')}"
-        return Verdict(name=region.name, before=nodes, after=given, why=why)
+            return region.hold("no number is set")
+        why = f"{name} is set to {count_of(given, 'node')}"
+        return Verdict(name=name, before=region.nodes, after=given, why=why)
 
     def _given(self, region: str) -> int | None:
         return self.nodes.get(region) if isinstance(self.nodes, Mapping) else self.nodes

@@ -13,7 +13,7 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
 from penstock.policy.common.estimates import backlog_forbids_shrinking, known
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import Verdict, conclude, held, judged, moved
+from penstock.policy.common.verdict import ModuleState, Verdict, conclude, judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +78,25 @@ class Spl:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own."""
+        verdicts = judged(seen, lambda module: self._judge(module, seen.step))
+        return conclude(seen, verdicts, self._rebalancers)
 
-        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            return self._judge(name, reading, degree, seen.step)
-
-        return conclude(seen, judged(seen, judge), self._rebalancers)
-
-    def _judge(self, name: str, reading: ModuleReading, degree: int, step: float) -> Verdict:
-        climb = self._climbs.setdefault(name, Climb())
-        measured = _measure(reading, climb.backlog, step)
-        climb.backlog = reading.backlog
+    def _judge(self, module: ModuleState, step: float) -> Verdict:
+        climb = self._climbs.setdefault(module.name, Climb())
+        measured = _measure(module.reading, climb.backlog, step)
+        climb.backlog = module.reading.backlog
         if measured is None:
-            return held(name, degree, "arrived or processed rows unknown")
-        if reading.running is not None and reading.running < degree:
-            return held(name, degree, f"{degree - reading.running} still to come")
+            return module.hold("arrived or processed rows unknown")
+        if module.coming > 0:
+            return module.hold(f"{module.coming} still to come")
         throughput, index = measured
-        self._learn(climb, degree, throughput, index > self.congestion)
-        if index <= self.congestion:
-            waits = backlog_forbids_shrinking(reading, degree, step)
-            return self._descend(
-                name, degree, climb.levels.get(degree - 1), _shortfall(index), waits
-            )
-        return self._ascend(name, degree, climb, _shortfall(index))
+        congested = index > self.congestion
+        missed = f"processes {percent(index, '.0f')} fewer rows than arrive"
+        shortfall = missed if index else "keeps up"
+        self._learn(climb, module.degree, throughput, congested)
+        if congested:
+            return self._ascend(module, climb, shortfall)
+        return self._descend(module, climb, shortfall, step)
 
     def _learn(self, climb: Climb, degree: int, throughput: float, congested: bool) -> None:
         """Remember a level, and forget what another load has made worthless."""
@@ -113,32 +110,32 @@ class Spl:
         anchor = throughput if rises or falls else past.anchor
         climb.levels[degree] = Level(throughput, congested, anchor)
 
-    def _ascend(self, name: str, degree: int, climb: Climb, shortfall: str) -> Verdict:
+    def _ascend(self, module: ModuleState, climb: Climb, shortfall: str) -> Verdict:
+        degree = module.degree
         now, below = climb.levels[degree], climb.levels.get(degree - 1)
         if below and below.congested and now.throughput <= below.throughput:
             why = f"{shortfall}, and {degree} executors are no faster than {degree - 1}"
-            return moved(name, degree, degree - 1, why)
+            return module.move(degree - 1, why)
         if degree >= self.levels:
-            return held(name, degree, f"{shortfall}, and {self.levels} is the highest level")
+            return module.hold(f"{shortfall}, and {self.levels} is the highest level")
         above = climb.levels.get(degree + 1)
         if above and above.throughput <= now.throughput:
-            return held(name, degree, f"{shortfall}, but {degree + 1} executors were no faster")
-        why = f"{shortfall}, {now.throughput:,.4g} rows/s"
-        return moved(name, degree, degree + 1, why)
+            return module.hold(f"{shortfall}, but {degree + 1} executors were no faster")
+        return module.move(degree + 1, f"{shortfall}, {now.throughput:,.4g} rows/s")
 
-    def _descend(
-        self, name: str, degree: int, below: Level | None, shortfall: str, waits: str | None
-    ) -> Verdict:
+    def _descend(self, module: ModuleState, climb: Climb, shortfall: str, step: float) -> Verdict:
+        degree = module.degree
         if degree > self.levels:
-            why = f"{shortfall}, and {self.levels} is the highest level"
-            return moved(name, degree, self.levels, why)
-        if waits and degree > 1:
-            return held(name, degree, waits)
-        if degree > 1 and not (below and below.congested):
-            known = "is untried at this load" if below is None else "was enough when last tried"
-            return moved(name, degree, degree - 1, f"{shortfall}, and {degree - 1} {known}")
-        why = "already at 1" if degree == 1 else f"but {degree - 1} was congested"
-        return held(name, degree, f"{shortfall}, {why}")
+            return module.move(self.levels, f"{shortfall}, and {self.levels} is the highest level")
+        if degree == 1:
+            return module.hold(f"{shortfall}, already at 1")
+        if waits := backlog_forbids_shrinking(module.reading, degree, step):
+            return module.hold(waits)
+        below = climb.levels.get(degree - 1)
+        if below and below.congested:
+            return module.hold(f"{shortfall}, but {degree - 1} was congested")
+        tried = "is untried at this load" if below is None else "was enough when last tried"
+        return module.move(degree - 1, f"{shortfall}, and {degree - 1} {tried}")
 
 
 def _measure(
@@ -155,10 +152,6 @@ def _measure(
         return None
     growth = (backlog - before) / step
     return max(arrived - growth, 0.0), _share(growth, arrived)
-
-
-def _shortfall(index: float) -> str:
-    return f"processes {percent(index, '.0f')} fewer rows than arrive" if index else "keeps up"
 
 
 def _share(missed: float, of: float) -> float:

@@ -1,5 +1,6 @@
 """Scale by how busy or how slow each module is: e2df, Section 7.1, and mpc, Section 5.4."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.core.errors import SettingError
@@ -7,18 +8,15 @@ from penstock.core.schema import BelowOne, NotNegative, Positive, PositiveSecond
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
-from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import backlog_forbids_shrinking, known
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.verdict import (
+    ModuleState,
     UtilisationRule,
     Verdict,
     conclude,
     decision,
-    held,
     judged,
-    moved,
-    still_to_come,
 )
 
 
@@ -49,11 +47,7 @@ class Threshold:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module, and name those that change first."""
-        known, rule = in_force(seen), self._rule()
-        return decision(rule(name, m, known.get(name)) for name, m in seen.modules.items())
-
-    def _rule(self) -> UtilisationRule:
-        return UtilisationRule(self.max_utilisation, self.scale_in_factor)
+        return decision(judged(seen, UtilisationRule(self.max_utilisation, self.scale_in_factor)))
 
 
 @dataclass
@@ -102,53 +96,31 @@ class Rules:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module on its own."""
+        verdicts = judged(seen, lambda module: self._judge(module, seen.step))
+        return conclude(seen, verdicts, self._rebalancers)
 
-        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            return self._judge(name, reading, degree, seen.step)
-
-        return conclude(seen, judged(seen, judge), self._rebalancers)
-
-    def _judge(self, name: str, reading: ModuleReading, degree: int, step: float) -> Verdict:
+    def _judge(self, module: ModuleState, step: float) -> Verdict:
+        """By one share or time: below the low limit it may shrink, above the high one it grows."""
+        reading, degree = module.reading, module.degree
+        describe: Callable[[float], str]
         if self.threshold is None:
-            value, missing = reading.utilisation, "utilisation"
+            value, missing, text = reading.utilisation, "utilisation", "{} busy"
+            low, high, describe = self.min_utilisation, self.max_utilisation, percent
         else:
-            value, missing = _response_time(reading), "waiting or service time"
+            value, missing, text = _response_time(reading), "waiting or service time", "takes {}"
+            low, high = self.low * self.threshold, self.high * self.threshold
+            describe = format_duration
         if value is None or known(value) is None:
-            return held(name, degree, f"{missing} unknown")
-        if value < self._limits()[0]:
-            return self._shrink(
-                name, degree, value, backlog_forbids_shrinking(reading, degree, step)
-            )
-        return self._grow(name, reading, degree, value)
-
-    def _grow(self, name: str, reading: ModuleReading, degree: int, value: float) -> Verdict:
-        high, now = self._limits()[1], self._now(value)
-        coming = 0 if reading.running is None else degree - reading.running
-        if value > high and coming > 0:
-            return still_to_come(name, degree, coming)
+            return module.hold(f"{missing} unknown")
+        now = text.format(describe(value))
         if value > high:
-            return moved(name, degree, degree + 1, f"{now}, above {self._describe(high)}")
-        return held(name, degree, now)
-
-    def _shrink(self, name: str, degree: int, value: float, waits: str | None) -> Verdict:
-        now = self._now(value)
-        if degree == 1:
-            return held(name, degree, now)
-        if waits:
-            return held(name, degree, f"{now}, but {waits}")
-        return moved(name, degree, degree - 1, f"{now}, below {self._describe(self._limits()[0])}")
-
-    def _now(self, value: float) -> str:
-        text = self._describe(value)
-        return f"{text} busy" if self.threshold is None else f"takes {text}"
-
-    def _describe(self, value: float) -> str:
-        return percent(value) if self.threshold is None else format_duration(value)
-
-    def _limits(self) -> tuple[float, float]:
-        if self.threshold is None:
-            return self.min_utilisation, self.max_utilisation
-        return self.low * self.threshold, self.high * self.threshold
+            grown = module.move(degree + 1, f"{now}, above {describe(high)}")
+            return module.wait() if module.coming > 0 else grown
+        if value >= low or degree == 1:
+            return module.hold(now)
+        if waits := backlog_forbids_shrinking(reading, degree, step):
+            return module.hold(f"{now}, but {waits}")
+        return module.move(degree - 1, f"{now}, below {describe(low)}")
 
 
 def _response_time(reading: ModuleReading) -> float | None:

@@ -13,7 +13,7 @@
 Unknown, non-finite and negative values are ignored by all of them.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -141,6 +141,11 @@ class Window:
             return None
         (start, first), (end, last) = self._held[0], self._held[-1]
         return (last - first) / (end - start)
+
+
+def windows(span: float) -> dict[str, Window]:
+    """A window for each name, made when it is first asked for."""
+    return defaultdict(partial(Window, span))
 
 
 @dataclass

@@ -1,15 +1,13 @@
 """Verdicts on the nodes of each region, and one decision from all of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, Observation, RegionReading
 from penstock.core.words import count_of
 from penstock.policy.common.sentences import sentence
-from penstock.policy.common.verdict import Verdict, changes_first
-
-Judge = Callable[[Region, RegionReading, int], Verdict]
-"""Judges a region by its reading and the nodes in force."""
+from penstock.policy.common.verdict import Verdict
 
 
 def nodes_in_force(seen: Observation) -> dict[str, int]:
@@ -26,24 +24,35 @@ def nodes_in_force(seen: Observation) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def held(region: str, nodes: int, why: str) -> Verdict:
-    """A region that keeps its nodes.
+@dataclass(frozen=True, slots=True)
+class RegionState:
+    """A region to be judged: what was measured, and the nodes in force.
 
-    >>> held("dc1", 1, "1 idle").why
-    'dc1 keeps its 1 node, 1 idle'
+    >>> dc1 = RegionState(Region(name="dc1"), RegionReading(), 2)
+    >>> dc1.hold("1 idle").why, dc1.move(3, "0 idle, fewer than 2").why
+    ('dc1 keeps its 2 nodes, 1 idle', 'dc1 2 -> 3 nodes: 0 idle, fewer than 2')
     """
-    text = f"{region} keeps its {count_of(nodes, 'node')}, {why}"
-    return Verdict(name=region, before=nodes, after=nodes, why=text)
 
+    region: Region
+    reading: RegionReading
+    nodes: int
 
-def moved(region: str, before: int, after: int, why: str) -> Verdict:
-    """A region that gets more nodes or fewer.
+    @property
+    def coming(self) -> int:
+        """Nodes asked for that are not there yet; 0 where that is unknown."""
+        return 0 if self.reading.nodes is None else self.nodes - self.reading.nodes
 
-    >>> moved("dc1", 2, 3, "0 idle, fewer than 2").why
-    'dc1 2 -> 3 nodes: 0 idle, fewer than 2'
-    """
-    text = f"{region} {before} -> {count_of(after, 'node')}: {why}"
-    return Verdict(name=region, before=before, after=after, why=text)
+    def hold(self, why: str) -> Verdict:
+        """It keeps its nodes."""
+        return self._verdict(self.nodes, f"keeps its {count_of(self.nodes, 'node')}, {why}")
+
+    def move(self, after: int, why: str) -> Verdict:
+        """It gets more nodes or fewer."""
+        return self._verdict(after, f"{self.nodes} -> {count_of(after, 'node')}: {why}")
+
+    def _verdict(self, after: int, why: str) -> Verdict:
+        name = self.region.name
+        return Verdict(name=name, before=self.nodes, after=after, why=f"{name} {why}")
 
 
 def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -> Verdict | None:
@@ -61,32 +70,30 @@ def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -
 
 
 def decide(
-    infrastructure: Infrastructure, seen: Observation, remembered: dict[str, int], judge: Judge
+    infrastructure: Infrastructure,
+    seen: Observation,
+    remembered: dict[str, int],
+    judge: Callable[[RegionState], Verdict],
 ) -> Decision:
     """A verdict on each region as one decision, changes first.
 
     A region that does not answer keeps what it was last known to have, and is not asked for
     anything.
     """
-    if not seen.regions:
-        return _conclude([], seen.regions)
     now = nodes_in_force(seen)
     remembered |= now
     verdicts = []
-    for region in infrastructure.regions:
+    for region in infrastructure.regions if seen.regions else ():
         reading = seen.regions.get(region.name)
         verdict = unavailable(region.name, reading, remembered.get(region.name))
         if verdict is None and reading is not None:
-            verdict = judge(region, reading, now[region.name])
+            verdict = judge(RegionState(region, reading, now[region.name]))
         verdicts += [verdict] if verdict else []
-    return _conclude(verdicts, seen.regions)
-
-
-def _conclude(verdicts: list[Verdict], regions: Mapping[str, RegionReading]) -> Decision:
-    asked = [v for v in verdicts if v.name in regions and regions[v.name].answers]
+    asked = [v for v in verdicts if v.name in seen.regions and seen.regions[v.name].answers]
+    worded = sorted(verdicts, key=lambda verdict: not verdict.changes)
     return Decision(
         configuration=Configuration(
             degrees={}, nodes={v.name: v.after for v in asked if v.after is not None}
         ),
-        why=sentence((v.why for v in changes_first(verdicts)), otherwise="no region was seen"),
+        why=sentence((verdict.why for verdict in worded), otherwise="no region was seen"),
     )

@@ -1,6 +1,8 @@
 """A verdict on each module or region, and one decision from all of them.
 
->>> decision([moved("counter", 3, 4, "92 % busy"), held("splitter", 2, "61 % busy")]).why
+>>> counter = ModuleState("counter", ModuleReading(), 3)
+>>> splitter = ModuleState("splitter", ModuleReading(), 2)
+>>> decision([counter.move(4, "92 % busy"), splitter.hold("61 % busy")]).why
 'counter 92 % busy: 3 -> 4; splitter holds at 2, 61 % busy'
 """
 
@@ -15,9 +17,6 @@ from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Move, Rebalancer
 from penstock.policy.common.sentences import change, sentence
-
-Judge = Callable[[str, ModuleReading, int], "Verdict"]
-"""Judges a module by its name, its reading and the degree in force."""
 
 _NO_MOVES: Final[Mapping[str, Move]] = MappingProxyType({})
 
@@ -42,68 +41,74 @@ class Verdict:
         return self.before != self.after
 
 
-def changes_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Verdicts in the order in which they are worded."""
-    return sorted(verdicts, key=lambda verdict: not verdict.changes)
+@dataclass(frozen=True, slots=True)
+class ModuleState:
+    """A module to be judged: its name, what was measured, and the degree in force.
 
-
-def held(name: str, degree: int, why: str) -> Verdict:
-    """A module that keeps its degree.
-
-    >>> held("counter", 3, "utilisation unknown").why
+    >>> counter = ModuleState("counter", ModuleReading(running=2), 3)
+    >>> counter.hold("utilisation unknown").why
     'counter holds at 3, utilisation unknown'
-    """
-    return Verdict(name=name, before=degree, after=degree, why=f"{name} holds at {degree}, {why}")
-
-
-def moved(
-    name: str, before: int, after: int, why: str, expects: Mapping[str, float] | None = None
-) -> Verdict:
-    """A module that changes its degree.
-
-    >>> moved("counter", 3, 4, "92 % busy, above 90 %").why
+    >>> counter.move(4, "92 % busy, above 90 %").why
     'counter 92 % busy, above 90 %: 3 -> 4'
-    """
-    return Verdict(
-        name=name,
-        before=before,
-        after=after,
-        why=f"{name} {why}: {change(before, after)}",
-        expects=expects or {},
-    )
-
-
-def still_to_come(name: str, degree: int, coming: int) -> Verdict:
-    """A module that waits for requested executors.
-
-    >>> still_to_come("counter", 3, 1).why
+    >>> counter.wait().why
     'counter holds at 3, 1 executor still to come'
     """
-    return held(name, degree, f"{count_of(coming, 'executor')} still to come")
+
+    name: str
+    reading: ModuleReading
+    degree: int
+
+    @property
+    def coming(self) -> int:
+        """Executors asked for that do not run yet, negative where more run; 0 where unknown."""
+        return 0 if self.reading.running is None else self.degree - self.reading.running
+
+    def hold(self, why: str) -> Verdict:
+        """It keeps its degree."""
+        text = f"{self.name} holds at {self.degree}, {why}"
+        return Verdict(name=self.name, before=self.degree, after=self.degree, why=text)
+
+    def move(self, after: int, why: str, expects: Mapping[str, float] | None = None) -> Verdict:
+        """It changes its degree, unless it has that many."""
+        if after == self.degree:
+            return self.hold(why)
+        return Verdict(
+            name=self.name,
+            before=self.degree,
+            after=after,
+            why=f"{self.name} {why}: {change(self.degree, after)}",
+            expects=expects or {},
+        )
+
+    def wait(self) -> Verdict:
+        """It waits for requested executors."""
+        return self.hold(f"{count_of(self.coming, 'executor')} still to come")
 
 
-def left_alone(name: str, reading: ModuleReading) -> Verdict:
-    """A module without a degree to keep.
-
-    >>> left_alone("counter", ModuleReading(running=0)).why
-    'counter is left alone, no executor of it runs'
-    """
-    known = (reading.requested, reading.wanted, reading.running)
-    asked, running = next((n for n in known if n is not None), None), reading.running
-    if asked == 0:
-        why = "no executor of it is asked for" if running else "no executor of it runs"
-    else:
-        why = "its executors are unknown"
-    return Verdict(name=name, why=f"{name} is left alone, {why}")
+Judge = Callable[[ModuleState], Verdict]
 
 
 def judged(seen: Observation, judge: Judge) -> list[Verdict]:
-    """A verdict on each module that was seen."""
+    """A verdict on each module that was seen; one without a degree to keep is left alone.
+
+    >>> from penstock.testing import seen
+    >>> [verdict.why for verdict in judged(seen(counter={"running": 0}), ModuleState.wait)]
+    ['counter is left alone, no executor of it runs']
+    """
     known = in_force(seen)
     return [
-        judge(name, reading, known[name]) if name in known else left_alone(name, reading)
+        judge(ModuleState(name, reading, known[name])) if name in known else _alone(name, reading)
         for name, reading in seen.modules.items()
     ]
+
+
+def _alone(name: str, reading: ModuleReading) -> Verdict:
+    known = (reading.requested, reading.wanted, reading.running)
+    asked = next((n for n in known if n is not None), None)
+    why = "its executors are unknown"
+    if asked == 0:
+        why = "no executor of it is asked for" if reading.running else "no executor of it runs"
+    return Verdict(name=name, why=f"{name} is left alone, {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,42 +120,35 @@ class UtilisationRule:
     `threshold` and `warm-start` decide by it.
 
     >>> rule = UtilisationRule(max_utilisation=0.75, scale_in_factor=0.75)
-    >>> rule("splitter", ModuleReading(utilisation=0.82, running=2), 2).why
+    >>> rule(ModuleState("splitter", ModuleReading(utilisation=0.82, running=2), 2)).why
     'splitter 82 % busy, above 75 %: 2 -> 3'
     """
 
     max_utilisation: float
     scale_in_factor: float
 
-    def __call__(self, name: str, module: ModuleReading, degree: int | None) -> Verdict:
-        """Judge one module by its reading and the degree in force."""
-        if degree is None:
-            return Verdict(name=name, why=f"{name} is left alone, its executors are unknown")
-        if module.running is None:
-            return held(name, degree, "running executors unknown")
-        if module.utilisation is None or isnan(module.utilisation):
-            return held(name, degree, "utilisation unknown")
-        verdict = self._compare(name, degree, module.utilisation, module.running)
-        coming = degree - module.running
-        if coming > 0 and verdict.after is not None and verdict.after >= degree:
-            return still_to_come(name, degree, coming)
-        return verdict
+    def __call__(self, module: ModuleState) -> Verdict:
+        """Judge one module."""
+        running, utilisation = module.reading.running, module.reading.utilisation
+        if running is None:
+            return module.hold("running executors unknown")
+        if utilisation is None or isnan(utilisation):
+            return module.hold("utilisation unknown")
+        verdict = self._compare(module, utilisation, utilisation * running)
+        shrinks = verdict.changes and utilisation <= self.max_utilisation
+        return module.wait() if module.coming > 0 and not shrinks else verdict
 
-    def _compare(self, name: str, degree: int, utilisation: float, running: int) -> Verdict:
-        busy = utilisation * running  # the sum of U_r in e2df, Section 7.1
+    def _compare(self, module: ModuleState, utilisation: float, busy: float) -> Verdict:
+        """`busy` is the sum of U_r in e2df, Section 7.1."""
+        degree, now = module.degree, f"{percent(utilisation)} busy"
         rest = busy / (degree - 1) if degree > 1 else inf
-        now = f"{percent(utilisation)} busy"
         if utilisation > self.max_utilisation:
             why = f"{now}, above {percent(self.max_utilisation)}"
-            return moved(name, degree, degree + 1, why, _utilisation(busy, degree + 1))
+            return module.move(degree + 1, why, {"utilisation": min(busy / (degree + 1), 1.0)})
         if rest < (limit := self.scale_in_factor * self.max_utilisation):
             why = f"{now}, would be {percent(rest)} on {degree - 1}, under {percent(limit)}"
-            return moved(name, degree, degree - 1, why, _utilisation(busy, degree - 1))
-        return held(name, degree, now)
-
-
-def _utilisation(busy: float, executors: int) -> dict[str, float]:
-    return {"utilisation": min(busy / executors, 1.0)}
+            return module.move(degree - 1, why, {"utilisation": min(rest, 1.0)})
+        return module.hold(now)
 
 
 def decision(
@@ -158,11 +156,7 @@ def decision(
     moves: Mapping[str, Move] = _NO_MOVES,
     frequency: float | None = None,
 ) -> Decision:
-    """One decision from the verdicts on all modules; changes are worded first.
-
-    >>> decision([held("counter", 3, "utilisation unknown")]).why
-    'counter holds at 3, utilisation unknown'
-    """
+    """One decision from the verdicts on all modules; changes are worded first."""
     settled = list(verdicts)
     worded = sorted(settled, key=lambda v: not (v.changes or v.name in moves))
     return Decision(
@@ -171,12 +165,11 @@ def decision(
             routing={name: move.routing for name, move in moves.items()},
             frequency=frequency,
         ),
-        why=sentence((_clause(v, moves.get(v.name)) for v in worded), otherwise=_NOTHING_SEEN),
+        why=sentence(
+            (_clause(v, moves.get(v.name)) for v in worded), otherwise="no module was seen"
+        ),
         expects={f"{k}:{v.name}": value for v in settled for k, value in v.expects.items()},
     )
-
-
-_NOTHING_SEEN: Final = "no module was seen"
 
 
 def conclude(
@@ -192,30 +185,20 @@ def conclude(
     >>> conclude(seen(counter={"running": 3}), [verdict], {}).configuration.degrees
     {'counter': 4}
     """
-    settled = list(verdicts)
-    tables = {v.name: _move(v, seen, rebalancers, frequency) for v in settled}
-    moves = {name: move for name, move in tables.items() if move is not None}
+    settled, moves = list(verdicts), dict[str, Move]()
+    for verdict in settled:
+        reading = seen.modules[verdict.name]
+        keyed = reading.keys is not None or reading.routing is not None
+        if keyed and verdict.before is not None and verdict.after is not None:
+            move = rebalancers.setdefault(verdict.name, Rebalancer())(
+                reading,
+                degree=verdict.before,
+                after=verdict.after,
+                clock=seen.frequency,
+                next_clock=frequency,
+            )
+            moves |= {} if move is None else {verdict.name: move}
     return decision(settled, moves, frequency)
-
-
-def _move(
-    verdict: Verdict,
-    seen: Observation,
-    rebalancers: dict[str, Rebalancer],
-    frequency: float | None,
-) -> Move | None:
-    reading = seen.modules[verdict.name]
-    keyed = reading.keys is not None or reading.routing is not None
-    if not keyed or verdict.before is None or verdict.after is None:
-        return None
-    rebalancer = rebalancers.setdefault(verdict.name, Rebalancer())
-    return rebalancer(
-        reading,
-        degree=verdict.before,
-        after=verdict.after,
-        clock=seen.frequency,
-        next_clock=frequency,
-    )
 
 
 def _clause(verdict: Verdict, move: Move | None) -> str:
@@ -225,11 +208,9 @@ def _clause(verdict: Verdict, move: Move | None) -> str:
 
 
 def _moving(move: Move) -> str:
-    because = "" if move.uneven is None else f", as {_uneven(move.uneven)}"
-    return f"moving {percent(move.share, '.0f')} of the keys{because}"
-
-
-def _uneven(ratio: float) -> str:
-    if ratio == inf:
-        return "a replica has nothing to do"
-    return f"the busiest replica has {ratio:.3g} times the idlest one's load"
+    text = f"moving {percent(move.share, '.0f')} of the keys"
+    if move.uneven is None:
+        return text
+    if move.uneven == inf:
+        return f"{text}, as a replica has nothing to do"
+    return f"{text}, as the busiest replica has {move.uneven:.3g} times the idlest one's load"

@@ -19,7 +19,7 @@ from penstock.core.schema import (
     checked,
 )
 from penstock.core.settings import near
-from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
 from penstock.forecast import build_forecaster
@@ -28,7 +28,7 @@ from penstock.model.queueing import HEADROOM
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import change, forecast
-from penstock.policy.common.verdict import Verdict, conclude, held, judged
+from penstock.policy.common.verdict import ModuleState, Verdict, conclude, judged
 from penstock.policy.mpc.controller import ModuleController, ModulePlan, Optimiser, is_valid_clock
 from penstock.policy.mpc.costs import STRATEGIES, Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
@@ -281,10 +281,10 @@ class Mpc:
         plans, clock = self._controllers.plans(seen, self._heaviest)
         self.trajectories = {name: plan.trajectory for name, plan in plans.items()}
 
-        def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
-            if name not in plans:
-                return held(name, degree, self._controllers.reason(name) or "not seen")
-            return self._verdict(name, degree, plans[name], seen.frequency)
+        def judge(module: ModuleState) -> Verdict:
+            if module.name not in plans:
+                return module.hold(self._controllers.reason(module.name) or "not seen")
+            return self._verdict(module.name, module.degree, plans[module.name], seen.frequency)
 
         return conclude(seen, judged(seen, judge), self._rebalancers, clock)
 

@@ -5,17 +5,11 @@ from dataclasses import dataclass, field
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.schema import Fraction, NotNegative, Positive, PositiveSeconds, checked
-from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.signals import Decision, Observation
 from penstock.core.words import percent
 from penstock.policy.common.estimates import TIME_TOLERANCE
-from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    executors_for,
-    interval_of,
-    missing,
-    ratio_of,
-    took,
-)
+from penstock.policy.common.verdict import ModuleState, Verdict, decision, judged
+from penstock.policy.peers.common import Ratio, executors_for, interval_of, ratio_of
 
 
 @dataclass
@@ -71,25 +65,22 @@ class Amadeus:
         """Judge each module on its own."""
         return decision(judged(seen, self._judge))
 
-    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
-        interval = interval_of(self.graph, name, self.interval)
-        ratio = ratio_of(reading, interval)
-        if ratio is None:
-            return held(name, degree, missing(interval))
-        mean = self._means.setdefault(name, _Occupation()).update(ratio.value, self.smoothing)
-        text = f"{took(mean, ratio.of)} on average"
-        if reading.running is None:
-            return held(name, degree, "running executors unknown")
-        if reading.running != degree:
-            return held(name, degree, f"{text}, but {reading.running} of {degree} executors run")
-        return self._compare(name, degree, mean, text)
-
-    def _compare(self, name: str, degree: int, mean: float, text: str) -> Verdict:
+    def _judge(self, module: ModuleState) -> Verdict:
+        degree, running = module.degree, module.reading.running
+        ratio = ratio_of(module.reading, interval_of(self.graph, module.name, self.interval))
+        if isinstance(ratio, str):
+            return module.hold(ratio)
+        occupation = self._means.setdefault(module.name, _Occupation())
+        mean = occupation.update(ratio.value, self.smoothing)
+        text = f"{Ratio(mean, ratio.of)} on average"
+        if running is None:
+            return module.hold("running executors unknown")
+        if running != degree:
+            return module.hold(f"{text}, but {running} of {degree} executors run")
+        low, high = percent(self.low), percent(self.high)
         if self.low - TIME_TOLERANCE <= mean <= self.high + TIME_TOLERANCE:
-            low, high = percent(self.low), percent(self.high)
-            return held(name, degree, f"{text}, between {low} and {high}")
+            return module.hold(f"{text}, between {low} and {high}")
         wanted = executors_for(degree * mean)
-        side = f"above {percent(self.high)}" if mean > self.high else f"below {percent(self.low)}"
-        if wanted == degree:
-            return held(name, degree, f"{text}, {side}, for which {wanted} executors are enough")
-        return moved(name, degree, wanted, f"{text}, {side}")
+        text += f", above {high}" if mean > self.high else f", below {low}"
+        enough = f", for which {wanted} executors are enough" if wanted == degree else ""
+        return module.move(wanted, f"{text}{enough}")

@@ -1,10 +1,10 @@
 """What the rules of peers share.
 
-Checks of parameters, periods and pauses in the seconds of the run (no rule reads a clock), the flow
-of rows down the graph over a window, and how much of its interval a micro-batch takes.
+When to judge, in the seconds of the run (no rule reads a clock); the flow of rows down the graph
+over a window; and how much of its interval a micro-batch takes.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil, nan
@@ -13,9 +13,13 @@ from penstock.core.graph import FlowGraph
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
-from penstock.policy.common.estimates import TIME_TOLERANCE, Selectivities, Window, known
+from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import TIME_TOLERANCE, Selectivities, Window, known, windows
 from penstock.policy.common.sentences import rows
-from penstock.policy.common.verdict import Verdict, decision, held, judged
+from penstock.policy.common.verdict import decision, judged
+
+number = partial(rows, whole_from=1000.0)
+"""A number with as many digits as a reader wants, in whole ones from a thousand on."""
 
 _MOST = 1e9
 """No cluster has more executors; a rate near 0 may ask for more than a number can hold."""
@@ -23,13 +27,9 @@ _ROUNDING = 1e-9
 """Quotients this close above a whole number of executors are that number."""
 
 
-def all_hold(seen: Observation, why: str | Callable[[str], str]) -> Decision:
-    """Every module keeps its degree, all for the same reason or each for its own."""
-
-    def judge(name: str, _: ModuleReading, degree: int) -> Verdict:
-        return held(name, degree, why if isinstance(why, str) else why(name))
-
-    return decision(judged(seen, judge))
+def all_hold(seen: Observation, why: str) -> Decision:
+    """Every module keeps its degree, all for the same reason."""
+    return decision(judged(seen, lambda module: module.hold(why)))
 
 
 def executors_for(executors: float) -> int:
@@ -41,90 +41,67 @@ def executors_for(executors: float) -> int:
     return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
 
 
-def number(value: float) -> str:
-    """A number with as many digits as a reader wants, in whole ones from a thousand on.
-
-    >>> number(0.123456), number(12345.6)
-    ('0.123', '12,346')
-    """
-    return rows(value, whole_from=1000.0)
-
-
-# Beats and rests, counted in the seconds of the run: no rule reads a clock.
+# When modules are judged.
 
 
 @dataclass
 class Timer:
-    """Something that is done every so often, first at once or after one period.
+    """Modules are judged every so often, first at once or after one period.
 
+    >>> from penstock.testing import seen
     >>> timer = Timer(15.0)
-    >>> [at for at in range(2, 40, 2) if timer.due(at, step=2.0)]
+    >>> [at for at in range(2, 40, 2) if timer.wait(seen(at=at, step=2.0)) is None]
     [2, 18, 32]
+    >>> timer.wait(seen(at=40.0, step=2.0))
+    'next evaluation in 7 s'
     """
 
     period: float
     waits: bool = False
     """Whether the first comes a period after the start, and not at once."""
     next: float | None = field(default=None, init=False)
-    """When it is due again, in seconds of the run."""
+    """When it is time again, in seconds of the run."""
 
-    def due(self, at: float, step: float) -> bool:
-        """Whether it is time; if so, the next time is later."""
+    def wait(self, seen: Observation) -> str | None:
+        """Why nothing is judged now; None where it is time, and then the next time is later."""
         if self.next is None:
-            self.next = at - step + self.period if self.waits else at
-        if at < self.next - TIME_TOLERANCE:
-            return False
-        periods = (at - self.next + TIME_TOLERANCE) // self.period + 1 if self.period else 0
-        self.next += periods * self.period
-        return True
-
-    def left(self, at: float) -> float:
-        """Seconds until it is due again."""
-        return max((self.next or at) - at, 0.0)
+            self.next = seen.at - seen.step + self.period if self.waits else seen.at
+        if seen.at < self.next - TIME_TOLERANCE:
+            return f"next evaluation in {format_duration(self.next - seen.at)}"
+        if self.period:
+            passed = (seen.at - self.next + TIME_TOLERANCE) // self.period
+            self.next += (passed + 1) * self.period
+        return None
 
 
 @dataclass
-class LastChange:
-    """How long ago something last changed, as observations show it.
+class RestingTimer(Timer):
+    """The same, and nothing is judged for a while after any module has changed.
 
-    >>> last_change = LastChange()
+    >>> from penstock.testing import seen
+    >>> timer = RestingTimer(period=0.0, cooldown=60.0)
     >>> for at, degree in ((1.0, 2), (2.0, 2), (3.0, 4), (9.0, 4)):
-    ...     last_change.observe(at, degree)
-    >>> last_change.since(9.0)
-    7.0
+    ...     why = timer.wait(seen(at=at, counter={"running": degree}))
+    >>> why
+    'a module changed 7 s ago, the cooldown is 1 min'
     """
 
-    changed: float | None = field(default=None, init=False)
+    cooldown: float = 0.0
+    _changed: float | None = field(default=None, init=False, repr=False)
     """When the last change was decided: at the observation before the one that shows it."""
-    _last: Hashable = field(default=None, init=False, repr=False)
-    _at: float | None = field(default=None, init=False, repr=False)
+    _last: tuple[float, dict[str, int]] | None = field(default=None, init=False, repr=False)
 
-    def observe(self, at: float, now: Hashable) -> None:
-        """See what is in force; the first sight is no change."""
-        if self._at is not None and now != self._last:
-            self.changed = self._at
-        self._last, self._at = now, at
-
-    def since(self, at: float) -> float | None:
-        """Seconds since the last change; None where there was none."""
-        return None if self.changed is None else at - self.changed
-
-    def over(self, at: float, after: float) -> bool:
-        """Whether the last change, if any, is so many seconds past."""
-        since = self.since(at)
-        return since is None or since >= after - TIME_TOLERANCE
-
-
-def reason_to_wait(
-    last_change: LastChange, timer: Timer, *, at: float, step: float, cooldown: float
-) -> str | None:
-    """Why nothing is judged now: a module has just changed, or it is not time; None where it is."""
-    if not last_change.over(at, cooldown):
-        since = format_duration(last_change.since(at) or 0.0)
-        return f"a module changed {since} ago, the cooldown is {format_duration(cooldown)}"
-    if not timer.due(at, step):
-        return f"next evaluation in {format_duration(timer.left(at))}"
-    return None
+    def wait(self, seen: Observation) -> str | None:
+        """Why nothing is judged now; the degrees that are seen first are no change."""
+        degrees = in_force(seen)
+        if self._last is not None and degrees != self._last[1]:
+            self._changed = self._last[0]
+        self._last = (seen.at, degrees)
+        since = None if self._changed is None else seen.at - self._changed
+        if since is not None and since < self.cooldown - TIME_TOLERANCE:
+            rest = format_duration(self.cooldown)
+            return f"a module changed {format_duration(since)} ago, the cooldown is {rest}"
+        return super().wait(seen)
 
 
 # Rows that each module will have to take in, followed down the flow graph as they are measured.
@@ -151,25 +128,25 @@ class Flow:
     graph: FlowGraph | None
     span: float
     """Seconds that are averaged over."""
-    through: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    through: dict[str, Window] = field(init=False, repr=False)
     """Rows a second that each module got through."""
-    _now: tuple[str, ...] = field(default=(), init=False, repr=False)
-    _measured: frozenset[str] = field(default=frozenset(), init=False, repr=False)
-    _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _now: Mapping[str, float | None] = field(default_factory=dict, init=False, repr=False)
+    """Rows a second that came to each module in the last step."""
+    _arrived: dict[str, Window] = field(init=False, repr=False)
     _selectivities: Selectivities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.through, self._arrived = windows(self.span), windows(self.span)
         self._selectivities = Selectivities(self.graph, partial(Window, self.span), prior=False)
 
     def observe(self, seen: Observation) -> None:
         """Learn from an observation; unknown values are ignored."""
-        rates = {n: known(m.arrival_rate) for n, m in seen.modules.items()}
-        arrived = {name: rate for name, rate in rates.items() if rate is not None}
-        for name, rate in arrived.items():
-            self._arrived.setdefault(name, Window(self.span)).add(seen.at, rate)
+        self._now = {name: known(m.arrival_rate) for name, m in seen.modules.items()}
+        for name, arrived in self._now.items():
+            if arrived is not None:
+                self._arrived[name].add(seen.at, arrived)
         for name, rate in self._selectivities.observe(seen).items():
-            self.through.setdefault(name, Window(self.span)).add(seen.at, rate)
-        self._now, self._measured = tuple(seen.modules), frozenset(arrived)
+            self.through[name].add(seen.at, rate)
 
     def inflow(self) -> dict[str, float]:
         """Rows a second that each module will have to take in; NaN where a source is unknown."""
@@ -189,7 +166,7 @@ class Flow:
         return self.graph.order() if self.graph is not None else ()
 
     def _rate(self, name: str) -> float:
-        return self._arrived[name].mean() if name in self._measured else nan
+        return nan if self._now.get(name) is None else self._arrived[name].mean()
 
 
 # How much of its interval a module's micro-batches take.
@@ -203,11 +180,14 @@ class Ratio:
     of: str
     """What was divided by what, as text."""
 
+    def __str__(self) -> str:
+        return f"{percent(self.value)} {self.of}"
 
-def interval_of(graph: FlowGraph | None, name: str, given: float | None) -> float:
+
+def interval_of(graph: FlowGraph | None, name: str, given: float | None = None) -> float:
     """Seconds between micro-batches: as given, or the module's trigger; 0 where neither is known.
 
-    >>> interval_of(None, "counter", 2.0), interval_of(None, "counter", None)
+    >>> interval_of(None, "counter", 2.0), interval_of(None, "counter")
     (2.0, 0.0)
     """
     if given is not None:
@@ -215,33 +195,21 @@ def interval_of(graph: FlowGraph | None, name: str, given: float | None) -> floa
     return graph[name].trigger if graph is not None and name in graph.names() else 0.0
 
 
-def ratio_of(reading: ModuleReading, interval: float) -> Ratio | None:
+def ratio_of(reading: ModuleReading, interval: float) -> Ratio | str:
     """The reading's ratio: by time where there is an interval, else how busy the module is.
 
-    >>> ratio_of(ModuleReading(batch_duration=1.5), 2.0)
-    Ratio(value=0.75, of='of the interval of 2 s')
-    >>> ratio_of(ModuleReading(utilisation=0.5), 0.0)
-    Ratio(value=0.5, of='busy, no interval is known')
+    >>> str(ratio_of(ModuleReading(batch_duration=1.5), 2.0))
+    '75 % of the interval of 2 s'
+    >>> str(ratio_of(ModuleReading(utilisation=0.5), 0.0))
+    '50 % busy, no interval is known'
     >>> ratio_of(ModuleReading(utilisation=0.5), 2.0)
+    'batch duration unknown'
     """
     if interval > 0:
         lasted = known(reading.batch_duration)
         share = None if lasted is None else known(lasted / interval)
-        of = f"of the interval of {format_duration(interval)}"
-        return None if share is None else Ratio(share, of)
-    busy = known(reading.utilisation)
-    return None if busy is None else Ratio(busy, "busy, no interval is known")
-
-
-def missing(interval: float) -> str:
-    """What was not measured, as text."""
-    return "batch duration unknown" if interval > 0 else "interval and utilisation unknown"
-
-
-def took(ratio: float, of: str) -> str:
-    """A ratio in words.
-
-    >>> took(0.75, "of the interval of 2 s")
-    '75 % of the interval of 2 s'
-    """
-    return f"{percent(ratio)} {of}"
+        of, missing = f"of the interval of {format_duration(interval)}", "batch duration unknown"
+    else:
+        share = known(reading.utilisation)
+        of, missing = "busy, no interval is known", "interval and utilisation unknown"
+    return missing if share is None else Ratio(share, of)

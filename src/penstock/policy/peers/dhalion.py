@@ -7,18 +7,9 @@ from penstock.core.graph import FlowGraph
 from penstock.core.schema import Fraction, Natural, NotNegative, NotNegativeSeconds, Share, checked
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.words import percent
-from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import Window, known
-from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    LastChange,
-    Timer,
-    all_hold,
-    executors_for,
-    interval_of,
-    number,
-    reason_to_wait,
-)
+from penstock.policy.common.estimates import Window, known, windows
+from penstock.policy.common.verdict import ModuleState, Verdict, decision, judged
+from penstock.policy.peers.common import RestingTimer, all_hold, executors_for, interval_of, number
 
 _MOST = 0.9
 """Back-pressure that is counted at most: a module grows to ten times itself, and no further."""
@@ -66,44 +57,43 @@ class Dhalion:
     """Seconds over which growth and arrivals are taken."""
     cooldown: NotNegativeSeconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
-    _timer: Timer = field(init=False, repr=False)
-    _last_change: LastChange = field(default_factory=LastChange, init=False, repr=False)
-    _waiting: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _arrived: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _timer: RestingTimer = field(init=False, repr=False)
+    _waiting: dict[str, Window] = field(init=False, repr=False)
+    _arrived: dict[str, Window] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._timer = Timer(self.period)
+        self._timer = RestingTimer(self.period, cooldown=self.cooldown)
+        self._waiting, self._arrived = windows(self.window), windows(self.window)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed recently."""
         self._observe(seen)
-        wait = reason_to_wait(
-            self._last_change, self._timer, at=seen.at, step=seen.step, cooldown=self.cooldown
-        )
-        if wait is not None:
+        if (wait := self._timer.wait(seen)) is not None:
             return all_hold(seen, wait)
-        missed = {n: self._missed(n, reading) for n, reading in seen.modules.items()}
+        missed = {name: self._missed(name, reading) for name, reading in seen.modules.items()}
         if None in missed.values():
             self._timer.next = seen.at  # so that the next step is looked at
         pressed = [n for n, share in missed.items() if (share or 0.0) > self.pressure]
 
-        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            share = missed[name]
+        def judge(module: ModuleState) -> Verdict:
+            share = missed[module.name]
             if share is None:
-                return held(name, degree, "backlog growth or arrival rate unknown")
-            if name in pressed:
-                return self._grow(name, degree, share)
-            return self._shrink(name, reading, degree, seen.step, pressed)
+                return module.hold("backlog growth or arrival rate unknown")
+            if module.name in pressed:
+                return self._grow(module, share)
+            if pressed:
+                under = f"{' and '.join(pressed)} under back-pressure"
+                return module.hold(f"{under}, so no module shrinks")
+            return self._shrink(module, seen.step)
 
         return decision(judged(seen, judge))
 
     def _observe(self, seen: Observation) -> None:
-        self._last_change.observe(seen.at, tuple(sorted(in_force(seen).items())))
         for name, reading in seen.modules.items():
             waiting, arrived = known(reading.backlog), known(reading.arrival_rate)
             if waiting is not None and arrived is not None:
-                self._waiting.setdefault(name, Window(self.window)).add(seen.at, waiting)
-                self._arrived.setdefault(name, Window(self.window)).add(seen.at, arrived)
+                self._waiting[name].add(seen.at, waiting)
+                self._arrived[name].add(seen.at, arrived)
 
     def _missed(self, name: str, reading: ModuleReading) -> float | None:
         """The share of its rows that a module did not take in; None where that is unknown."""
@@ -114,35 +104,25 @@ class Dhalion:
             return growth if growth is None else 0.0
         return min(growth / arrived, _MOST)
 
-    def _grow(self, name: str, degree: int, share: float) -> Verdict:
+    def _grow(self, module: ModuleState, share: float) -> Verdict:
         factor = 1 + share / (1 - share)
-        wanted = min(executors_for(degree * factor), degree + self.max_increase)
-        text = f"leaves {percent(share)} of its {number(self._arrived[name].mean())} rows/s"
-        why = f"{text}, needs {number(factor)} times as many executors"
-        if wanted == degree:
-            return held(name, degree, f"{why}, no more are allowed")
-        return moved(name, degree, wanted, why)
+        most = module.degree + self.max_increase
+        wanted = min(executors_for(module.degree * factor), most)
+        text = f"leaves {percent(share)} of its {number(self._arrived[module.name].mean())} rows/s"
+        limit = ", no more are allowed" if wanted == module.degree else ""
+        return module.move(wanted, f"{text}, needs {number(factor)} times as many executors{limit}")
 
-    def _shrink(
-        self, name: str, reading: ModuleReading, degree: int, step: float, pressed: list[str]
-    ) -> Verdict:
-        if pressed:
-            return held(
-                name, degree, f"{' and '.join(pressed)} under back-pressure, so no module shrinks"
-            )
-        waiting, usual = reading.backlog or 0.0, self._usual(name, reading, step)
-        text = f"has {number(waiting)} rows waiting"
+    def _shrink(self, module: ModuleState, step: float) -> Verdict:
+        # rows that wait between micro-batches in any case
+        batch = known(module.reading.batch_duration) or 0.0
+        cycle = max(step, interval_of(self.graph, module.name) + batch)
+        usual = self._arrived[module.name].mean() * cycle
+        waiting = module.reading.backlog or 0.0
+        text, than = f"has {number(waiting)} rows waiting", f"than the {number(usual)} of a batch"
         if waiting > usual * (1 + self.near_zero) + 1e-9:
-            return held(name, degree, f"{text}, more than the {number(usual)} of a batch")
-        wanted = max(floor(degree * self.scale_down_factor + 1e-9), 1)
-        why = f"{text}, no more than the {number(usual)} of a batch"
-        if wanted == degree:
-            return held(name, degree, f"{why}, already at the minimum")
-        return moved(
-            name, degree, wanted, f"{why}, {self.scale_down_factor:g} times as many are enough"
-        )
-
-    def _usual(self, name: str, reading: ModuleReading, step: float) -> float:
-        """Rows that wait between micro-batches in any case."""
-        cycle = interval_of(self.graph, name, None) + (known(reading.batch_duration) or 0.0)
-        return self._arrived[name].mean() * max(step, cycle)
+            return module.hold(f"{text}, more {than}")
+        wanted = max(floor(module.degree * self.scale_down_factor + 1e-9), 1)
+        if wanted == module.degree:
+            return module.hold(f"{text}, no more {than}, already at the minimum")
+        enough = f"{self.scale_down_factor:g} times as many are enough"
+        return module.move(wanted, f"{text}, no more {than}, {enough}")

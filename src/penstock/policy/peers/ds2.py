@@ -6,19 +6,10 @@ from typing import Annotated
 
 from penstock.core.graph import FlowGraph
 from penstock.core.schema import Bounds, NotNegativeSeconds, checked
-from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import Window, executor_time
-from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    Flow,
-    LastChange,
-    Timer,
-    all_hold,
-    executors_for,
-    number,
-    reason_to_wait,
-)
+from penstock.core.signals import Decision, Observation
+from penstock.policy.common.estimates import Window, executor_time, windows
+from penstock.policy.common.verdict import ModuleState, Verdict, decision, judged
+from penstock.policy.peers.common import Flow, RestingTimer, all_hold, executors_for, number
 
 
 @dataclass
@@ -49,55 +40,40 @@ class Ds2:
     cooldown: NotNegativeSeconds = 120.0
     """Seconds after a change of any module in which nothing changes."""
     _flow: Flow = field(init=False, repr=False)
-    _timer: Timer = field(init=False, repr=False)
-    _last_change: LastChange = field(default_factory=LastChange, init=False, repr=False)
-    _times: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _timer: RestingTimer = field(init=False, repr=False)
+    _times: dict[str, Window] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._flow, self._timer = Flow(self.graph, self.window), Timer(self.period)
+        self._flow, self._times = Flow(self.graph, self.window), windows(self.window)
+        self._timer = RestingTimer(self.period, cooldown=self.cooldown)
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed recently."""
-        self._observe(seen)
-        wait = reason_to_wait(
-            self._last_change, self._timer, at=seen.at, step=seen.step, cooldown=self.cooldown
-        )
-        if wait is not None:
+        self._flow.observe(seen)
+        for name, reading in seen.modules.items():
+            if (time := executor_time(reading)) is not None:
+                self._times[name].add(seen.at, time)
+        if (wait := self._timer.wait(seen)) is not None:
             return all_hold(seen, wait)
         inflow = self._flow.inflow()
-        lacks: list[str] = []
 
-        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            return self._judge(name, reading, degree, inflow[name], lacks)
+        def judge(module: ModuleState) -> Verdict:
+            wanted = self._recommend(module, inflow[module.name])
+            if isinstance(wanted, str):
+                self._timer.next = seen.at  # so that the next step is looked at
+                return module.hold(wanted)
+            return module.move(*wanted)
 
-        decided = decision(judged(seen, judge))
-        if lacks:
-            self._timer.next = seen.at  # so that the next step is looked at
-        return decided
+        return decision(judged(seen, judge))
 
-    def _observe(self, seen: Observation) -> None:
-        self._flow.observe(seen)
-        self._last_change.observe(seen.at, tuple(sorted(in_force(seen).items())))
-        for name, reading in seen.modules.items():
-            time = executor_time(reading)
-            if time is not None:
-                self._times.setdefault(name, Window(self.window)).add(seen.at, time)
-
-    def _judge(
-        self, name: str, reading: ModuleReading, degree: int, rate: float, lacks: list[str]
-    ) -> Verdict:
+    def _recommend(self, module: ModuleState, rate: float) -> tuple[int, str] | str:
+        """The executors that a module needs and why, or what is not known of it."""
         if not isfinite(rate):
-            lacks.append(name)
-            return held(name, degree, "arrival rate of its source unknown")
-        if rate > 0 and executor_time(reading) is None:
-            lacks.append(name)
-            return held(name, degree, "service time unknown")
-        time = self._times[name].mean() if rate > 0 else 0.0
-        return self._compare(name, degree, rate, time)
-
-    def _compare(self, name: str, degree: int, rate: float, time: float) -> Verdict:
-        wanted = executors_for(self.overprovisioning * rate * time)
+            return "arrival rate of its source unknown"
+        if rate > 0 and executor_time(module.reading) is None:
+            return "service time unknown"
+        time = self._times[module.name].mean() if rate > 0 else 0.0
         extra = f" {self.overprovisioning:g} times" if self.overprovisioning != 1 else ""
         each = f" at {number(1 / time)} rows/s per executor" if time else ""
-        why = f"needs{extra} {number(rate)} rows/s{each}"
-        return held(name, degree, why) if wanted == degree else moved(name, degree, wanted, why)
+        wanted = executors_for(self.overprovisioning * rate * time)
+        return wanted, f"needs{extra} {number(rate)} rows/s{each}"

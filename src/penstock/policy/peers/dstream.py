@@ -6,18 +6,11 @@ from math import floor
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.schema import NotNegativeSeconds, Positive, PositiveSeconds, checked
-from penstock.core.signals import Decision, ModuleReading, Observation
+from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
-from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
-from penstock.policy.peers.common import (
-    Ratio,
-    Timer,
-    all_hold,
-    interval_of,
-    ratio_of,
-    took,
-)
+from penstock.policy.common.verdict import ModuleState, Verdict, decision, judged
+from penstock.policy.peers.common import Ratio, Timer, all_hold, interval_of, ratio_of
 
 
 @dataclass
@@ -69,38 +62,32 @@ class DStream:
         """Remember what batches took, and judge each module on its own when it is time."""
         for name, reading in seen.modules.items():
             ratio = ratio_of(reading, interval_of(self.graph, name, self.interval))
-            if ratio is not None:
+            if isinstance(ratio, Ratio):
                 self._ratios.setdefault(name, []).append(ratio)
-        if not self._timer.due(seen.at, seen.step):
-            return all_hold(
-                seen, f"next evaluation in {format_duration(self._timer.left(seen.at))}"
-            )
+        if (wait := self._timer.wait(seen)) is not None:
+            return all_hold(seen, wait)
         decided = decision(judged(seen, self._judge))
         self._ratios = {}
         return decided
 
-    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
-        ratios = self._ratios.get(name)
+    def _judge(self, module: ModuleState) -> Verdict:
+        ratios, running = self._ratios.get(module.name), module.reading.running
         if not ratios:
             span = format_duration(self.scaling_interval)
-            return held(name, degree, f"no batch was measured in the last {span}")
-        if reading.running is None:
-            return held(name, degree, "running executors unknown")
+            return module.hold(f"no batch was measured in the last {span}")
+        if running is None:
+            return module.hold("running executors unknown")
         ratio = sum(one.value for one in ratios) / len(ratios)
-        return self._compare(name, degree, reading.running, ratio, took(ratio, ratios[-1].of))
-
-    def _compare(self, name: str, degree: int, running: int, ratio: float, text: str) -> Verdict:
+        text = str(Ratio(ratio, ratios[-1].of))
+        low, high = percent(self.scaling_down_ratio), percent(self.scaling_up_ratio)
         if ratio >= self.scaling_up_ratio - 1e-12:
             more = max(floor(ratio + 0.5), 1)
-            why = f"{text}, {percent(self.scaling_up_ratio)} or more adds {more}"
-            if running + more <= degree:
-                return held(name, degree, f"{why} to the {running} that run")
-            return moved(name, degree, running + more, why)
+            why = f"{text}, {high} or more adds {more}"
+            if running + more <= module.degree:
+                return module.hold(f"{why} to the {running} that run")
+            return module.move(running + more, why)
         if ratio > self.scaling_down_ratio + 1e-12:
-            low, high = percent(self.scaling_down_ratio), percent(self.scaling_up_ratio)
-            return held(name, degree, f"{text}, between {low} and {high}")
-        if degree == 1:
-            return held(name, degree, f"{text}, already at the minimum")
-        return moved(
-            name, degree, degree - 1, f"{text}, {percent(self.scaling_down_ratio)} or less"
-        )
+            return module.hold(f"{text}, between {low} and {high}")
+        if module.degree == 1:
+            return module.hold(f"{text}, already at the minimum")
+        return module.move(module.degree - 1, f"{text}, {low} or less")

@@ -1,8 +1,8 @@
 """Flink's autoscaler, rule by rule as its source has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, inf, isfinite
+from math import ceil, inf, isfinite, nan
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
@@ -11,8 +11,8 @@ from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import percent
 from penstock.policy.common.degrees import in_force
-from penstock.policy.common.estimates import TIME_TOLERANCE, Window, known
-from penstock.policy.common.verdict import Verdict, decision, held, judged, moved
+from penstock.policy.common.estimates import TIME_TOLERANCE, Window, known, windows
+from penstock.policy.common.verdict import ModuleState, Verdict, decision, judged
 from penstock.policy.peers.common import Flow, all_hold, executors_for, number
 
 # Flink's delayed scale-down: not at once, and no lower than the window's highest.
@@ -159,8 +159,8 @@ class Metrics:
     """Seconds in which a backlog is to be processed; 0 plans for arrivals only."""
     _since: float | None = field(default=None, init=False, repr=False)
     _flow: Flow = field(init=False, repr=False)
-    _busy: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
-    _catching: dict[str, Window] = field(default_factory=dict, init=False, repr=False)
+    _busy: dict[str, Window] = field(init=False, repr=False)
+    _catching: dict[str, Window] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.forget()
@@ -168,7 +168,7 @@ class Metrics:
     def forget(self) -> None:
         """Begin again: what was measured was of another configuration."""
         self._since, self._flow = None, Flow(self.graph, self.window)
-        self._busy, self._catching = {}, {}
+        self._busy, self._catching = windows(self.window), windows(self.window)
 
     def left(self, at: float) -> float:
         """Seconds until the window is full."""
@@ -182,62 +182,53 @@ class Metrics:
         for name, reading in seen.modules.items():
             busy, rate = known(reading.utilisation), known(reading.processed_rate)
             if busy is not None:
-                self._busy.setdefault(name, Window(self.window)).add(seen.at, busy)
+                self._busy[name].add(seen.at, busy)
             if rate and (known(reading.backlog) or 0.0) > _LAGS * rate + TIME_TOLERANCE:
-                self._catching.setdefault(name, Window(self.window)).add(seen.at, rate)
+                self._catching[name].add(seen.at, rate)
 
     def evaluate(self, seen: Observation) -> dict[str, Evaluated | str]:
         """By module: its metrics, or what is missing of them."""
         inflow = self._flow.inflow()
         behind = self._flow.spread({n: self._behind(m) for n, m in seen.modules.items()})
-        evaluated: dict[str, Evaluated | str] = {}
-        for name, reading in seen.modules.items():
-            evaluated[name] = self._one(name, reading, inflow[name], behind[name])
-        return evaluated
+        return {
+            name: self._lacks(name, reading, inflow[name], behind[name])
+            or Evaluated(rate=inflow[name], catch_up=behind[name], true_rate=self._true_rate(name))
+            for name, reading in seen.modules.items()
+        }
 
     def lagging(self, seen: Observation, threshold: float) -> bool:
         """Whether a source has rows waiting for longer than the threshold."""
         sources = self.graph.sources if self.graph is not None else tuple(seen.modules)
-        return any(self._lags(seen.modules, name, threshold) for name in sources)
+        through = self._flow.through
+        return any(
+            (known(seen.modules[name].backlog) or 0.0) > threshold * through[name].mean()
+            for name in sources
+            if name in seen.modules and name in through
+        )
 
-    def _lags(self, modules: Mapping[str, ModuleReading], name: str, threshold: float) -> bool:
-        waiting = known(modules.get(name, ModuleReading()).backlog)
-        through = self._flow.through.get(name)
-        if not waiting or through is None:
-            return False
-        return waiting > threshold * through.mean()
-
-    def _one(
-        self, name: str, reading: ModuleReading, rate: float, behind: float
-    ) -> Evaluated | str:
+    def _lacks(self, name: str, reading: ModuleReading, rate: float, behind: float) -> str:
+        """What is missing of the metrics of a module, if anything."""
         if not isfinite(rate):
             return "arrival rate of its source unknown"
         if known(reading.utilisation) is None:
             return "utilisation unknown"
         if not isfinite(behind):
             return "its backlog or that of an upstream module unknown"
-        if name not in self._flow.through:
-            return "throughput unknown"
-        return Evaluated(rate=rate, catch_up=behind, true_rate=self._true_rate(name))
+        return "" if name in self._flow.through else "throughput unknown"
 
     def _true_rate(self, name: str) -> float:
         """Rows by busy time, or those seen while catching up where these are far fewer."""
         through, busy = self._flow.through[name].mean(), self._busy[name].mean()
         by_time = through / busy if through and busy else inf
-        seen = self._catching.get(name, ())
-        if (
-            not isinstance(seen, Window)
-            or len(seen) < _FEWEST
-            or by_time <= _TOO_HIGH * seen.mean()
-        ):
-            return by_time
-        return seen.mean()
+        catching = self._catching[name]
+        believed = len(catching) >= _FEWEST and by_time > _TOO_HIGH * catching.mean()
+        return catching.mean() if believed else by_time
 
     def _behind(self, reading: ModuleReading) -> float:
         if not self.catch_up:
             return 0.0
         waiting = known(reading.backlog)
-        return float("nan") if waiting is None else waiting / self.catch_up
+        return nan if waiting is None else waiting / self.catch_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +238,8 @@ class _Proposal:
     verdict: Verdict
     change: Change | None = None
     outside: bool = False
-    why: str = ""
-    """What was needed and what there was, as text."""
+    otherwise: Verdict | None = None
+    """Where no module is out of its band: the change alone is not worth a restart."""
 
 
 @dataclass
@@ -357,70 +348,74 @@ class Flink:
         lagging = self._metrics.lagging(seen, self.backlog_lag_threshold)
         proposals: dict[str, _Proposal] = {}
 
-        def judge(name: str, reading: ModuleReading, degree: int) -> Verdict:
-            proposal = self._judge(name, reading, degree, seen.at, evaluated[name], lagging)
-            proposals[name] = proposal
+        def judge(module: ModuleState) -> Verdict:
+            proposal = self._judge(module, seen.at, evaluated[module.name], lagging)
+            proposals[module.name] = proposal
             return proposal.verdict
 
         verdicts = judged(seen, judge)
-        if not any(proposal.outside for proposal in proposals.values()):
-            return decision(_stay(v, proposals.get(v.name), self._band()) for v in verdicts)
-        for name, proposal in proposals.items():
-            self._histories[name].pending = proposal.change
-        return decision(verdicts)
+        if any(proposal.outside for proposal in proposals.values()):
+            for name, proposal in proposals.items():
+                self._histories[name].pending = proposal.change
+            return decision(verdicts)
+        kept = {name: proposal.otherwise for name, proposal in proposals.items()}
+        return decision(kept.get(verdict.name) or verdict for verdict in verdicts)
 
     def _judge(
-        self,
-        name: str,
-        reading: ModuleReading,
-        degree: int,
-        at: float,
-        metrics: Evaluated | str,
-        lagging: bool,
+        self, module: ModuleState, at: float, metrics: Evaluated | str, lagging: bool
     ) -> _Proposal:
+        running, degree = module.reading.running, module.degree
         if isinstance(metrics, str):
-            return _Proposal(held(name, degree, metrics))
-        if not reading.running:
-            why = "running executors unknown" if reading.running is None else "none runs yet"
-            return _Proposal(held(name, degree, why))
+            return _Proposal(module.hold(metrics))
+        if not running:
+            why = "running executors unknown" if running is None else "none runs yet"
+            return _Proposal(module.hold(why))
+        rate = metrics.true_rate
         needed = self._capacity(metrics, self.utilisation_target, restart=True)
-        factor = self._factor(name, needed, metrics.true_rate)
-        wanted = executors_for(factor * reading.running)
-        why = f"needs {number(needed)} rows/s, its capacity is {_rate(metrics.true_rate)}"
-        change = Change(
-            at=at, before=degree, after=wanted, rate=metrics.true_rate,
-            expected=metrics.true_rate * factor,
-        )  # fmt: skip
-        return self._propose(name, change, why, outside=self._outside(metrics, lagging))
-
-    def _propose(self, name: str, change: Change, why: str, *, outside: bool) -> _Proposal:
-        delay = self._delays.setdefault(name, DelayedScaleDown(self.scale_down_interval))
-        if change.after < change.before:
-            return self._down(name, change, why, delay, outside=outside)
+        factor = self._factor(module.name, needed, rate)
+        wanted = executors_for(factor * running)
+        capacity = "unlimited" if rate == inf else number(rate)
+        why = f"needs {number(needed)} rows/s, its capacity is {capacity}"
+        change = Change(at=at, before=degree, after=wanted, rate=rate, expected=rate * factor)
+        outside = self._outside(metrics, lagging)
+        delay = self._delays.setdefault(module.name, DelayedScaleDown(self.scale_down_interval))
+        if wanted < degree:
+            return self._down(module, change, why, delay, outside=outside)
         delay.clear()
-        if change.after == change.before:
-            return _Proposal(held(name, change.before, why))
-        failed = self._histories[name].failed(
-            change.before, change.rate, self.effectiveness_threshold
-        )
-        if failed and self.effectiveness_detection:
-            return _Proposal(held(name, change.before, f"{why}, but going {failed}"))
-        return _Proposal(moved(name, change.before, change.after, why), change, outside, why)
+        failed = self._histories[module.name].failed(degree, rate, self.effectiveness_threshold)
+        if wanted > degree and failed and self.effectiveness_detection:
+            return _Proposal(module.hold(f"{why}, but going {failed}"))
+        return self._propose(module, change, why, outside=outside)
 
     def _down(
-        self, name: str, change: Change, why: str, delay: DelayedScaleDown, *, outside: bool
+        self,
+        module: ModuleState,
+        change: Change,
+        why: str,
+        delay: DelayedScaleDown,
+        *,
+        outside: bool,
     ) -> _Proposal:
         recommended = delay.recommend(change.at, change.after, outside)
+        enough = f"{why}, {change.after} are enough"
         if recommended is None:
             left = format_duration(delay.left(change.at))
-            waits = f"{why}, {change.after} are enough, may shrink in {left}"
-            return _Proposal(held(name, change.before, waits))
+            return _Proposal(module.hold(f"{enough}, may shrink in {left}"))
         allowed, outside = recommended
         if allowed > change.after:
             window = format_duration(self.scale_down_interval)
-            why = f"{why}, {change.after} are enough, the highest in {window} was {allowed}"
-        verdict = moved(name, change.before, allowed, why)
-        return _Proposal(verdict, replace(change, after=allowed), outside, why)
+            why = f"{enough}, the highest in {window} was {allowed}"
+        return self._propose(module, replace(change, after=allowed), why, outside=outside)
+
+    def _propose(
+        self, module: ModuleState, change: Change, why: str, *, outside: bool
+    ) -> _Proposal:
+        verdict = module.move(change.after, why)
+        if not verdict.changes:
+            return _Proposal(verdict)
+        low, high = map(percent, self._band())
+        inside = f"within {low} to {high} busy, though {change.after} would be enough"
+        return _Proposal(verdict, change, outside, module.hold(f"{why}, {inside}"))
 
     def _factor(self, name: str, needed: float, true_rate: float) -> float:
         """What the executors are multiplied by, within its bounds."""
@@ -434,12 +429,9 @@ class Flink:
     def _outside(self, metrics: Evaluated, lagging: bool) -> bool:
         """Whether what a module can take in is outside its band; none shrinks while one lags."""
         low, high = (0.0, 1.0) if lagging else self._band()
-        at_least = self._capacity(metrics, high, restart=False)
-        at_most = self._capacity(metrics, low, restart=True)
-        return (
-            metrics.true_rate < at_least - TIME_TOLERANCE
-            or metrics.true_rate > at_most + TIME_TOLERANCE
-        )
+        at_least = self._capacity(metrics, high, restart=False) - TIME_TOLERANCE
+        at_most = self._capacity(metrics, low, restart=True) + TIME_TOLERANCE
+        return not at_least <= metrics.true_rate <= at_most
 
     def _capacity(self, metrics: Evaluated, utilisation: float, *, restart: bool) -> float:
         """Flink's target capacity: for the backlog, for a restart, and for what comes."""
@@ -456,16 +448,3 @@ class Flink:
             max(target - off, 0.0) if low is None else low,
             min(target + off, 1.0) if high is None else high,
         )
-
-
-def _stay(verdict: Verdict, proposal: _Proposal | None, band: tuple[float, float]) -> Verdict:
-    """The module as it is, where its change alone would not be worth a restart."""
-    if proposal is None or proposal.change is None or verdict.before is None:
-        return verdict
-    low, high = percent(band[0]), percent(band[1])
-    inside = f"within {low} to {high} busy, though {verdict.after} would be enough"
-    return held(verdict.name, verdict.before, f"{proposal.why}, {inside}")
-
-
-def _rate(rate: float) -> str:
-    return "unlimited" if rate == inf else number(rate)

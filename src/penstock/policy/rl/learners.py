@@ -8,9 +8,8 @@ import numpy as np
 
 from penstock.core.schema import BelowOne, Bounds, Count, Fraction, Natural, OneOf, Share
 from penstock.core.signals import Decision, ModuleReading, Observation
-from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import UtilisationRule, Verdict, conclude
+from penstock.policy.common.verdict import ModuleState, UtilisationRule, Verdict, conclude
 from penstock.policy.rl.agent import SWEEPS, Agent, Choice, Floats, ModelBased, State, greedy
 from penstock.policy.rl.operators import OperatorLearning, OperatorSettings, late_with
 from penstock.policy.rl.saved import of_level
@@ -243,12 +242,16 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
             steps = self._learner.agents()[name].progress.steps
             text = f"{name} switches to {self.learner}, which converged in {steps} steps"
             return replace(learned, why=f"{text}; {learned.why}")
-        return self._threshold(name, seen.modules[name], in_force(seen).get(name))
+        return (
+            learned
+            if learned.before is None
+            else self._threshold(ModuleState(name, seen.modules[name], learned.before))
+        )
 
     def _foresee(self, name: str, reading: ModuleReading) -> None:
         """Warn the learner of the most replicas with which the module would be late."""
         agent, settings = self._learner.agents()[name], self._learner
-        now = settings.state(name, reading, reading.running or 0)
+        now = settings.state(ModuleState(name, reading, reading.running or 0))
         if not isinstance(agent, ModelBased) or isinstance(now, str):
             return
         late = late_with(reading, settings.bound_of(name))

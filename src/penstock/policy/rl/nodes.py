@@ -1,14 +1,14 @@
 """Learn how many nodes each region needs: e2df, Section 6.2."""
 
 from dataclasses import dataclass, field
-from math import isnan
 from typing import Any, ClassVar
 
-from penstock.core.regions import Infrastructure, Region
+from penstock.core.regions import Infrastructure
 from penstock.core.schema import BelowOne, Count, NotNegative, Share, checked
-from penstock.core.signals import Decision, Observation, RegionReading
+from penstock.core.signals import Decision, Observation
 from penstock.core.words import count_of, percent
-from penstock.policy.common.nodes import decide, held, moved, unavailable
+from penstock.policy.common.estimates import known
+from penstock.policy.common.nodes import RegionState, decide, unavailable
 from penstock.policy.common.verdict import Verdict
 from penstock.policy.rl.agent import (
     SWEEPS,
@@ -35,6 +35,7 @@ class LearnedNodes:
     A region's state is how many nodes it has, how busy its replicas are and whether a node is idle.
     Nodes cost something, and so does a replica that finds no room. Only an idle node is given up.
 
+    >>> from penstock.core.regions import Region
     >>> from penstock.core.signals import RegionReading
     >>> policy = LearnedNodes(Infrastructure(regions=(Region(name="dc1", max_nodes=8),)))
     >>> full = RegionReading(nodes=1, idle=0, free=0, replicas=2, utilisation=0.8, unmet=1)
@@ -83,7 +84,7 @@ expected cost 0.049 instead of 0.05'
                 "infrastructure",
                 self.infrastructure.names(),
                 of="regions",
-                agent=lambda name: self._manager(self.infrastructure[name]).agent,
+                agent=lambda name: self._manager(name).agent,
                 settings=self._meaning,
             )
 
@@ -106,32 +107,32 @@ expected cost 0.049 instead of 0.05'
         }
         return {"infrastructure": entries}
 
-    def _judge(self, region: Region, reading: RegionReading, nodes: int) -> Verdict:
-        manager = self._manager(region)
-        state = self._state(region, reading, nodes)
+    def _judge(self, region: RegionState) -> Verdict:
+        manager = self._manager(region.region.name)
+        state = self._state(region)
         if isinstance(state, str):
             manager.last = None
-            return held(region.name, nodes, state)
-        penalty = self.demand_weight * ((reading.unmet or 0) > 0)
-        return _describe(region, reading, nodes, manager.step(state, penalty))
+            return region.hold(state)
+        penalty = self.demand_weight * ((region.reading.unmet or 0) > 0)
+        return _verdict(region, manager.step(state, penalty))
 
-    def _state(self, region: Region, reading: RegionReading, nodes: int) -> State | str:
+    def _state(self, region: RegionState) -> State | str:
         """Where a region is, or what is not known of it."""
+        reading, busy = region.reading, known(region.reading.utilisation, infinite=True)
         if reading.idle is None:
             return "idle nodes unknown"
         if reading.unmet is None:
             return "unmet requests unknown"
-        busy = reading.utilisation
-        if busy is None or isnan(busy) or busy < 0:
-            if reading.replicas != 0:
-                return "utilisation unknown"
-            busy = 0.0
-        here = min(nodes, nodes if reading.nodes is None else reading.nodes, region.max_nodes)
-        level = utilisation_level(busy, self.quantum)
+        if busy is None and reading.replicas != 0:
+            return "utilisation unknown"
+        here = min(region.nodes, region.nodes - region.coming, region.region.max_nodes)
+        level = utilisation_level(busy or 0.0, self.quantum)
         return State(number=here, level=level, flag=int(reading.idle > 0))
 
-    def _manager(self, region: Region) -> Manager:
-        if region.name not in self._managers:
+    def _manager(self, name: str) -> Manager:
+        """The manager of a region, made when it is first asked for."""
+        if name not in self._managers:
+            region = self.infrastructure[name]
             agent = ModelBased(
                 known_costs(region.min_nodes, region.max_nodes, each=self._resource(), change=0.0),
                 levels=utilisation_levels(self.quantum),
@@ -141,8 +142,8 @@ expected cost 0.049 instead of 0.05'
                 sweeps=self.sweeps,
                 assume_idle=self.assume_idle,
             )
-            self._managers[region.name] = Manager(agent)
-        return self._managers[region.name]
+            self._managers[name] = Manager(agent)
+        return self._managers[name]
 
     def _resource(self) -> float:
         return 1 - self.demand_weight if self.resource_weight is None else self.resource_weight
@@ -157,14 +158,13 @@ expected cost 0.049 instead of 0.05'
         }
 
 
-def _describe(region: Region, reading: RegionReading, nodes: int, choice: Choice) -> Verdict:
-    coming = nodes - (nodes if reading.nodes is None else reading.nodes)
-    if coming > 0 and choice.action >= 0:
-        return held(region.name, nodes, f"{coming} of them still to come")
+def _verdict(region: RegionState, choice: Choice) -> Verdict:
+    reading, after = region.reading, region.nodes + choice.action
+    if region.coming > 0 and choice.action >= 0:
+        return region.hold(f"{region.coming} of them still to come")
     idle, missed = reading.idle or "none", reading.unmet or 0
     unmet = f", {count_of(missed, 'replica')} found no room" if missed else ""
     why = f"{percent(reading.utilisation or 0.0)} busy, {idle} idle{unmet}, {choice.why}"
-    after = nodes + choice.action
-    if choice.action == 0 or not region.min_nodes <= after <= region.max_nodes:
-        return held(region.name, nodes, why)
-    return moved(region.name, nodes, after, why)
+    if choice.action == 0 or not region.region.min_nodes <= after <= region.region.max_nodes:
+        return region.hold(why)
+    return region.move(after, why)

@@ -34,7 +34,7 @@ from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import known
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import change, rows
-from penstock.policy.common.verdict import Verdict, conclude, held, judged, still_to_come
+from penstock.policy.common.verdict import ModuleState, Verdict, conclude, judged
 from penstock.policy.rl.agent import (
     MOST_LEVELS,
     Agent,
@@ -111,14 +111,15 @@ class OperatorSettings:
         """What a response time costs: e2df, Expr. 6."""
         return self.performance_weight * _late(response, self.bound_of(name))
 
-    def state(self, name: str, reading: ModuleReading, degree: int) -> State | str:
+    def state(self, module: ModuleState) -> State | str:
         """Where a module is, or what is not known of it."""
+        name, reading = module.name, module.reading
         arrivals, running = _measured(reading.arrival_rate), reading.running
         if running is None:
             return "running executors unknown"
         if arrivals is None:
             return "arrival rate unknown"
-        here = min(running, degree, self.graph[name].max_replicas)
+        here = min(running, module.degree, self.graph[name].max_replicas)
         waiting = max(reading.backlog or 0.0, 0.0)
         asked = arrivals + (waiting / self.catch_up if self.catch_up else 0.0)
         return State(number=here, level=level_of(asked, self._spans[name], self.levels))
@@ -296,36 +297,34 @@ class OperatorLearning(OperatorSettings):
             self._managers[name] = Manager(agent)
         return self._managers[name]
 
-    def _judge(self, name: str, reading: ModuleReading, degree: int) -> Verdict:
-        if not self.knows(name):
-            return held(name, degree, "it is not in the graph")
-        manager = self._manager(name)
-        state, response = self.state(name, reading, degree), response_time(reading)
+    def _judge(self, module: ModuleState) -> Verdict:
+        if not self.knows(module.name):
+            return module.hold("it is not in the graph")
+        manager = self._manager(module.name)
+        state, response = self.state(module), response_time(module.reading)
         if isinstance(state, str) or response is None:
             manager.last = None
-            return held(name, degree, state if isinstance(state, str) else "response time unknown")
-        choice = manager.step(state, self.penalty(name, response))
-        coming = degree - (reading.running or 0)
-        may_cancel = manager.may_cancel(state.level, coming)
-        if coming > 0 and not (may_cancel and choice.action < 0):
-            return still_to_come(name, degree, coming)
-        return _verdict(name, reading, degree, state.level, choice)
+            return module.hold(state if isinstance(state, str) else "response time unknown")
+        choice = manager.step(state, self.penalty(module.name, response))
+        may_cancel = manager.may_cancel(state.level, module.coming)
+        if module.coming > 0 and not (may_cancel and choice.action < 0):
+            return module.wait()
+        return _verdict(module, state.level, choice)
 
 
-def _verdict(name: str, reading: ModuleReading, degree: int, level: int, choice: Choice) -> Verdict:
+def _verdict(module: ModuleState, level: int, choice: Choice) -> Verdict:
+    reading, degree, after = module.reading, module.degree, module.degree + choice.action
     # a rate without separators, as runs on record have it
     rate = rows(reading.arrival_rate or 0.0, whole_from=1000.0, separator="")
-    backlog = reading.backlog or 0.0
+    backlog, busy = reading.backlog or 0.0, reading.utilisation
     waiting = f" and {backlog:,.0f} waiting" if backlog >= 1 else ""
     why = f"{rate} rows/s{waiting} at level {level}, {choice.why}"
-    after = degree + choice.action
     if after == degree or after < 1:
-        return held(name, degree, why)
-    busy = reading.utilisation
+        return module.hold(why)
     return Verdict(
-        name=name,
+        name=module.name,
         before=degree,
         after=after,
-        why=f"{name} {change(degree, after)}: {why}",
+        why=f"{module.name} {change(degree, after)}: {why}",
         expects={} if busy is None else {"utilisation": min(busy * degree / after, 1.0)},
     )
