@@ -240,11 +240,19 @@ def allocation_lines(network: "Network", plan: "Allocation", optimum: float) -> 
 
 def leading_to_sinks(network: "Network") -> Iterator[str]:
     """Modules whose flow comes to some sink, the last of them first."""
+<<<<<<< HEAD
     modules: set[str] = set()
     for module in reversed(network.order()):
         onwards = any(link.target in modules for link in network.outputs(module))
         if onwards or network.outflows_of(module):
             modules.add(module)
+=======
+    found: set[str] = set()
+    for module in reversed(network.order):
+        onwards = any(link.target in found for link in network.outputs[module])
+        if onwards or network.outflows_of[module]:
+            found.add(module)
+>>>>>>> e0d9ff8 (Allocation: one network with its lookups and declared bounds, agents as functions over passes, one linear-program call; plainer words)
             yield module
 
 

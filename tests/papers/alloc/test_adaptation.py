@@ -27,7 +27,7 @@ from penstock.papers.alloc.graphs import DEPTH, EXACTLY, WITHIN, Tree, draw_tree
 from penstock.policy.allocation import network as flow
 from penstock.policy.allocation import shrink
 from penstock.policy.allocation.adaptation import Adaptation, ChangeDetector, reserved, shared
-from penstock.policy.allocation.network import Inflow, Link, Network, NetworkError, Outflow
+from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
 
 SEEDS = st.integers(0, 10_000)
 SIZES = st.integers(1, 60)
@@ -229,7 +229,7 @@ def test_what_the_plainest_reading_costs() -> None:
 def test_what_is_no_single_tree_of_unlimited_sources_is_refused(
     network: Network, sentence: str
 ) -> None:
-    with pytest.raises(NetworkError, match=sentence):
+    with pytest.raises(SettingError, match=sentence):
         Adaptation(network)
 
 

@@ -56,10 +56,10 @@ def test_sources_feed_what_nothing_else_feeds_and_sinks_end_what_feeds_nothing(
 ) -> None:
     network = drawn(nodes, seed, graph)
     assert {inflow.target for inflow in network.inflows} == {
-        name for name in network.modules if not network.inputs(name)
+        name for name in network.modules if not network.inputs[name]
     }
     assert {outflow.origin for outflow in network.outflows} == {
-        name for name in network.modules if not network.outputs(name)
+        name for name in network.modules if not network.outputs[name]
     }
 
 

@@ -119,7 +119,7 @@ def test_all_behind_a_single_link_is_aggregated(network: Network) -> None:
 @given(networks(single_link, least=2, most=14, numbers=(uniform,), limited=(0.0,)))
 def test_theorem_8_what_is_behind_a_single_link_is_idle_or_takes_all(network: Network) -> None:
     half = max(len(network.modules) // 2, 1)
-    link = network.inputs(f"m{half}")[0]
+    link = network.inputs[f"m{half}"][0]
     choices = solved(network, idle=link.target), solved(network, tight=link)
     assert max(choices) == pytest.approx(solved(network), rel=1e-6)
 

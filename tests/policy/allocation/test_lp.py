@@ -11,7 +11,7 @@ from penstock.policy.allocation import PLANNERS, optimum
 from penstock.policy.allocation.lp import bound, solve
 from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Network, Outflow, affordable, needs, outputs, value
-from penstock.policy.allocation.single_output import alone
+from penstock.policy.allocation.single_output import largest_flows
 from tests.support.allocation import (
     anything,
     general,
@@ -76,7 +76,7 @@ def test_unlimited_sources_make_value_grow_with_the_budget(network: Network, tim
 @given(networks(anything), st.integers(0, 2**32 - 1))
 def test_no_split_of_prices_bounds_it_from_below(network: Network, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    most = {k: one.flow(network.budget) for k, one in alone(MessageBus(network)).items()}
+    most = largest_flows(MessageBus(network))
     split = {stream: draw.random() for stream in (*network.outflows, *network.links)}
     leading = {s: part for s, part in split.items() if isinstance(s, Outflow)} | {
         link: split[link] for link in network.links if needs(network, most)[link.target] > 0

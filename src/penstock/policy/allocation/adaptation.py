@@ -1,79 +1,62 @@
-"""Rates drift, and a tree of modules follows: news goes up and orders come down, a hop at a time.
+"""Rates drift, and a tree of modules follows: reports go up and orders come down, a hop at a time.
 
-Each module measures its own rates. What has changed (`adaptation_change`) it reports to its parent,
-with all that is below it (`adaptation_curve`); the parent reports in turn, and the top plans with
-what has reached it. The plan goes down. It names the time of the reports on which it rests, so that
-all modules divide by the same figures, and the time when its furthest module will have heard it, so
-that a branch is not fed before it can work. What a module gets is a moving average of what it had
-and what it is assigned (alloc, Section 7.3).
+Each module measures its own rates. When one has changed (`ChangeDetector`) it reports to its parent
+what all below it can make of resource (`curve`); the parent reports in turn, and the top plans with
+the reports that reached it. The plan goes down. It names the time of the reports on which it rests,
+so that all modules divide by the same figures, and the time when its furthest module will have
+received it, so that a branch is not fed before it can work. What a module gets is a moving average
+of what it had and what it is assigned (alloc, Section 7.3).
 
->>> from penstock.policy.allocation.network import Link, Network, Outflow
->>> def fork(produces: float) -> Network:
+>>> from penstock.policy.allocation.network import Link, Outflow
+>>> def chain(produces: float) -> Network:
 ...     return Network(
 ...         budget=1.0,
 ...         modules=("a", "b"),
-...         links=(Link(origin="a", target="b", produces=produces, consumes=1.0),),
-...         outflows=(Outflow(name="o", origin="b", produces=1.0),),
+...         links=(Link("a", "b", produces=produces, consumes=1.0),),
+...         outflows=(Outflow("o", "b", produces=1.0),),
 ...     )
->>> tree = Adaptation(fork(1.0))
+>>> tree = Adaptation(chain(1.0))
 >>> for _ in range(4):
-...     print({name: round(x, 3) for name, x in tree.tick(fork(3.0)).items()})
+...     print({name: round(x, 3) for name, x in tree.tick(chain(3.0)).items()})
 {'a': 0.5, 'b': 0.5}
 {'a': 0.375, 'b': 0.625}
 {'a': 0.312, 'b': 0.688}
 {'a': 0.281, 'b': 0.719}
-
-`Agent` is one module, which measures its rates, reports upwards and follows the plan from above:
-
->>> leaf = Agent.of({}, consumes=2.0, worth=3.0)
->>> leaf.follow(Order(made=0, hops=0, price=1.0, flow=5.0, due=0))
-{}
->>> leaf.act(now=0, smoothing=0.0)
-2.5
-
-Has a rate changed? A test that small, lasting deviations pass late and large ones at once.
-
-The deviation of what is measured from what was last announced, as a logarithm, is summed up less
-some slack, for rises and falls apart (CUSUM). Above a threshold it counts as a change, and what was
-measured then is the rate from now on.
-
->>> watch = ChangeDetector(rate=2.0)
->>> [watch.detects(rate) for rate in (2.01, 1.99, 2.4)]
-[False, False, True]
->>> watch.rate
-2.4
->>> [watch.detects(2.48) for _ in range(4)]  # 3 % more, again and again
-[False, True, False, False]
-
-What a subtree can make of resource: the most worthwhile piece first.
-
-A module that reports only what its best leaves come to, as in Theorem 3, hides from its parent the
-leaves that are worth having once the way to them is paid for (`shrink` has an example). So it
-reports all of it: what its resource and that of modules below brings, in pieces of falling worth.
-
->>> good = curve(10.0, [])
->>> fair = curve(4.0, [])
->>> curve(0.0, [Branch(flow=1.0, pieces=good), Branch(flow=1.0, pieces=fair)])
-(Piece(resource=2.0, worth=5.0, hops=1), Piece(resource=1.0, worth=4.0, hops=1))
+>>> shared(chain(1.0), {"a": 0.2, "b": 0.8}), reserved(chain(1.0), {"a": 0.5, "b": 1.5})
+({'a': 0.5, 'b': 0.5}, {'a': 0.25, 'b': 0.75})
 """
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
+from math import inf, log
 from typing import Final, NamedTuple
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.network import Network, NetworkError, active
+from penstock.core.schema import BelowOne, read
+from penstock.policy.allocation.network import Network, active
 
 SLACK: Final = 0.02
 THRESHOLD: Final = 0.02
+SMOOTHING: Final = 0.5
+"""Share of what a module had in what it has next: the paper's gamma."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ChangeDetector:
-    """Of one rate."""
+    """Detects a change of one rate: small, lasting deviations late, and large ones at once.
+
+    The deviation of what is measured from what was last announced, as a logarithm, is summed up
+    less some slack, for rises and falls apart (CUSUM). Above a threshold it counts as a change, and
+    what was measured then is the rate from now on.
+
+    >>> detector = ChangeDetector(rate=2.0)
+    >>> [detector.detects(rate) for rate in (2.01, 1.99, 2.4)], detector.rate
+    ([False, False, True], 2.4)
+    >>> [detector.detects(2.48) for _ in range(4)]  # 3 % more, again and again
+    [False, True, False, False]
+    """
 
     rate: float
     """As it was announced last."""
@@ -83,11 +66,6 @@ class ChangeDetector:
     """Sum of deviations beyond the slack that is one."""
     _risen: float = 0.0
     _fallen: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("slack", "threshold"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise SettingError(f"{name} must be in [0, 1), got {getattr(self, name):g}")
 
     def detects(self, measured: float) -> bool:
         """Whether this measurement shows a change."""
@@ -111,76 +89,62 @@ class Piece(NamedTuple):
 
 
 Curve = tuple[Piece, ...]
+"""What a subtree can make of resource, in pieces of falling worth."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
-    """A child, as its parent sees it."""
-
-    flow: float
-    """That a unit of the parent's resource sends there."""
-    pieces: Curve
-    """That a unit of flow allows."""
-
-
-def curve(worth: float, branches: Iterable[Branch]) -> Curve:
+def curve(worth: float, branches: Iterable[tuple[float, Curve]]) -> Curve:
     """What a unit of a module's resource brings at its own sinks, and more below.
 
-    The first piece holds the module itself with all that is worth more than the piece without it.
+    A branch is a child: the flow that a unit of the module's resource sends there, and what the
+    child makes of a unit of flow. The first piece has the module itself with all that is worth more
+    than the piece without it. A module that reported only this piece, as in Theorem 3, would hide
+    the leaves that are worth having once the way to them is paid for (`shrink` has an example).
+
+    >>> good, fair = curve(10.0, []), curve(4.0, [])
+    >>> curve(0.0, [(1.0, good), (1.0, fair)])
+    (Piece(resource=2.0, worth=5.0, hops=1), Piece(resource=1.0, worth=4.0, hops=1))
     """
-    below = sorted(
-        (
-            Piece(branch.flow * piece.resource, piece.worth, piece.hops + 1)
-            for branch in branches
-            for piece in branch.pieces
-        ),
-        key=lambda piece: -piece.worth,
+    pieces = (
+        Piece(flow * piece.resource, piece.worth, piece.hops + 1)
+        for flow, below in branches
+        for piece in below
     )
-    resource, value, hops, taken = 1.0, worth, 0, 0
-    for piece in below:
-        if piece.worth * resource <= value:
-            break
+    rest = deque(sorted(pieces, key=lambda piece: -piece.worth))
+    resource, value, hops = 1.0, worth, 0
+    while rest and rest[0].worth * resource > value:
+        piece = rest.popleft()
         resource += piece.resource
         value += piece.worth * piece.resource
         hops = max(hops, piece.hops)
-        taken += 1
-    return (Piece(resource, value / resource, hops), *below[taken:])
-
-
-def fed(pieces: Curve, consumes: float) -> Curve:
-    """The same for a unit of flow, of a module that consumes so much."""
-    return tuple(piece._replace(resource=piece.resource / consumes) for piece in pieces)
+    return (Piece(resource, value / resource, hops), *rest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """What a module knows of itself and has heard of those below."""
+    """What a module knows of itself and its children."""
 
-    consumes: float
-    """Flow from its parent that a unit of its resource takes."""
-    worth: float
-    """What a unit of its resource brings at its own sinks."""
-    produces: Mapping[str, float]
-    """Flow for each child."""
-    received: Mapping[str, Curve]
+    rates: Mapping[str, float]
+    """`consumes`: flow from its parent that a unit of its resource takes; `worth`: what that brings
+    at its own sinks; `>child`: the flow that it makes for a child."""
+    reports: Mapping[str, Curve]
     """What each child makes of a unit of flow."""
+
+    @property
+    def produces(self) -> dict[str, float]:
+        """Flow for each child of a unit of its resource."""
+        return {child: self.rates[f">{child}"] for child in self.reports}
 
     @cached_property
     def own(self) -> Curve:
         """What comes of a unit of its resource."""
-        branches = (
-            Branch(flow=self.produces[child], pieces=c) for child, c in self.received.items()
-        )
-        return curve(self.worth, branches)
+        branches = ((flow, self.reports[child]) for child, flow in self.produces.items())
+        return curve(self.rates["worth"], branches)
 
     @property
     def report(self) -> Curve:
         """What comes of a unit of flow from its parent."""
-        return fed(self.own, self.consumes)
-
-    def resource(self, flow: float, price: float) -> float:
-        """What it takes of a flow where resource has a price: all that it can, or nothing."""
-        return flow / self.consumes if self.own[0].worth >= price else 0.0
+        consumes = self.rates["consumes"]
+        return tuple(piece._replace(resource=piece.resource / consumes) for piece in self.own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,99 +163,80 @@ class Order:
     """When it takes effect."""
 
 
-@dataclass(slots=True, kw_only=True)
 class Agent:
-    """A module."""
+    """One module, which measures its rates, reports upwards and follows the plan from above.
 
-    detectors: dict[str, ChangeDetector]
-    """By the rate: `consumes`, `worth`, or the name of the child that is fed."""
-    memory: deque[tuple[float, Knowledge]]
-    """What it knew since when: a plan rests on what was known when it was reported."""
-    waiting: list[tuple[Order, float]] = field(default_factory=list)
-    """Orders that take effect later, with what it then gets,"""
-    assigned: float = 0.0
-    """what it has been given,"""
-    resource: float = 0.0
-    """and what it has: a moving average."""
+    >>> leaf = Agent({"consumes": 2.0, "worth": 3.0}, {})
+    >>> leaf.follow(Order(made=0, hops=0, price=1.0, flow=5.0, due=0))
+    {}
+    >>> leaf.act(now=0, smoothing=0.0)
+    2.5
+    """
 
-    @classmethod
-    def of(
-        cls, branches: Mapping[str, Branch], *, consumes: float, worth: float, **test: float
-    ) -> "Agent":
-        """One that knows all about itself and its children."""
-        produces = {child: branch.flow for child, branch in branches.items()}
-        rates = {"consumes": consumes, "worth": worth, **{f">{c}": f for c, f in produces.items()}}
-        knowledge = Knowledge(
-            consumes=consumes,
-            worth=worth,
-            produces=produces,
-            received={child: branch.pieces for child, branch in branches.items()},
-        )
+    def __init__(
+        self, rates: Mapping[str, float], reports: Mapping[str, Curve], **test: float
+    ) -> None:
         # Modules without a sink of their own bring nothing, which no measurement changes.
-        detectors = {
+        self._detectors = {
             name: ChangeDetector(rate=rate, **test) for name, rate in rates.items() if rate > 0
         }
-        return cls(detectors=detectors, memory=deque([(-1, knowledge)]))
+        self._memory = deque([(-1, Knowledge(rates=rates, reports=reports))])
+        """What it knew since when: a plan rests on what was known when it was reported."""
+        self._waiting: list[tuple[Order, float]] = []
+        """Orders that take effect later, with what it then gets."""
+        self._assigned = self._resource = 0.0
+        """What it was given last, and what it has: a moving average."""
 
     @property
     def knows(self) -> Knowledge:
         """What it knows now."""
-        return self.memory[-1][1]
+        return self._memory[-1][1]
 
     def learn(self, rates: Mapping[str, float], reports: Mapping[str, Curve], *, now: int) -> bool:
         """Measure its rates and read its children's reports; true if there is anything new."""
-        changed = [name for name, watch in self.detectors.items() if watch.detects(rates[name])]
+        changed = [name for name, test in self._detectors.items() if test.detects(rates[name])]
         if not changed and not reports:
             return False
-        rate = {name: watch.rate for name, watch in self.detectors.items()}
-        known = self.knows
-        learned = replace(
-            known,
-            consumes=rate["consumes"],
-            worth=rate.get("worth", 0.0),
-            produces={child: rate[f">{child}"] for child in known.produces},
-            received={**known.received, **reports},
+        announced = {name: test.rate for name, test in self._detectors.items()}
+        learned = Knowledge(
+            rates={**self.knows.rates, **announced}, reports={**self.knows.reports, **reports}
         )
-        self.memory.append((now, learned))
+        self._memory.append((now, learned))
         return True
 
     def follow(self, order: Order) -> dict[str, Order]:
-        """Note what it will get, and send its children their parts."""
+        """Note what it will get, all that it can use or nothing; returns its children's parts."""
         known = self._knew(order.made - order.hops)
-        resource = known.resource(order.flow, order.price)
-        self.waiting.append((order, resource))
+        worth_it = known.own[0].worth >= order.price
+        resource = order.flow / known.rates["consumes"] if worth_it else 0.0
+        self._waiting.append((order, resource))
         hops = order.hops + 1
+        due = max(order.due, order.made + hops)
         return {
-            child: replace(
-                order, hops=hops, flow=resource * flow, due=max(order.due, order.made + hops)
-            )
+            child: replace(order, hops=hops, flow=resource * flow, due=due)
             for child, flow in known.produces.items()
         }
 
     def act(self, *, now: int, smoothing: float) -> float:
         """Move towards the latest order that is due."""
-        due = [(order.made, given) for order, given in self.waiting if order.due <= now]
+        due = [(order.made, given) for order, given in self._waiting if order.due <= now]
         if due:
-            latest, self.assigned = max(due)
-            self.waiting = [pair for pair in self.waiting if pair[0].made > latest]
-        self.resource = smoothing * self.resource + (1.0 - smoothing) * self.assigned
-        return self.resource
+            latest, self._assigned = max(due)
+            self._waiting = [pair for pair in self._waiting if pair[0].made > latest]
+        self._resource = smoothing * self._resource + (1.0 - smoothing) * self._assigned
+        return self._resource
 
     def _knew(self, at: int) -> Knowledge:
-        """What it knew then; all before that is forgotten, since later orders rest on later."""
-        while len(self.memory) > 1 and self.memory[1][0] <= at:
-            self.memory.popleft()
-        return self.memory[0][1]
-
-
-SMOOTHING: Final = 0.5
-"""Share of what a module had in what it has next: the paper's gamma."""
+        """What it knew then; older knowledge is dropped, since later orders rest on later."""
+        while len(self._memory) > 1 and self._memory[1][0] <= at:
+            self._memory.popleft()
+        return self._memory[0][1]
 
 
 class Adaptation:
     """The agents of a tree, which begins at its optimum, and the messages between them.
 
-    Sources must be unlimited: then what counts is how resource is divided.
+    Sources must be unlimited: then only the division of resource counts.
     """
 
     def __init__(
@@ -303,8 +248,9 @@ class Adaptation:
         threshold: float = THRESHOLD,
         together: bool = True,
     ) -> None:
-        if not 0.0 <= smoothing < 1.0:
-            raise SettingError(f"smoothing must be in [0, 1), got {smoothing:g}")
+        settings = {"smoothing": smoothing, "slack": slack, "threshold": threshold}
+        for name, value in settings.items():
+            read(BelowOne, value, what=name)
         self.smoothing = smoothing
         self.together = together
         """Whether a plan takes effect everywhere at once; else in each module on receipt."""
@@ -322,7 +268,8 @@ class Adaptation:
     def tick(self, measured: Network) -> dict[str, float]:
         """Let a unit of time pass, in which each module measures its own rates, as they are there.
 
-        What all have then: weights in a pool, of which `shared` says what they come to.
+        Returns what each has then: weights in a pool, which `shared` or `reserved` turns into
+        resource.
         """
         reports, self._reports = self._reports, defaultdict(dict)
         orders, self._orders = self._orders, {}
@@ -352,7 +299,7 @@ class Adaptation:
             made=self.now,
             hops=0,
             price=best.worth,
-            flow=top.knows.consumes * self._budget / best.resource,
+            flow=top.knows.rates["consumes"] * self._budget / best.resource,
             due=self.now + (best.hops if self.together else 0),
         )
 
@@ -361,7 +308,7 @@ class Adaptation:
         self.messages += len(orders)
 
     def _begin(self) -> None:
-        """All have what the first plan gives them."""
+        """Give all modules what the first plan assigns them."""
         orders = {self._top: self._plan(self._agents[self._top])}
         while orders:
             below: dict[str, Order] = {}
@@ -369,92 +316,62 @@ class Adaptation:
                 below |= self._agents[name].follow(order)
             orders = below
         for agent in self._agents.values():
-            [(_, agent.assigned)] = agent.waiting
-            agent.resource = agent.assigned
-            agent.waiting.clear()
+            agent.act(now=len(self._agents), smoothing=0.0)  # when all have received it
 
 
 def shared(network: Network, weights: Mapping[str, float]) -> dict[str, float]:
-    """What modules get of a pool that is shared by weight, and in which nothing lies idle.
+    """What modules get of a pool that is shared by weight, and in which nothing is left idle.
 
     A module whose inputs run dry cannot use its share, and the others have it, in proportion to
     their weights: as with weights of processes or of Spark's FAIR pools.
-
-    >>> from penstock.policy.allocation.network import Link, Network, Outflow
-    >>> chain = Network(
-    ...     budget=1.0,
-    ...     modules=("a", "b"),
-    ...     links=(Link(origin="a", target="b", produces=1.0, consumes=1.0),),
-    ...     outflows=(Outflow(name="o", origin="b", produces=1.0),),
-    ... )
-    >>> shared(chain, {"a": 0.2, "b": 0.8})
-    {'a': 0.5, 'b': 0.5}
     """
-    return _scaled(active(network, weights), network.budget)
+    return reserved(network, active(network, weights))
 
 
 def reserved(network: Network, weights: Mapping[str, float]) -> dict[str, float]:
-    """The same where each module has its share for itself, whether it can use it or not.
-
-    >>> reserved(Network(budget=4.0, modules=("a", "b")), {"a": 0.5, "b": 1.5})
-    {'a': 1.0, 'b': 3.0}
-    """
-    return _scaled(weights, network.budget)
-
-
-def _scaled(weights: Mapping[str, float], budget: float) -> dict[str, float]:
+    """The same where each module has its share for itself, whether it can use it or not."""
     total = sum(weights.values())
-    return {name: budget * weight / total for name, weight in weights.items()}
+    return {name: network.budget * weight / total for name, weight in weights.items()}
 
 
 def _top(network: Network) -> str:
     """The only module without a parent."""
-    for module in network.modules:
-        if len(parents := [link.origin for link in network.inputs(module)]) > 1:
-            raise NetworkError(
+    for module, links in network.inputs.items():
+        if len(links) > 1:
+            raise SettingError(
                 f"only trees adapt hop by hop, and module {module} has inputs from "
-                f"{' and '.join(parents)}; plan again with cutting-plane",
-                part="modules",
-                name=module,
+                f"{' and '.join(link.origin for link in links)}; plan again with cutting-plane"
             )
     for inflow in network.inflows:
-        if inflow.rate < float("inf"):
-            raise NetworkError(
+        if inflow.rate < inf:
+            raise SettingError(
                 f"source {inflow.name} gives {inflow.rate:g} at most, and only trees of unlimited "
-                "sources adapt hop by hop; plan again with shrink",
-                part="sources",
-                name=inflow.name,
+                "sources adapt hop by hop; plan again with shrink"
             )
-    tops = [module for module in network.modules if not network.inputs(module)]
+    tops = [module for module, links in network.inputs.items() if not links]
     if len(tops) != 1:
-        raise NetworkError(
+        raise SettingError(
             f"only one tree adapts hop by hop, got {len(tops)} with the tops {', '.join(tops)}; "
-            "give each a budget of its own",
-            part="modules",
-            name=tops[-1],
+            "give each a budget of its own"
         )
     return tops[0]
 
 
 def _rates(network: Network, name: str) -> dict[str, float]:
     """What a module can measure of itself."""
-    consumed = [link.consumes for link in network.inputs(name)]
+    inputs = network.inputs[name]
     return {
         # An unlimited source gives as much as is consumed, whatever the rate.
-        "consumes": consumed[0] if consumed else 1.0,
-        "worth": sum(out.weight * out.produces for out in network.outflows_of(name)),
-        **{f">{link.target}": link.produces for link in network.outputs(name)},
+        "consumes": inputs[0].consumes if inputs else 1.0,
+        "worth": sum(out.weight * out.produces for out in network.outflows_of[name]),
+        **{f">{link.target}": link.produces for link in network.outputs[name]},
     }
 
 
 def _agents(network: Network, **test: float) -> dict[str, Agent]:
     """One of each module."""
-    made: dict[str, Agent] = {}
-    for name in reversed(network.order()):
-        rates = _rates(network, name)
-        branches = {
-            link.target: Branch(flow=link.produces, pieces=made[link.target].knows.report)
-            for link in network.outputs(name)
-        }
-        made[name] = Agent.of(branches, consumes=rates["consumes"], worth=rates["worth"], **test)
-    return {name: made[name] for name in network.modules}
+    agents: dict[str, Agent] = {}
+    for name in reversed(network.order):
+        below = {x.target: agents[x.target].knows.report for x in network.outputs[name]}
+        agents[name] = Agent(_rates(network, name), below, **test)
+    return {name: agents[name] for name in network.modules}

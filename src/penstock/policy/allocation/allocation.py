@@ -1,6 +1,6 @@
-"""How a budget is divided: what each module gets, what that is worth, and what it took to agree."""
+"""How a budget is divided: what each module gets, what that is worth, and the messages it took."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
@@ -9,26 +9,24 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Network, value
 
+ROUNDING: Final = 1e-9
+"""Share of the promised value that rounding may cost."""
+TINIEST: Final = 1e-250
+"""Smaller numbers are near where floating-point arithmetic loses digits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """Resource of each module, feasible: no input runs dry, no source and no budget is exceeded.
-
-    >>> made = Allocation(
-    ...     policy="shrink", resource={"a": 0.4, "b": 0.6}, value=0.9, messages=2, passes=1
-    ... )
-    >>> made.to_json(optimum=1.0)["optimum"]
-    1.0
-    """
+    """Resource of each module, feasible: no input runs dry, no source and no budget is exceeded."""
 
     policy: str
     resource: Mapping[str, float]
     value: float
     """What the flow at all sinks is worth a second."""
     messages: int
-    """That agents sent each other; none where one that knows everything decides."""
+    """That agents sent each other; none where one planner knows the whole network."""
     passes: int
-    """Times that the whole network was asked, from sinks to sources or back."""
+    """Sweeps over the whole network, from sinks to sources or back."""
 
     def to_json(self, *, optimum: float) -> dict[str, Any]:
         """The answer of `penstock plan --json`, which others script against."""
@@ -42,15 +40,6 @@ class Allocation:
         }
 
 
-# The result, checked once more before it is used.
-
-
-ROUNDING: Final = 1e-9
-"""Share of the promised value that rounding may cost."""
-TINIEST: Final = 1e-250
-"""Smaller numbers are near where arithmetic loses digits, and then everything."""
-
-
 def checked_allocation(
     network: Network,
     resource: Mapping[str, float],
@@ -61,10 +50,8 @@ def checked_allocation(
 ) -> Allocation:
     """The allocation, if it brings what was promised; rates too far apart for that are refused.
 
-    >>> from penstock.policy.allocation.network import Network, Outflow
-    >>> network = Network(
-    ...     budget=2.0, modules=("a",), outflows=(Outflow(name="o", origin="a", produces=3.0),)
-    ... )
+    >>> from penstock.policy.allocation.network import Outflow
+    >>> network = Network(budget=2.0, modules=("a",), outflows=(Outflow("o", "a", produces=3.0),))
     >>> checked_allocation(network, {"a": 2.0}, policy="lp", promised=6.0).value
     6.0
     """
@@ -81,7 +68,7 @@ def checked_allocation(
 
 
 def rates_too_far_apart(symptom: str) -> SettingError:
-    """The refusal of a network whose numbers leave what arithmetic can hold."""
+    """The refusal of a network whose numbers floating-point arithmetic cannot hold."""
     return SettingError(
         f"the rates of this network lie too far apart to compute with: {symptom}; "
         "leave out the streams that hardly flow"
@@ -89,21 +76,15 @@ def rates_too_far_apart(symptom: str) -> SettingError:
 
 
 def reachable_flows(network: Network, flows: Mapping[str, float]) -> dict[str, float]:
-    """Sinks whose most flow is worth something beside the others; none at all is refused.
+    """The flows of sinks that are worth something beside the others; an error where none is.
 
-    A sink that takes more than can be written down gets nothing, where others are worth anything.
+    A sink that takes more than a number can hold gets nothing, where others are worth anything.
     """
-    worth = {
-        outflow.name: outflow.weight * flows.get(outflow.name, 0.0) for outflow in network.outflows
-    }
+    worth = {sink: weight * flows.get(sink, 0.0) for sink, weight in network.weights.items()}
     best = max(worth.values(), default=0.0)
-    if network.outflows and not TINIEST < best < 1.0 / TINIEST:
+    if worth and not TINIEST < best < 1.0 / TINIEST:
         raise SettingError(
-            f"the sinks {_listed(worth)} are worth at most {best:g}, which is too little or too "
-            "much to compute with; give rates and weights in other units"
+            f"the sinks {', '.join(sorted(worth))} are worth at most {best:g}, which is too little "
+            "or too much to compute with; give rates and weights in other units"
         )
     return {sink: flows[sink] for sink, most in worth.items() if most > TINIEST * best}
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))

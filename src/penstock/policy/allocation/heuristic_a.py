@@ -1,204 +1,46 @@
-"""Every network as if it were a tree: not always the best, but soon agreed (alloc, Heuristic A).
+"""Every network as if it were a tree: quickly agreed, not always the optimum (alloc, Heuristic A).
 
-Up the network each module joins what its children sent with itself (Theorems 3 and 4) and sends it
-to *all* its parents. Down the network flow is offered to the children that are worth it. The paper
-leaves open what several parents mean for a child; here
+Up the network each module joins what its children reported with itself (Theorems 3 and 4) and
+reports it to *all* its parents. Down the network flow is offered to the children that are worth it.
+The paper leaves open what several parents mean for a child; here
 - a child offers each parent a part of itself, so that none of it is counted twice: equal parts at
-  first, then only those parents that had to work for it;
+  first, then only to those parents that had to work for it;
 - it works on what the scarcest of its parents offers, or not at all if one of them offers nothing;
-- those before all others offer as much as their sources and the budget allow;
-- on a further way up each asks for what is used of it only, and that is fitted to the budget.
+- modules without inputs offer as much as their sources and the budget allow;
+- on a further pass up each asks only for what is used of it, and that is fitted to the budget.
 
-In the first round everything is worth it that leads to a sink. What resource then brings is its
-price in the next: a child is worth it if it brings more than it costs. (The paper compares it with
-its siblings and its parent instead, which suffices neither on trees, see `merging`, nor among
-parents who then disagree.) Rounds end when one brings no more. Where the network is one or several
-trees that fan out from unlimited sources the answer is the optimum.
+In the first round everything is worth it that leads to a sink. The value of a unit of resource is
+then its price in the next: a child is worth it if it brings more than it costs. (The paper compares
+it with its siblings and its parent instead, which suffices neither on trees, see `reduction`, nor
+among parents that then disagree.) Rounds end when one brings no more. Where the network is one or
+several trees that fan out from unlimited sources the answer is the optimum.
 
 >>> from penstock.policy.allocation.network import Link, Network, Outflow
 >>> network = Network(
 ...     budget=3.0,
 ...     modules=("a", "b", "c"),
 ...     links=(
-...         Link(origin="a", target="c", produces=1.0, consumes=1.0),
-...         Link(origin="b", target="c", produces=1.0, consumes=1.0),
+...         Link("a", "c", produces=1.0, consumes=1.0),
+...         Link("b", "c", produces=1.0, consumes=1.0),
 ...     ),
-...     outflows=(Outflow(name="o", origin="c", produces=2.0),),
+...     outflows=(Outflow("o", "c", produces=2.0),),
 ... )
->>> made = solve(network)
->>> dict(made.resource), made.value, made.passes
+>>> plan = solve(network)
+>>> dict(plan.resource), plan.value, plan.passes
 ({'a': 1.0, 'b': 1.0, 'c': 1.0}, 2.0, 9)
-
-A round of Heuristic A: values are reported up, flow is offered down, unused flow is trimmed.
-
-The agents keep what they learn: what each uses, and which of its parents have to work for it. The
-final sink learns what a round brings and takes, and names the price of resource in the next.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation.allocation import Allocation, checked_allocation
-from penstock.policy.allocation.messages import MessageBus, Stream
-from penstock.policy.allocation.network import Link, Network, Outflow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
-    """A module with all below that it finds worth it, for a unit of the module's own resource."""
-
-    cost: float
-    worth: float
-    share: float
-    """Part of it that the parent that receives this may count."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """What some modules use, how many times that their sources can give, and who asked for it."""
-
-    total: float
-    times: float
-    pays: bool
-    """Whether the receiver made its parent work this much."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What the final sink received in a round."""
-
-    resource: Mapping[str, float]
-    total: float
-    times: float
-    """That all of it fits the sources and the budget."""
-    value: float
-
-
-@dataclass(slots=True)
-class Rounds:
-    """The agents of a network, who begin by taking it for a tree."""
-
-    network: Network
-    bus: MessageBus
-    resource: dict[str, float] = field(default_factory=dict)
-    asked: dict[str, Mapping[Stream, float]] = field(default_factory=dict)
-    """Flow that each has to give, by stream."""
-    payers: dict[str, Collection[Link]] = field(default_factory=dict)
-    """Links from the parents that work for a module; not known of one that got nothing."""
-
-    def play(self, price: float) -> Outcome:
-        """A round at a price of resource."""
-        flows = self._offer(self._tell(price))
-        self._ask(flows)
-        tallies = self._count()
-        total = sum(tally.total for tally in tallies)
-        times = min((tally.times for tally in tallies), default=0.0)
-        return Outcome(
-            resource=dict(self.resource),
-            total=total,
-            times=min(self.network.budget / total, times) if total > 0 else 0.0,
-            value=sum(o.weight * flows.get(o.name, 0.0) for o in self.network.outflows),
-        )
-
-    def _tell(self, price: float) -> dict[str, Collection[Stream]]:
-        """Up: each what it is worth. Returns the streams that each finds worth feeding."""
-        fed: dict[str, Collection[Stream]] = {}
-
-        def send(module: str, received: Mapping[Stream, Bundle]) -> dict[Link, Bundle]:
-            fed[module] = [one for one, bundle in received.items() if _worth_it(one, bundle, price)]
-            cost, worth = _together({stream: received[stream] for stream in fed[module]})
-            links = self.network.inputs(module)
-            if not links and worth <= price * cost:
-                fed[module] = ()
-            text = self.payers.get(module, links) if received else ()
-            return {
-                link: Bundle(cost=cost, worth=worth, share=(link in text) / len(text))
-                for link in (links if text else ())
-            }
-
-        free = Bundle(cost=0.0, worth=0.0, share=1.0)
-        self.bus.up({outflow.name: free for outflow in self.network.outflows}, send)
-        return fed
-
-    def _offer(self, fed: Mapping[str, Iterable[Stream]]) -> dict[str, float]:
-        """Down: flow to those worth it. Returns what comes out at each sink."""
-
-        def send(module: str, received: Mapping[Link, float]) -> dict[Stream, float]:
-            most = self._most(module, received)
-            return {one: one.produces * most for one in fed[module]} if most > 0 else {}
-
-        return self.bus.down(send)
-
-    def _most(self, module: str, received: Mapping[Link, float]) -> float:
-        most = self.network.budget if not self.network.inputs(module) else inf
-        for inflow in self.network.inflows_of(module):
-            most = min(most, inflow.rate / inflow.consumes)
-        for link in self.network.inputs(module):
-            most = min(most, received.get(link, 0.0) / link.consumes)
-        return most
-
-    def _ask(self, flows: Mapping[str, float]) -> None:
-        """Up: each for what is used of it (Algorithm 1)."""
-
-        def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:
-            used = max((flow / stream.produces for stream, flow in received.items()), default=0.0)
-            self.resource[module], self.asked[module] = used, received
-            links = self.network.inputs(module) if used > 0 else ()
-            return {link: link.consumes * used for link in links}
-
-        self.bus.up(flows, send)
-
-    def _count(self) -> list[Tally]:
-        """Down: who pays, and sums of all that is used. Returns what the final sink receives."""
-
-        def send(module: str, received: Mapping[Link, Tally]) -> dict[Stream, Tally]:
-            used, asked = self.resource[module], self.asked[module]
-            if paying := [link for link, tally in received.items() if tally.pays]:
-                self.payers[module] = paying
-            # Sums go one way only, so that nothing with several ways to the end is counted twice.
-            total, times = (
-                used + sum(t.total for t in received.values()),
-                self._times(module, received),
-            )
-            return {
-                stream: Tally(
-                    total=0.0 if i else total, times=times, pays=flow / stream.produces >= used
-                )
-                for i, (stream, flow) in enumerate(asked.items())
-            }
-
-        return list(self.bus.down(send).values())
-
-    def _times(self, module: str, received: Mapping[Link, Tally]) -> float:
-        used = self.resource[module]
-        times = min((tally.times for tally in received.values()), default=inf)
-        for inflow in self.network.inflows_of(module):
-            if used > 0:
-                times = min(times, inflow.rate / (inflow.consumes * used))
-        return times
-
-
-def _worth_it(stream: Stream, bundle: Bundle, price: float) -> bool:
-    return isinstance(stream, Outflow) or bundle.worth > price * bundle.cost
-
-
-def _together(bundles: Mapping[Stream, Bundle]) -> tuple[float, float]:
-    """Cost and worth of a unit of a module's resource, with what it feeds."""
-    cost, worth = 1.0, 0.0
-    for stream, bundle in bundles.items():
-        if isinstance(stream, Outflow):
-            worth += stream.weight * stream.produces
-        else:
-            reach = bundle.share * stream.produces / stream.consumes
-            cost, worth = cost + reach * bundle.cost, worth + reach * bundle.worth
-    return cost, worth
-
+from penstock.policy.allocation.messages import MessageBus
+from penstock.policy.allocation.network import Link, Network, Outflow, Stream
 
 ABOVE: Final = 1.0 + 1e-12
-"""Times what resource brought that a child must bring in the next round.
+"""Times the value of a unit of resource that a child must bring in the next round.
 
 One that brings just as much, to the last digit, can be so large that rounding it hides all others.
 """
@@ -208,35 +50,171 @@ def solve(network: Network, *, rounds: int = 10) -> Allocation:
     """A good division for any network, after so many rounds at most; the paper has one."""
     if rounds < 1:
         raise SettingError(f"rounds must be at least 1, got {rounds}")
-    bus = MessageBus(network)
-    best = _best(Rounds(network, bus), rounds)
-    resource = _fit(bus, best)
+    agents = _Agents(network)
+    best = _best_round(agents, rounds)
     return checked_allocation(
-        network, resource, policy="heuristic-a", promised=best.times * best.value, bus=bus
+        network,
+        agents.fit(best),
+        policy="heuristic-a",
+        promised=best.factor * best.value,
+        bus=agents.bus,
     )
 
 
-def _best(agents: Rounds, rounds: int) -> Outcome:
-    """The final sink's part: the price of each round is what resource brought in the last."""
+def _best_round(agents: "_Agents", rounds: int) -> "_Round":
+    """The final sink's part: it sets the price of each round by what the last one brought."""
     best = agents.play(0.0)
     for _ in range(rounds - 1):
         # Where sources or dropped modules leave part of the budget over, resource is worth nothing.
-        short = best.times * best.total >= agents.network.budget * (1.0 - 1e-12)
-        course = agents.play(best.value / best.total * ABOVE if short else 0.0)
-        if course.times * course.value <= best.times * best.value:
+        short = best.factor * best.total >= agents.network.budget * (1.0 - 1e-12)
+        played = agents.play(best.value / best.total * ABOVE if short else 0.0)
+        if played.factor * played.value <= best.factor * best.value:
             return best
-        best = course
+        best = played
     return best
 
 
-def _fit(bus: MessageBus, best: Outcome) -> dict[str, float]:
-    """Up: each receives the factor by which its planned resource is scaled."""
-    resource = dict.fromkeys(bus.network.modules, 0.0)
+class _Report(NamedTuple):
+    """A module with all below that it finds worth it, for a unit of the module's own resource."""
 
-    def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:
-        times = next(iter(received.values()), 0.0)
-        resource[module] = times * best.resource[module]
-        return dict.fromkeys(bus.network.inputs(module), times) if received else {}
+    cost: float
+    worth: float
+    share: float
+    """Part of it that the parent that receives this may count."""
 
-    bus.up({outflow.name: best.times for outflow in bus.network.outflows}, send)
-    return resource
+
+class _Use(NamedTuple):
+    """What some modules use."""
+
+    total: float
+    factor: float
+    """The largest by which their sources allow that to be multiplied."""
+    pays: bool
+    """Whether the receiver made its parent work this much."""
+
+
+class _Round(NamedTuple):
+    """What the final sink learned in a round."""
+
+    resource: Mapping[str, float]
+    total: float
+    factor: float
+    """By which all of it fits the sources and the budget."""
+    value: float
+
+
+class _Agents:
+    """The agents of a network, which begin as if it were a tree, and remember what they learn."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.bus = MessageBus(network)
+        self.resource: dict[str, float] = {}
+        """What each uses."""
+        self.asked: dict[str, Mapping[Stream, float]] = {}
+        """Flow that each has to give, by stream."""
+        self.payers: dict[str, Collection[Link]] = {}
+        """Links from the parents that work for a module; unknown of one that got nothing."""
+
+    def play(self, price: float) -> _Round:
+        """A round at a price of resource: two passes up and two down."""
+        flows = self._offer(self._report(price))
+        self._ask(flows)
+        uses = self._count()
+        total = sum(use.total for use in uses)
+        factor = min((use.factor for use in uses), default=0.0)
+        return _Round(
+            resource=dict(self.resource),
+            total=total,
+            factor=min(self.network.budget / total, factor) if total > 0 else 0.0,
+            value=self.network.worth(flows),
+        )
+
+    def fit(self, best: _Round) -> dict[str, float]:
+        """Up: each receives the factor by which its planned resource is scaled."""
+        resource = dict.fromkeys(self.network.modules, 0.0)
+
+        def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:
+            factor = next(iter(received.values()), 0.0)
+            resource[module] = factor * best.resource[module]
+            return dict.fromkeys(self.network.inputs[module], factor) if received else {}
+
+        self.bus.up({outflow.name: best.factor for outflow in self.network.outflows}, send)
+        return resource
+
+    def _report(self, price: float) -> dict[str, Collection[Stream]]:
+        """Up: what each is worth. Returns the streams that each finds worth feeding."""
+        fed: dict[str, Collection[Stream]] = {}
+
+        def send(module: str, received: Mapping[Stream, _Report]) -> dict[Link, _Report]:
+            worth_it = {
+                stream: report
+                for stream, report in received.items()
+                if isinstance(stream, Outflow) or report.worth > price * report.cost
+            }
+            cost, worth = _together(worth_it)
+            links = self.network.inputs[module]
+            fed[module] = () if not links and worth <= price * cost else worth_it
+            payers = self.payers.get(module, links) if received else ()
+            return {
+                link: _Report(cost, worth, share=(link in payers) / len(payers))
+                for link in (links if payers else ())
+            }
+
+        free = _Report(cost=0.0, worth=0.0, share=1.0)
+        self.bus.up({outflow.name: free for outflow in self.network.outflows}, send)
+        return fed
+
+    def _offer(self, fed: Mapping[str, Iterable[Stream]]) -> dict[str, float]:
+        """Down: flow to those worth it. Returns what comes out at each sink."""
+
+        def send(module: str, received: Mapping[Link, float]) -> dict[Stream, float]:
+            links = self.network.inputs[module]
+            most = min(self.network.source_limits[module], inf if links else self.network.budget)
+            for link in links:
+                most = min(most, received.get(link, 0.0) / link.consumes)
+            return {one: one.produces * most for one in fed[module]} if most > 0 else {}
+
+        return self.bus.down(send)
+
+    def _ask(self, flows: Mapping[str, float]) -> None:
+        """Up: each asks for what is used of it (Algorithm 1)."""
+
+        def send(module: str, received: Mapping[Stream, float]) -> dict[Link, float]:
+            used = max((flow / stream.produces for stream, flow in received.items()), default=0.0)
+            self.resource[module], self.asked[module] = used, received
+            links = self.network.inputs[module] if used > 0 else ()
+            return {link: link.consumes * used for link in links}
+
+        self.bus.up(flows, send)
+
+    def _count(self) -> list[_Use]:
+        """Down: who pays, and sums of all that is used. Returns what the final sink receives."""
+
+        def send(module: str, received: Mapping[Link, _Use]) -> dict[Stream, _Use]:
+            used = self.resource[module]
+            if paying := [link for link, use in received.items() if use.pays]:
+                self.payers[module] = paying
+            total = used + sum(use.total for use in received.values())
+            factor = min((use.factor for use in received.values()), default=inf)
+            for inflow in self.network.inflows_of[module] if used > 0 else ():
+                factor = min(factor, inflow.rate / (inflow.consumes * used))
+            # Totals go one way only, so that nothing with several ways to the end counts twice.
+            return {
+                stream: _Use(0.0 if i else total, factor, pays=flow / stream.produces >= used)
+                for i, (stream, flow) in enumerate(self.asked[module].items())
+            }
+
+        return list(self.bus.down(send).values())
+
+
+def _together(reports: Mapping[Stream, _Report]) -> tuple[float, float]:
+    """Cost and worth of a unit of a module's resource, with what it feeds."""
+    cost, worth = 1.0, 0.0
+    for stream, report in reports.items():
+        if isinstance(stream, Outflow):
+            worth += stream.weight * stream.produces
+        else:
+            reach = report.share * stream.produces / stream.consumes
+            cost, worth = cost + reach * report.cost, worth + reach * report.worth
+    return cost, worth

@@ -1,16 +1,15 @@
-"""Climbing from one proportion of outputs to a better one: Heuristic B.
+"""Gradient ascent in the proportions of the outputs: Heuristic B.
 
 The virtual final sink chooses how much flow of each sink goes into one unit of its own, which makes
 the network one with a single output, and Algorithm 1 says what a unit takes: f(u), the value that
 budget and sources allow in these proportions. It begins with the weights for proportions.
 
-The gradient comes with the same question (`gradient`): the share of the value that a sink brings,
-less the share of the cost that it is billed for, is the gradient of log f in the logarithms of the
-proportions. In logarithms, because good proportions may lie orders of magnitude apart. The sink
-with the steepest slope changes by a factor of `exp(step)`, the others by as much less as their
-slope is less. The step doubles when that was better; when it was not, it shrinks and starts from
-the best point again. It ends when two questions in a row changed the value by less than the
-tolerance.
+The gradient comes with the same question: the share of the value that a sink brings, less its share
+of the cost, is the gradient of log f in the logarithms of the proportions. In logarithms, because
+good proportions may lie orders of magnitude apart. The sink with the steepest slope changes by a
+factor of `exp(step)`, the others in proportion to their slope. The step doubles when that was
+better; when it was not, it shrinks and starts from the best point again. It ends when two questions
+in a row changed the value by less than the tolerance.
 """
 
 from math import exp, isfinite
@@ -25,22 +24,16 @@ FIRST_STEP: Final = 3.0
 LONGEST_STEP: Final = 50.0
 LONGER: Final = 2.0
 SHORTER: Final = 0.3
-CALM: Final = 2
+CONVERGED: Final = 2
 """Questions in a row that change little: one alone is often a step that went too far."""
 
 
 def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> Allocation:
     """A good allocation, without a bound on its distance from the optimum.
 
-    >>> from penstock.policy.allocation.network import Network, Outflow
-    >>> network = Network(
-    ...     budget=1.0,
-    ...     modules=("a", "b"),
-    ...     outflows=(
-    ...         Outflow(name="x", origin="a", produces=1.0, weight=1.0),
-    ...         Outflow(name="y", origin="b", produces=3.0, weight=1.0),
-    ...     ),
-    ... )
+    >>> from penstock.policy.allocation.network import Outflow
+    >>> sinks = Outflow("x", "a", produces=1.0), Outflow("y", "b", produces=3.0)
+    >>> network = Network(budget=1.0, modules=("a", "b"), outflows=sinks)
     >>> round(solve(network).value, 2), round(solve(network, tolerance=0.001).value, 2)
     (3.0, 3.0)
     """
@@ -48,25 +41,24 @@ def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> 
         raise SettingError(f"tolerance must be between 0 and 1, got {tolerance:g}")
     if questions < 1:
         raise SettingError(f"questions must be at least 1, got {questions}")
-    query = PricingQuery.of(network)
-    climb = _Climb(network)
+    query, ascent = PricingQuery(network), _Ascent(network)
     for _ in range(questions):
-        climb.learn(query.ask(climb.targets))
-        if climb.calm(tolerance):
+        ascent.learn(query.ask(ascent.targets))
+        if ascent.converged(tolerance):
             break
-        climb.move()
-    resource = query.allocate(climb.best)
+        ascent.move()
+    resource = query.allocate(ascent.best)
     return checked_allocation(
-        network, resource, policy="heuristic-b", promised=climb.value, bus=query.bus
+        network, resource, policy="heuristic-b", promised=ascent.value, bus=query.bus
     )
 
 
-class _Climb:
+class _Ascent:
     """What the final sink knows: the best outputs yet, the slope there, and the step length."""
 
     def __init__(self, network: Network) -> None:
         self.budget = network.budget
-        self.weights = {outflow.name: outflow.weight for outflow in network.outflows}
+        self.weights = network.weights
         self.targets = dict(self.weights)
         self.best: dict[str, float] = {}
         self.slope: dict[str, float] = {}
@@ -78,19 +70,20 @@ class _Climb:
         """Keep what was asked about, if it is the best."""
         flows = self._afforded(answer)
         value = sum(self.weights[sink] * flow for sink, flow in flows.items())
-        self.changes.append(_change(self.value, value))
+        most = max(self.value, value)
+        self.changes.append(abs(value - self.value) / most if most > 0 else 0.0)
         if value > self.value:
             self.step = min(self.step * LONGER, LONGEST_STEP) if self.best else self.step
             self.best, self.value, self.slope = flows, value, self._slope(answer)
         else:
             self.step *= SHORTER
 
-    def calm(self, tolerance: float) -> bool:
-        """Whether nothing is left to climb, or the last questions changed little."""
+    def converged(self, tolerance: float) -> bool:
+        """Whether the slope is zero, or the last questions changed the value little."""
         if not any(self.slope.values()):
             return True
-        last = self.changes[1:][-CALM:]
-        return len(last) == CALM and max(last) < tolerance
+        last = self.changes[1:][-CONVERGED:]
+        return len(last) == CONVERGED and max(last) < tolerance
 
     def move(self) -> None:
         """Step from the best point along the slope."""
@@ -120,13 +113,8 @@ class _Climb:
 
 
 def _costs(answer: Answer, budget: float) -> dict[str, float]:
-    """What each sink takes of that which is short: the budget, or the scarcest source."""
+    """What each sink takes of the scarce resource: the budget, or the scarcest source."""
     if answer.total / budget >= answer.strain:
         return {sink: flow * answer.price(sink) for sink, flow in answer.targets.items()}
-    scarce = max(answer.targets, key=lambda sink: answer.targets[sink] * answer.bills[sink].strain)
+    scarce = max(answer.targets, key=lambda sink: answer.targets[sink] * answer.prices[sink].strain)
     return {scarce: 1.0}
-
-
-def _change(before: float, after: float) -> float:
-    most = max(before, after)
-    return abs(after - before) / most if most > 0 else 0.0

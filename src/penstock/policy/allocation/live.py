@@ -1,54 +1,13 @@
 """The allocation of a fixed number of cores as a policy of pipelines that share a cluster.
 
 At every step the processing network is brought up to date with what was measured (`Measured`), its
-best whole division is found, and asked for where it brings enough more than the one in force.
-
-`Offer` is what running pipelines have to do, as a processing network.
-
-A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
-share of the rows that arrive (alpha), and it makes `selectivity * probability` rows of each for
-every stream that leaves (beta). Joint inputs are the paper's: a module is taken to need its inputs
-in the proportion in which they come, as it does under back-pressure.
-
-Rows that wait are offered again. Those before a source add to its rate. Those before a later module
-need no more work upstream, so they are taken to come along with the rows that reach it: its inputs
-produce that much more for it. Where next to none reach it, they are a source of their own.
-
->>> from penstock.core.graph import Module, Stream
->>> offer = Offer(
-...     graph=FlowGraph(
-...         source="scan",
-...         modules=(Module(name="scan"), Module(name="match")),
-...         streams=(Stream(origin="scan", target="match"),),
-...     ),
-...     rates={"scan": 50.0},
-...     waiting={"match": 30.0},
-...     times={"scan": 0.01, "match": 0.02},
-...     selectivities={("scan", "match"): 0.4},
-... )
->>> offer.rows, offer.loads
-({'scan': 50.0, 'match': 50.0}, {'scan': 0.5, 'match': 1.0})
->>> offer.network(cores=2, worth={"match": 1.0}).links[0].produces  # and not 0.4 / 0.01
-100.0
-
-Each module belongs to the pipeline of its source, by which a row at a sink is worth something:
-
->>> from penstock.core.graph import FlowGraph, Module, Stream
->>> graph = FlowGraph(
-...     source="fraud.read",
-...     also=("reports.read",),
-...     modules=tuple(Module(name=n) for n in ("fraud.read", "fraud.match", "reports.read")),
-...     streams=(Stream(origin="fraud.read", target="fraud.match"),),
-... )
->>> owners(graph)
-{'fraud.read': 'fraud', 'fraud.match': 'fraud', 'reports.read': 'reports'}
->>> worth(graph, {"fraud": 5.0})
-{'fraud.match': 5.0, 'reports.read': 1.0}
+best whole division is found, and requested where it brings enough more than the one in force.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from math import inf
 from typing import ClassVar, Final
 
 from penstock.core.errors import SettingError
@@ -70,11 +29,22 @@ from penstock.policy.common.estimates import (
 )
 
 
-def owners(graph: FlowGraph) -> dict[str, str]:
+def pipelines_of(graph: FlowGraph) -> dict[str, str]:
     """The pipeline of each module, in the order of the graph: that of the source which feeds it.
 
-    A pipeline is called by what stands before the dot in the name of its source, or by the whole
-    name where there is none.
+    It has the part before the dot of its source's name, or the whole name where there is no dot.
+
+    >>> from penstock.core.graph import Module, Stream
+    >>> graph = FlowGraph(
+    ...     source="fraud.read",
+    ...     also=("reports.read",),
+    ...     modules=tuple(Module(name=n) for n in ("fraud.read", "fraud.match", "reports.read")),
+    ...     streams=(Stream(origin="fraud.read", target="fraud.match"),),
+    ... )
+    >>> pipelines_of(graph)
+    {'fraud.read': 'fraud', 'fraud.match': 'fraud', 'reports.read': 'reports'}
+    >>> sink_weights(graph, {"fraud": 5.0})
+    {'fraud.match': 5.0, 'reports.read': 1.0}
     """
     pipelines = {source: source.partition(".")[0] for source in graph.sources}
     for name in graph.order():
@@ -83,65 +53,75 @@ def owners(graph: FlowGraph) -> dict[str, str]:
     return {name: pipelines[name] for name in graph.names()}
 
 
-def worth(graph: FlowGraph, weights: Mapping[str, float]) -> dict[str, float]:
-    """What a row that comes to each sink is worth: its own weight, or its pipeline's, or 1."""
-    owner = owners(graph)
-    return {sink: weights.get(sink, weights.get(owner[sink], 1.0)) for sink in graph.sinks()}
-
-
-def check_weights(graph: FlowGraph, weights: Mapping[str, float]) -> None:
-    """Reject weights of what is neither a pipeline nor a sink, and weights that weigh nothing.
-
-    >>> from penstock.core.graph import Module
-    >>> check_weights(FlowGraph(source="scan", modules=(Module(name="scan"),)), {"scn": 2.0})
-    Traceback (most recent call last):
-    ...
-    penstock.core.errors.SettingError: weights of policy allocation name 'scn', \
-which is neither a pipeline nor a module that feeds no other; did you mean 'scan'?
-    """
-    known = {*owners(graph).values(), *graph.sinks()}
-    for name in weights:
-        if name not in known:
-            raise SettingError(
-                f"weights of policy allocation name {name!r}, which is neither a pipeline nor a "
-                f"module that feeds no other{near(name, known)}"
-            )
+def sink_weights(graph: FlowGraph, weights: Mapping[str, float]) -> dict[str, float]:
+    """What a row at each sink is worth: its own weight, or its pipeline's, or 1."""
+    pipeline = pipelines_of(graph)
+    return {sink: weights.get(sink, weights.get(pipeline[sink], 1.0)) for sink in graph.sinks()}
 
 
 _ALONE: Final = 1e6
-"""Times as many rows wait as come: then those that come no longer count."""
+"""Times as many rows wait as arrive: then those that arrive no longer count."""
 _IDLE: Final = 1e-9
-"""Cores up to which all modules of a pipeline together have as good as nothing to do."""
+"""Cores up to which all modules of a pipeline together count as idle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Offer:
-    """Rows that arrive and wait, and what each takes. Rates are rows a second."""
+    """What running pipelines have to do: rows that arrive and wait, and what each takes.
+
+    A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
+    share of the rows that arrive (alpha), and it makes `selectivity * probability` rows of each for
+    every stream that leaves (beta). Joint inputs are the paper's: a module is taken to need its
+    inputs in the proportion in which they come, as it does under back-pressure.
+
+    Rows that wait are offered again. Those before a source add to its rate. Those before a later
+    module need no more work upstream, so they are taken to come along with the rows that reach it:
+    its inputs produce that much more for it. Where next to none reach it, they are a source.
+
+    >>> from penstock.core.graph import Module, Stream
+    >>> offer = Offer(
+    ...     graph=FlowGraph(
+    ...         source="scan",
+    ...         modules=(Module(name="scan"), Module(name="match")),
+    ...         streams=(Stream(origin="scan", target="match"),),
+    ...     ),
+    ...     rates={"scan": 50.0},
+    ...     waiting={"match": 30.0},
+    ...     times={"scan": 0.01, "match": 0.02},
+    ...     selectivities={("scan", "match"): 0.4},
+    ... )
+    >>> offer.rows, offer.loads
+    ({'scan': 50.0, 'match': 50.0}, {'scan': 0.5, 'match': 1.0})
+    >>> offer.network(cores=2, worth={"match": 1.0}).links[0].produces  # and not 0.4 / 0.01
+    100.0
+    """
 
     graph: FlowGraph
     rates: Mapping[str, float]
-    """That come to each source."""
+    """Rows a second that arrive to each source."""
     waiting: Mapping[str, float]
-    """Of rows that wait before each module and are offered again."""
+    """Rows a second by which those that wait before each module are offered again."""
     times: Mapping[str, float]
     """Seconds of a core that a row takes."""
     selectivities: Mapping[tuple[str, str], float]
     """Rows to each target for each that the origin takes in."""
-    rows: Mapping[str, float] = field(init=False)
-    """That each module has to do if none before it falls behind."""
-    _coming: Mapping[str, Mapping[str, float]] = field(init=False, repr=False, compare=False)
-    """To each module that is no source, by the module from which they come."""
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _rows(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        """Rows a second at each module, and those that come from other modules, by these."""
         coming: dict[str, dict[str, float]] = {name: {} for name in self.graph.names()}
-        rows: dict[str, float] = {}
+        rows = dict.fromkeys(coming, 0.0)
         for name in self.graph.order():
             own = self.rates.get(name, 0.0) + self.waiting.get(name, 0.0)
             rows[name] = own + sum(coming[name].values())
             for stream in self.graph.outputs(name):
                 coming[stream.target][name] = rows[name] * self.selectivities[name, stream.target]
-        object.__setattr__(self, "_coming", coming)
-        object.__setattr__(self, "rows", {name: rows[name] for name in self.graph.names()})
+        return rows, coming
+
+    @property
+    def rows(self) -> dict[str, float]:
+        """Rows a second that each module has to do if none before it falls behind."""
+        return self._rows[0]
 
     @property
     def loads(self) -> dict[str, float]:
@@ -149,66 +129,54 @@ class Offer:
         return {name: rows * self.times[name] for name, rows in self.rows.items()}
 
     def network(self, *, cores: int, worth: Mapping[str, float]) -> Network | None:
-        """What there is to divide cores among, by the worth of a row at each sink.
+        """The modules among which cores are divided, by the worth of a row at each sink.
 
         Modules that have nothing to do are left out; None where no module has anything.
         """
         busy = self._busy()
-        links = {name: self._links(name) for name in busy}
         if not busy:
             return None
+        speed = {name: 1 / self.times[name] for name in busy}
+        links = {name: self._links(name) for name in busy}
         return Network(
             budget=float(cores),
             modules=busy,
-            inflows=tuple(self._inflow(name) for name in busy if not links[name]),
+            inflows=tuple(
+                Inflow(name, name, consumes=speed[name], rate=self.rows[name])
+                for name in busy
+                if not links[name]
+            ),
             links=tuple(link for name in busy for link in links[name]),
             outflows=tuple(
-                Outflow(name=name, origin=name, produces=1 / self.times[name], weight=worth[name])
+                Outflow(name, name, produces=speed[name], weight=worth[name])
                 for name in busy
                 if name in worth
             ),
         )
 
     def _busy(self) -> tuple[str, ...]:
-        """Modules with something to do, of pipelines that have more to do than next to nothing."""
-        owner, loads = owners(self.graph), self.loads
-        total = dict.fromkeys(owner.values(), 0.0)
+        """Modules with something to do, of pipelines that are not idle."""
+        pipeline, loads = pipelines_of(self.graph), self.loads
+        total = dict.fromkeys(pipeline.values(), 0.0)
         for name, load in loads.items():
-            total[owner[name]] += load
-        return tuple(name for name in loads if loads[name] > 0 and total[owner[name]] > _IDLE)
-
-    def _inflow(self, name: str) -> Inflow:
-        return Inflow(name=name, target=name, consumes=1 / self.times[name], rate=self.rows[name])
+            total[pipeline[name]] += load
+        return tuple(name for name in loads if loads[name] > 0 and total[pipeline[name]] > _IDLE)
 
     def _links(self, name: str) -> tuple[Link, ...]:
-        """Where a module's rows come from; nowhere, of a source and of one with rows of its own."""
-        coming = {origin: rows for origin, rows in self._coming[name].items() if rows > 0}
+        """Where a module's rows come from; none of a source and of one that has rows of its own."""
+        coming = {origin: rows for origin, rows in self._rows[1][name].items() if rows > 0}
         total = sum(coming.values())
         if self.rows[name] > _ALONE * total:
             return ()
         return tuple(
             Link(
-                origin=origin,
-                target=name,
+                origin,
+                name,
                 produces=self.rows[name] / total * rows / self.rows[origin] / self.times[origin],
                 consumes=rows / total / self.times[name],
             )
             for origin, rows in coming.items()
         )
-
-
-def example(graph: FlowGraph) -> Offer:
-    """A row a second at every source, as the file has it: for finding out what suits a graph."""
-    return Offer(
-        graph=graph,
-        rates=dict.fromkeys(graph.sources, 1.0),
-        waiting={},
-        times={module.name: module.service_time or 1.0 for module in graph.modules},
-        selectivities={(way.origin, way.target): declared(way) for way in graph.streams},
-    )
-
-
-# What a running pipeline measures of its modules, averaged, as the basis for dividing cores.
 
 
 _LONGER: Final = 3.0
@@ -218,7 +186,7 @@ small sample, because rows leave a module and come to the next in batches."""
 
 @dataclass
 class Measured:
-    """Averages that forget, of arrivals, service times and selectivities; the file's until then.
+    """Moving averages of arrivals, service times and selectivities; the file's until measured.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -232,9 +200,9 @@ class Measured:
     smoothing: float = 0.3
     """Weight of the newest reading."""
     catch_up: float | None = 30.0
-    """Seconds over which rows that wait are offered again; None or 0 leaves them aside."""
+    """Seconds over which rows that wait are offered again; None or 0 ignores them."""
     _rates: Averages = field(init=False, repr=False)
-    """Rows a second that come to each source."""
+    """Rows a second that arrive to each source."""
     _times: Averages = field(init=False, repr=False)
     """Seconds of a core that a row takes."""
     _waiting: dict[str, float] = field(default_factory=dict, init=False, repr=False)
@@ -249,7 +217,12 @@ class Measured:
     def observe(self, seen: Observation) -> None:
         """Learn from a reading; unknown values are ignored."""
         for name in self.graph.names():
-            self._read(name, seen.modules.get(name, ModuleReading()))
+            reading = seen.modules.get(name, ModuleReading())
+            if name in self.graph.sources:
+                self._rates.update(name, reading.arrival_rate)
+            self._times.update(name, service_time(reading))
+            if (waiting := known(reading.backlog)) is not None:
+                self._waiting[name] = waiting
         self._selectivities.observe(seen)
 
     def unknown(self, seen: Observation) -> str | None:
@@ -260,44 +233,33 @@ class Measured:
         for name in self.graph.sources:
             if known(seen.modules[name].arrival_rate) is None:
                 return f"the arrival rate of {name} is unknown"
-        for name in self.graph.names():
-            if not self._service_time(name):
+        for name, time in self._service_times().items():
+            if not time:
                 return f"the service time of {name} is unknown"
         return None
 
     def offer(self) -> Offer:
         """What there is to do, once nothing is unknown."""
-        again = self.catch_up or float("inf")
         return Offer(
             graph=self.graph,
             rates=self._rates.all(),
-            waiting={name: rows / again for name, rows in self._waiting.items()},
-            times={name: self._service_time(name) for name in self.graph.names()},
+            waiting={name: rows / (self.catch_up or inf) for name, rows in self._waiting.items()},
+            times=self._service_times(),
             selectivities={
                 (stream.origin, stream.target): self._selectivities.of(stream)
                 for stream in self.graph.streams
             },
         )
 
-    def _read(self, name: str, reading: ModuleReading) -> None:
-        if name in self.graph.sources:
-            self._rates.update(name, reading.arrival_rate)
-        self._times.update(name, service_time(reading))
-        if (waiting := known(reading.backlog)) is not None:
-            self._waiting[name] = waiting
-
-    def _service_time(self, name: str) -> float:
-        measured = self._times.of(name)
-        return self.graph[name].service_time if measured is None else measured
-
-
-# Why cores are divided as they are, in one sentence for the operator.
+    def _service_times(self) -> dict[str, float]:
+        declared = {module.name: module.service_time for module in self.graph.modules}
+        return declared | self._times.all()
 
 
 _MOST_NAMED: Final = 4
+"""Pipelines that a reason names."""
 _NOTABLE: Final = 0.005
 """Differences below this share of the weighted output are not reported."""
-
 _NEXT_TO_NOTHING: Final = 1e-4
 
 
@@ -321,37 +283,37 @@ class PipelineShare:
     needs: int
     """Whole cores with which none of its modules would fall behind."""
     load: float
-    """Cores' worth of work."""
+    """Cores that its rows keep busy."""
     short: tuple[str, int, int] | None = None
     """A module that has fewer than it needs, what it has and what it needs."""
 
     @property
     def text(self) -> str:
         """In words."""
+        cores = count_of(self.cores, "core")
         if self.cores < self.needs:
             return f"gets {self.cores} of the {count_of(self.needs, 'core')} it needs"
         if not self.load:
-            return f"has no rows and keeps {count_of(self.cores, 'core')}"
+            return f"has no rows and keeps {cores}"
         if self.short is not None:
             module, has, needs = self.short
-            gets = count_of(self.cores, "core")
-            return f"gets {gets}, and {module} has {has} of the {needs} it needs"
+            return f"gets {cores}, and {module} has {has} of the {needs} it needs"
         if self.cores == self.needs:
-            return f"gets the {count_of(self.needs, 'core')} it needs"
-        return f"gets {count_of(self.cores, 'core')} and needs {self.needs}"
+            return f"gets the {cores} it needs"
+        return f"gets {cores} and needs {self.needs}"
 
 
 def shares(
-    owner: Mapping[str, str],
+    pipelines: Mapping[str, str],
     worth: Mapping[str, float],
     division: Mapping[str, int],
     loads: Mapping[str, float],
     low: Mapping[str, int],
-) -> tuple[PipelineShare, ...]:
+) -> list[PipelineShare]:
     """What each pipeline gets, those that are worth most first."""
     made = []
-    for pipeline in dict.fromkeys(owner.values()):
-        modules = [name for name, other in owner.items() if other == pipeline]
+    for pipeline in dict.fromkeys(pipelines.values()):
+        modules = [name for name, other in pipelines.items() if other == pipeline]
         needs = {name: max(whole_up(loads[name]), low[name]) for name in modules}
         short = [(name, division[name], n) for name, n in needs.items() if division[name] < n]
         made.append(
@@ -364,22 +326,26 @@ def shares(
                 short=max(short, key=lambda one: one[2] - one[1], default=None),
             )
         )
-    return tuple(sorted(made, key=lambda share: -share.weight))
+    return sorted(made, key=lambda share: -share.weight)
 
 
-def divided(made: tuple[PipelineShare, ...], *, more: float) -> str:
-    """Who gets what, and how much more that brings than an even division.
+def divided(made: list[PipelineShare], *, more: float) -> str:
+    """What each pipeline gets, and how much more that brings than an even division.
 
     >>> fraud = PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2)
     >>> reports = PipelineShare(pipeline="reports", weight=1.0, cores=4, needs=9, load=8.5)
-    >>> divided((fraud, reports), more=0.62)
+    >>> divided([fraud, reports], more=0.62)
     'fraud, worth 5 a row, gets the 4 cores it needs; reports, worth 1, gets 4 of the 9 cores it \
 needs; about 62 % more weighted output than an even division'
     """
-    clauses = [_clause(share, made, first=i == 0) for i, share in enumerate(made[:_MOST_NAMED])]
+    weighted = len({share.weight for share in made}) > 1
+    clauses = []
+    for i, share in enumerate(made[:_MOST_NAMED]):
+        name = share.pipeline if len(made) > 1 else "the pipeline"
+        worth = f", worth {share.weight:g}{'' if i else ' a row'}," if weighted else ""
+        clauses.append(f"{name}{worth} {share.text}")
     if len(made) > _MOST_NAMED:
-        left = len(made) - _MOST_NAMED
-        clauses.append(f"and {count_of(left, 'more pipeline')}")
+        clauses.append(f"and {count_of(len(made) - _MOST_NAMED, 'more pipeline')}")
     if more >= _NOTABLE:
         clauses.append(f"about {_share(more)} more weighted output than an even division")
     return "; ".join(clauses)
@@ -397,14 +363,6 @@ def kept(*, more: float, gain: float) -> str:
         return "held, no other division would bring more weighted output"
     would = f"another division would bring {_share(more)} more weighted output"
     return f"held, {would} and a move must bring {_share(gain)}"
-
-
-def _clause(share: PipelineShare, made: tuple[PipelineShare, ...], *, first: bool) -> str:
-    if len(made) == 1:
-        return f"the pipeline {share.text}"
-    if len({other.weight for other in made}) == 1:
-        return f"{share.pipeline} {share.text}"
-    return f"{share.pipeline}, worth {share.weight:g}{' a row' * first}, {share.text}"
 
 
 def _share(of: float) -> str:
@@ -466,8 +424,8 @@ needs; about 23 % more weighted output than an even division'
     """Steps in a row in which fewer cores would have done."""
 
     def __post_init__(self) -> None:
-        self._check_numbers()
-        check_weights(self.graph, self.weights)
+        self._check_cores()
+        self._check_weights()
         self._check_method()
         self._measured = Measured(self.graph, self.smoothing, self.catch_up)
 
@@ -476,12 +434,11 @@ needs; about 23 % more weighted output than an even division'
         self._measured.observe(seen)
         in_use = in_force(seen)
         if (unknown := self._measured.unknown(seen)) is not None:
-            return _held(in_use, f"all held, {unknown}")
-        offer = self._measured.offer()
+            return _decision(in_use, f"all held, {unknown}")
         try:
-            return self._decide(offer, in_use)
+            return self._decide(self._measured.offer(), in_use)
         except SettingError as error:  # numbers beyond what the methods can compute with
-            return _held(in_use, f"all held, {error}")
+            return _decision(in_use, f"all held, {error}")
 
     @property
     def bounds(self) -> Bounds:
@@ -490,27 +447,21 @@ needs; about 23 % more weighted output than an even division'
         return Bounds.of(self.graph, begun if self.cores is None else self.cores)
 
     def _decide(self, offer: Offer, in_use: Mapping[str, int]) -> Decision:
-        bounds, value_of = self.bounds, worth(self.graph, self.weights)
-        network = offer.network(cores=bounds.cores, worth=value_of)
-        known = {name: in_use[name] for name in self.graph.names() if name in in_use}
-        fits = len(known) == len(self.graph.modules) and bounds.admits(known)
+        bounds, worth = self.bounds, sink_weights(self.graph, self.weights)
+        network = offer.network(cores=bounds.cores, worth=worth)
+        running = {name: in_use[name] for name in self.graph.names() if name in in_use}
+        fits = len(running) == len(self.graph.modules) and bounds.admits(running)
         if network is None:
-            division = known if fits else even(bounds)
-            return _held({**in_use, **division}, "held, no rows come" if fits else "no rows come")
-        division = self._division(network, bounds)
-        if fits and (why := self._no_reason_to_move(network, known, division)) is not None:
-            return _held(in_use, why, expects=_expected(network, known))
-        made = shares(owners(self.graph), value_of, division, offer.loads, bounds.low)
-        more = _more(network, division, even(bounds))
-        return Decision(
-            configuration=Configuration(degrees={**in_use, **division}),
-            why=divided(made, more=more),
-            expects=_expected(network, division),
-        )
-
-    def _division(self, network: Network, bounds: Bounds) -> dict[str, int]:
+            why = "held, no rows come" if fits else "no rows come"
+            return _decision({**in_use, **(running if fits else even(bounds))}, why)
         division = whole(network, bounds, start=lambda: self._planned(network))
-        return fill(division, network, bounds) if self.spare else division
+        if self.spare:
+            division = fill(division, network, bounds)
+        if fits and (why_not := self._no_reason_to_move(network, running, division)) is not None:
+            return _decision(in_use, why_not, network, running)
+        made = shares(pipelines_of(self.graph), worth, division, offer.loads, bounds.low)
+        why = divided(made, more=_more(network, division, even(bounds)))
+        return _decision({**in_use, **division}, why, network, division)
 
     def _planned(self, network: Network) -> Mapping[str, float]:
         from penstock.policy.allocation import PLANNERS
@@ -518,24 +469,34 @@ needs; about 23 % more weighted output than an even division'
         return PLANNERS[self.method](network).resource
 
     def _no_reason_to_move(
-        self, network: Network, known: Mapping[str, int], division: Mapping[str, int]
+        self, network: Network, running: Mapping[str, int], division: Mapping[str, int]
     ) -> str | None:
-        more = _more(network, division, known)
-        self._needless = self._needless + 1 if sum(division.values()) < sum(known.values()) else 0
-        grows = self.spare and sum(division.values()) > sum(known.values())
+        more = _more(network, division, running)
+        growth = sum(division.values()) - sum(running.values())
+        self._needless = self._needless + 1 if growth < 0 else 0
         worthwhile = more >= self.gain and more > EXACTLY
-        if grows or worthwhile or self._needless >= _PATIENCE:
+        if (self.spare and growth > 0) or worthwhile or self._needless >= _PATIENCE:
             self._needless = 0
             return None
         return kept(more=more, gain=self.gain)
 
-    def _check_numbers(self) -> None:
+    def _check_cores(self) -> None:
         fewest = sum(module.min_replicas for module in self.graph.modules)
         if self.cores is not None and self.cores < fewest:
             raise SettingError(
                 f"cores of policy allocation must be {fewest} or more, the min_replicas of all "
                 f"modules together, got {self.cores}"
             )
+
+    def _check_weights(self) -> None:
+        """Reject weights of what is neither a pipeline nor a sink."""
+        known = {*pipelines_of(self.graph).values(), *self.graph.sinks()}
+        for name in self.weights:
+            if name not in known:
+                raise SettingError(
+                    f"weights of policy allocation name {name!r}, which is neither a pipeline nor "
+                    f"a module that feeds no other{near(name, known)}"
+                )
 
     def _check_method(self) -> None:
         from penstock.policy.allocation import PLANNERS
@@ -546,32 +507,31 @@ needs; about 23 % more weighted output than an even division'
                 f"{near(self.method, PLANNERS)}"
             )
         if self.method in _PARTICULAR:
-            weighed = worth(self.graph, self.weights)
-            PLANNERS[self.method](example(self.graph).network(cores=1, worth=weighed))
-
-
-def _held(
-    degrees: Mapping[str, int], why: str, *, expects: Mapping[str, float] | None = None
-) -> Decision:
-    configuration = Configuration(degrees=dict(degrees))
-    return Decision(configuration=configuration, why=why, expects=expects or {})
-
-
-def _resource(network: Network, division: Mapping[str, int]) -> dict[str, float]:
-    return {name: float(division[name]) for name in network.modules}
+            offer = Offer(  # a row a second at every source, to see whether it suits the graph
+                graph=self.graph,
+                rates=dict.fromkeys(self.graph.sources, 1.0),
+                waiting={},
+                times={module.name: module.service_time or 1.0 for module in self.graph.modules},
+                selectivities={(s.origin, s.target): declared(s) for s in self.graph.streams},
+            )
+            worth = sink_weights(self.graph, self.weights)
+            PLANNERS[self.method](offer.network(cores=1, worth=worth))
 
 
 def _more(network: Network, division: Mapping[str, int], other: Mapping[str, int]) -> float:
     """Share by which a division brings more than another."""
-    return (
-        value(network, _resource(network, division)) / value(network, _resource(network, other))
-        - 1.0
-    )
+    return value(network, division) / value(network, other) - 1.0
 
 
-def _expected(network: Network, division: Mapping[str, int]) -> dict[str, float]:
-    busy = active(network, _resource(network, division))
-    return {
-        "value": value(network, _resource(network, division)),
-        **{f"utilisation:{name}": busy[name] / division[name] for name in network.modules},
-    }
+def _decision(
+    degrees: Mapping[str, int],
+    why: str,
+    network: Network | None = None,
+    division: Mapping[str, int] | None = None,
+) -> Decision:
+    expects: dict[str, float] = {}
+    if network is not None and division is not None:
+        busy = active(network, division)
+        expects = {f"utilisation:{name}": busy[name] / division[name] for name in network.modules}
+        expects = {"value": value(network, division), **expects}
+    return Decision(configuration=Configuration(degrees=dict(degrees)), why=why, expects=expects)

@@ -1,28 +1,15 @@
-"""A processing network: flow that comes from sources, is worked on by modules, and leaves at sinks.
+"""A processing network: flow enters at sources, is processed by modules, and leaves at sinks.
 
 A unit of resource lets a module consume a fixed amount of flow of *each* of its inputs at once, and
-produce a fixed amount on each of its outputs (alloc, Section 2). A module without a source of its
-own and without inputs from others works for nothing but its resource.
+produce a fixed amount on each of its outputs (alloc, Section 2). A module without any input needs
+nothing but its resource.
 
->>> network = Network(
-...     budget=1.0,
-...     modules=("a", "b"),
-...     inflows=(Inflow(name="s", target="a", consumes=0.5),),
-...     links=(Link(origin="a", target="b", produces=0.7, consumes=0.4),),
-...     outflows=(Outflow(name="o", origin="b", produces=0.9, weight=2.0),),
-... )
->>> network.order()
-('a', 'b')
-
-What an allocation brings, and what given outputs need:
-
->>> from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
 >>> network = Network(
 ...     budget=2.0,
 ...     modules=("a", "b"),
-...     inflows=(Inflow(name="s", target="a", consumes=1.0, rate=3.0),),
-...     links=(Link(origin="a", target="b", produces=2.0, consumes=4.0),),
-...     outflows=(Outflow(name="o", origin="b", produces=8.0, weight=0.5),),
+...     inflows=(Inflow("s", "a", consumes=1.0, rate=3.0),),
+...     links=(Link("a", "b", produces=2.0, consumes=4.0),),
+...     outflows=(Outflow("o", "b", produces=8.0, weight=0.5),),
 ... )
 >>> needs(network, {"o": 4.0})
 {'a': 1.0, 'b': 0.5}
@@ -34,220 +21,196 @@ What an allocation brings, and what given outputs need:
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain
-from math import inf, isfinite
-from typing import TypeVar
+from math import inf
+from typing import Annotated, TypeAlias, TypeVar
 
 from penstock.core.errors import SettingError
+from penstock.core.schema import Bounds, Positive, checked
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+@checked("source {self.name}")
 class Inflow:
     """A source: flow for one module."""
 
     name: str
     target: str
-    consumes: float
+    consumes: Positive
     """Flow that a unit of the module's resource consumes of it: alpha."""
-    rate: float = inf
+    rate: Annotated[float, Bounds(above=0, endless=True)] = inf
     """Flow a second that it can give."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+@checked("stream {self.origin} -> {self.target}")
 class Link:
     """Flow from one module to another."""
 
     origin: str
     target: str
-    produces: float
+    produces: Positive
     """Flow that a unit of the origin's resource produces: beta."""
-    consumes: float
+    consumes: Positive
     """Flow that a unit of the target's resource consumes: alpha."""
 
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.origin} -> {self.target}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
+@checked("sink {self.name}")
 class Outflow:
     """A sink: where flow leaves, and what a unit of it is worth."""
 
     name: str
     origin: str
-    produces: float
+    produces: Positive
     """Flow that a unit of the origin's resource produces: beta."""
-    weight: float = 1.0
+    weight: Positive = 1.0
 
 
-class NetworkError(SettingError):
-    """A network that makes no sense, and the part of it that is to blame."""
-
-    def __init__(self, sentence: str, *, part: str, name: str) -> None:
-        super().__init__(sentence)
-        self.part = part
-        """`budget`, `modules`, `sources`, `streams` or `sinks`."""
-        self.name = name
-        """Of the module, source or sink; `a -> b` of a stream."""
+Stream: TypeAlias = Link | Outflow
+"""What leaves a module."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
+@checked("the network")
 class Network:
-    """Modules that share a budget, and the flow between them: acyclic."""
+    """Modules that share a budget, and the flow between them: acyclic.
 
-    budget: float
+    What is looked up by module is computed once.
+    """
+
+    budget: Positive
     modules: tuple[str, ...]
     inflows: tuple[Inflow, ...] = ()
     links: tuple[Link, ...] = ()
     outflows: tuple[Outflow, ...] = ()
-    _inflows: Mapping[str, tuple[Inflow, ...]] = field(init=False, repr=False, compare=False)
-    _inputs: Mapping[str, tuple[Link, ...]] = field(init=False, repr=False, compare=False)
-    _outputs: Mapping[str, tuple[Link, ...]] = field(init=False, repr=False, compare=False)
-    _outflows: Mapping[str, tuple[Outflow, ...]] = field(init=False, repr=False, compare=False)
-    _order: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_names(self)
-        _check_numbers(self)
-        names = self.modules
-        grouped = {
-            "_inflows": _by(names, ((inflow.target, inflow) for inflow in self.inflows)),
-            "_inputs": _by(names, ((link.target, link) for link in self.links)),
-            "_outputs": _by(names, ((link.origin, link) for link in self.links)),
-            "_outflows": _by(names, ((outflow.origin, outflow) for outflow in self.outflows)),
-        }
-        for name, value in grouped.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_order", _sorted(self))
+        _ = self.order
 
+    @cached_property
     def order(self) -> tuple[str, ...]:
         """Every module, each after those that feed it."""
-        return self._order
+        sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(self.modules, ()))
+        for link in self.links:
+            sorter.add(link.target, link.origin)
+        try:
+            return tuple(sorter.static_order())
+        except CycleError as error:
+            path = " -> ".join(error.args[1])
+            raise SettingError(f"the streams form a cycle: {path}; remove one of them") from None
 
-    def inflows_of(self, module: str) -> tuple[Inflow, ...]:
-        """Sources that feed a module."""
-        return self._inflows[module]
+    @cached_property
+    def inflows_of(self) -> dict[str, tuple[Inflow, ...]]:
+        """Sources that feed each module."""
+        return self._by_module((inflow.target, inflow) for inflow in self.inflows)
 
-    def inputs(self, module: str) -> tuple[Link, ...]:
-        """Links that lead to a module."""
-        return self._inputs[module]
+    @cached_property
+    def inputs(self) -> dict[str, tuple[Link, ...]]:
+        """Links that lead to each module."""
+        return self._by_module((link.target, link) for link in self.links)
 
-    def outputs(self, module: str) -> tuple[Link, ...]:
-        """Links that leave a module."""
-        return self._outputs[module]
+    @cached_property
+    def outputs(self) -> dict[str, tuple[Link, ...]]:
+        """Links that leave each module."""
+        return self._by_module((link.origin, link) for link in self.links)
 
-    def outflows_of(self, module: str) -> tuple[Outflow, ...]:
-        """Sinks that a module feeds."""
-        return self._outflows[module]
+    @cached_property
+    def outflows_of(self) -> dict[str, tuple[Outflow, ...]]:
+        """Sinks that each module feeds."""
+        return self._by_module((outflow.origin, outflow) for outflow in self.outflows)
 
+    @cached_property
+    def source_limits(self) -> dict[str, float]:
+        """Resource of each module that its own sources can keep busy."""
+        return {
+            name: min((inflow.rate / inflow.consumes for inflow in inflows), default=inf)
+            for name, inflows in self.inflows_of.items()
+        }
 
-def _by(names: Iterable[str], pairs: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
-    grouped: dict[str, list[T]] = {name: [] for name in names}
-    for name, value in pairs:
-        grouped[name].append(value)
-    return {name: tuple(values) for name, values in grouped.items()}
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What a unit of flow at each sink is worth."""
+        return {outflow.name: outflow.weight for outflow in self.outflows}
 
+    def worth(self, flows: Mapping[str, float]) -> float:
+        """What so much flow at each sink is worth; none at those that are left out."""
+        return sum(o.weight * flows.get(o.name, 0.0) for o in self.outflows)
 
-def _sorted(network: Network) -> tuple[str, ...]:
-    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(network.modules, ()))
-    for link in network.links:
-        sorter.add(link.target, link.origin)
-    try:
-        return tuple(sorter.static_order())
-    except CycleError as error:
-        path = " -> ".join(error.args[1])
-        raise NetworkError(
-            f"the streams form a cycle: {path}; remove one of them", part="streams", name=path
-        ) from None
+    def _by_module(self, pairs: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
+        grouped: dict[str, list[T]] = {name: [] for name in self.modules}
+        for name, value in pairs:
+            grouped[name].append(value)
+        return {name: tuple(values) for name, values in grouped.items()}
 
 
 def _check_names(network: Network) -> None:
-    known = set(network.modules)
-    sorts = (
-        ("modules", network.modules),
-        ("sources", [inflow.name for inflow in network.inflows]),
-        ("sinks", [outflow.name for outflow in network.outflows]),
-        ("streams", [f"{link.origin} -> {link.target}" for link in network.links]),
-    )
-    for part, names in sorts:
-        for name, times in Counter(names).items():
+    """Reject names that are given twice, and ends of streams that are no modules."""
+    names = {
+        "module": network.modules,
+        "source": [inflow.name for inflow in network.inflows],
+        "sink": [outflow.name for outflow in network.outflows],
+        "stream": [link.name for link in network.links],
+    }
+    for kind, given in names.items():
+        for name, times in Counter(given).items():
             if times > 1:
-                raise NetworkError(
-                    f"{part[:-1]} {name} is given {times} times; keep one", part=part, name=name
-                )
-    ends = chain(
-        (("sources", inflow.name, inflow.target) for inflow in network.inflows),
-        (("sinks", outflow.name, outflow.origin) for outflow in network.outflows),
-        (
-            ("streams", f"{link.origin} -> {link.target}", end)
-            for link in network.links
-            for end in (link.origin, link.target)
-        ),
-    )
-    for part, name, end in ends:
+                raise SettingError(f"{kind} {name} is given {times} times; keep one")
+    ends = [
+        *(("source", inflow.name, inflow.target) for inflow in network.inflows),
+        *(("sink", outflow.name, outflow.origin) for outflow in network.outflows),
+        *(("stream", x.name, end) for x in network.links for end in (x.origin, x.target)),
+    ]
+    known = set(network.modules)
+    for kind, name, end in ends:
         if end not in known:
-            raise NetworkError(
-                f"{part[:-1]} {name} names module {end!r}, and there is none", part=part, name=name
-            )
-
-
-def _check_numbers(network: Network) -> None:
-    _check("budget", network.budget, part="budget", name="")
-    for inflow in network.inflows:
-        _check("consumes", inflow.consumes, part="sources", name=inflow.name)
-        _check("rate", inflow.rate, part="sources", name=inflow.name, infinite=True)
-    for link in network.links:
-        for key in ("produces", "consumes"):
-            name = f"{link.origin} -> {link.target}"
-            _check(key, getattr(link, key), part="streams", name=name)
-    for outflow in network.outflows:
-        for key in ("produces", "weight"):
-            _check(key, getattr(outflow, key), part="sinks", name=outflow.name)
-
-
-def _check(key: str, value: float, *, part: str, name: str, infinite: bool = False) -> None:
-    if value > 0 and (isfinite(value) or infinite):
-        return
-    of = f" of {part[:-1]} {name}" if name else ""
-    limit = "above 0" if infinite else "above 0 and finite"
-    raise NetworkError(f"{key}{of} must be {limit}, got {value:g}", part=part, name=name)
+            raise SettingError(f"{kind} {name} names module {end!r}, and there is none")
 
 
 def needs(network: Network, outputs: Mapping[str, float]) -> dict[str, float]:
     """The least resource of each module that delivers so much flow at each sink (Lemma 4).
 
-    Sinks that are left out get nothing. Whether sources and budget can give it is another matter.
+    Sinks that are left out get nothing. Sources and budget may not suffice for it.
     """
     resource = dict.fromkeys(network.modules, 0.0)
-    for module in reversed(network.order()):
+    for module in reversed(network.order):
         least = resource[module]
-        for outflow in network.outflows_of(module):
+        for outflow in network.outflows_of[module]:
             least = max(least, outputs.get(outflow.name, 0.0) / outflow.produces)
-        for link in network.outputs(module):
+        for link in network.outputs[module]:
             least = max(least, link.consumes * resource[link.target] / link.produces)
         resource[module] = least
     return resource
 
 
 def affordable(network: Network, resource: Mapping[str, float]) -> float:
-    """How many times this allocation sources and budget allow; inf of one that takes nothing."""
+    """The largest factor by which sources and budget allow this allocation to be multiplied; inf
+    where it is nothing."""
     total = sum(resource.values())
-    times = network.budget / total if total > 0 else inf
+    factor = network.budget / total if total > 0 else inf
     for inflow in network.inflows:
         taken = inflow.consumes * resource[inflow.target]
         if taken > 0:
-            times = min(times, inflow.rate / taken)
-    return times
+            factor = min(factor, inflow.rate / taken)
+    return factor
 
 
 def active(network: Network, resource: Mapping[str, float]) -> dict[str, float]:
-    """The part of each module's resource that its inputs keep busy; all of it where they can."""
+    """The part of each module's resource that its inputs keep busy."""
     busy: dict[str, float] = {}
-    for module in network.order():
-        most = resource[module]
-        for inflow in network.inflows_of(module):
-            most = min(most, inflow.rate / inflow.consumes)
-        for link in network.inputs(module):
+    for module in network.order:
+        most = min(resource[module], network.source_limits[module])
+        for link in network.inputs[module]:
             most = min(most, link.produces * busy[link.origin] / link.consumes)
         busy[module] = most
     return busy
@@ -261,5 +224,4 @@ def outputs(network: Network, resource: Mapping[str, float]) -> dict[str, float]
 
 def value(network: Network, resource: Mapping[str, float]) -> float:
     """What the flow at all sinks is worth a second under an allocation."""
-    flow = outputs(network, resource)
-    return sum(outflow.weight * flow[outflow.name] for outflow in network.outflows)
+    return network.worth(outputs(network, resource))

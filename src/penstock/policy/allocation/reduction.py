@@ -1,7 +1,7 @@
 """A smaller network that stands for a larger one, and the way back (alloc, Theorems 2 to 4).
 
-A parent feeds leaves, and each leaf turns what it is fed into something of worth. Two leaves are as
-good as one of suitable numbers; a parent and its only leaf are as good as one module.
+A parent feeds leaves, and each leaf turns what it is fed into something of worth. Two leaves are
+equivalent to one of suitable numbers; a parent and its only leaf are equivalent to one module.
 
 >>> cheap = Branch(fed=1.0, consumes=1.0, produces=1.0, weight=10.0)
 >>> dear = Branch(fed=1.0, consumes=1.0, produces=1.0, weight=4.0)
@@ -11,11 +11,11 @@ True
 Stem(consumes=0.5, produces=0.5, weight=10.0)
 
 The paper calls these equivalent to the fork whatever its source can give. They are where the budget
-is what is short. Where the source is, the leaf that case (i) drops is worth having too: its flow is
-there anyway. As that is how a fork stands inside a larger tree, Algorithm 2 as published can miss
-the optimum, and `shrink` asks more than once. Merging three leaves and more does depend on the
-order, against the remark below Theorem 4: `merge_all` takes the most worthwhile first, which is
-right. In case (iii) of Theorem 2 the limit of the source lacks a factor in the paper; see `divide`.
+is short. Where the source is, the leaf that case (i) drops is worth having too: its flow is there
+anyway. As that is how a fork stands inside a larger tree, Algorithm 2 as published can miss the
+optimum, and `shrink` asks more than once. Merging three leaves and more does depend on the order,
+against the remark below Theorem 4: `merge_all` takes the most worthwhile first, which is right. In
+case (iii) of Theorem 2 the limit of the source lacks a factor in the paper; see `divide`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,26 +34,24 @@ class Reduction:
 
     network: Network
     super_nodes: Mapping[str, tuple[str, ...]]
-    """Who is inside each."""
+    """The modules inside each."""
     expand: Callable[[Resource], dict[str, float]]
     """Resource of every module, from that of the modules and super nodes of the smaller one."""
 
     def then(self, following: "Reduction") -> "Reduction":
         """This one, with its network reduced further."""
-        inside = {
+        own = self.super_nodes
+        merged = {
             name: tuple(
-                one for member in members for one in self.super_nodes.get(member, (member,))
+                dict.fromkeys(one for member in members for one in own.get(member, (member,)))
             )
             for name, members in following.super_nodes.items()
         }
-        kept = {
-            name: members
-            for name, members in self.super_nodes.items()
-            if name in following.network.modules and name not in inside
-        }
+        left = set(following.network.modules) - merged.keys()
+        kept = {name: members for name, members in own.items() if name in left}
         return Reduction(
             network=following.network,
-            super_nodes=kept | {name: tuple(dict.fromkeys(who)) for name, who in inside.items()},
+            super_nodes=kept | merged,
             expand=lambda resource: self.expand(following.expand(resource)),
         )
 
@@ -61,27 +59,6 @@ class Reduction:
 def unreduced(network: Network) -> Reduction:
     """A network that stands for itself."""
     return Reduction(network=network, super_nodes={}, expand=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
-    """A leaf below a parent: node 2 or 3 of Fig. 2."""
-
-    fed: float
-    """Flow that a unit of the parent's resource sends it."""
-    consumes: float
-    produces: float
-    weight: float
-
-    @property
-    def reach(self) -> float:
-        """Resource that it can use for each unit of its parent's."""
-        return self.fed / self.consumes
-
-    @property
-    def worth(self) -> float:
-        """What a unit of its resource brings."""
-        return self.produces * self.weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +73,19 @@ class Stem:
     def worth(self) -> float:
         """What a unit of its resource brings."""
         return self.produces * self.weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch(Stem):
+    """A leaf below a parent: node 2 or 3 of Fig. 2."""
+
+    fed: float
+    """Flow that a unit of the parent's resource sends it."""
+
+    @property
+    def reach(self) -> float:
+        """Resource that it can use for each unit of its parent's."""
+        return self.fed / self.consumes
 
 
 def dominates(one: Branch, other: Branch) -> bool:
@@ -139,14 +129,12 @@ def divide(
 ) -> tuple[float, float, float]:
     """Resource of the parent and of its two leaves, by Theorem 2.
 
-    The paper's limit of the source in case (iii) is short of one factor, the second leaf's
-    consumption; with it all three cases say: use no more than the source's rate supports.
+    The paper's limit of the source in case (iii) lacks one factor, the second leaf's consumption;
+    with it all three cases say: use no more than the source's rate supports.
 
     >>> a, b = (Branch(fed=1.0, consumes=1.0, produces=1.0, weight=w) for w in (3.0, 2.0))
-    >>> divide(a, b, consumes=1.0, budget=6.0)
-    (2.0, 2.0, 2.0)
-    >>> divide(a, b, consumes=1.0, budget=6.0, rate=1.0)
-    (1.0, 1.0, 1.0)
+    >>> divide(a, b, consumes=1.0, budget=6.0), divide(a, b, consumes=1.0, budget=6.0, rate=1.0)
+    ((2.0, 2.0, 2.0), (1.0, 1.0, 1.0))
     """
     first = 0.0 if dominates(other, one) else one.reach
     second = 0.0 if dominates(one, other) else other.reach

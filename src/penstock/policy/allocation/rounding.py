@@ -1,20 +1,20 @@
 """Whole cores: the best division among modules that each keep their bounds.
 
-Where all divisions that differ in what they bring can be tried, they are. A sink that gets more
-than before does so because a module before it reached another whole core, so only those levels of
-flow are worth trying. Pipelines have no module in common, so the best of each is found for every
+Where all divisions that differ in what they bring can be tried, they are (`pack`). A sink that gets
+more than before does so because a module before it reached another whole core, so only those levels
+of flow are worth trying. Pipelines have no module in common, so the best of each is found for every
 number of cores it may get, and the cores are then packed as into a knapsack.
 
-Where there are too many, moves that help are made from a real-valued division on. A sink is raised
-to one of its next levels by more cores for the modules that hold it back, and the level that brings
-most for its cores comes first. When nothing more fits, each sink in turn is lowered, to see whether
-others make more of what is set free.
+Where there are too many, a real-valued division is improved step by step (`local_search`). A sink
+is raised to one of its next levels by more cores for the modules that hold it back, and the level
+that brings most for its cores comes first. When nothing more fits, each sink in turn is lowered, to
+see whether others make more of the cores that this frees.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, prod
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,11 @@ from penstock.core.graph import FlowGraph
 from penstock.policy.allocation.network import Network, active
 from penstock.policy.allocation.single_output import SinkNeeds, sink_needs
 
-# Between what and what each module's cores may lie.
-
-
 EXACTLY: Final = 1e-12
 """Share by which a number may miss a whole one and still be taken for it."""
+
+Cores = NDArray[np.int64]
+Flows = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,8 @@ class Bounds:
     """Cores to divide, and the fewest and the most of each module.
 
     >>> bounds = Bounds(cores=8, low={"a": 1, "b": 1}, high={"a": 4, "b": 20})
-    >>> bounds.room, bounds.within({"a": 6.0, "b": 2.5})
-    (6, {'a': 4, 'b': 2})
+    >>> bounds.room, bounds.within({"a": 6.0, "b": 2.5}), bounds.admits({"a": 5, "b": 1})
+    (6, {'a': 4, 'b': 2}, False)
     """
 
     cores: int
@@ -65,11 +65,7 @@ class Bounds:
         }
 
     def admits(self, division: Mapping[str, int]) -> bool:
-        """Whether a division of all modules keeps to the bounds and to the cores.
-
-        >>> Bounds(cores=3, low={"a": 1}, high={"a": 4}).admits({"a": 4})
-        False
-        """
+        """Whether a division of all modules keeps to the bounds and to the cores."""
         inside = all(low <= division[name] <= self.high[name] for name, low in self.low.items())
         return inside and sum(division.values()) <= self.cores
 
@@ -83,6 +79,67 @@ def whole_up(resource: float) -> int:
     return ceil(resource * (1 - EXACTLY))
 
 
+def whole(
+    network: Network, bounds: Bounds, *, start: Callable[[], Mapping[str, float]]
+) -> dict[str, int]:
+    """The division of cores that brings most, and no core that brings nothing.
+
+    `start` finds a real-valued division; it is called only where there are too many to try.
+
+    >>> from penstock.policy.allocation.network import Inflow, Outflow
+    >>> network = Network(
+    ...     budget=8.0,
+    ...     modules=("fraud", "reports"),
+    ...     inflows=(
+    ...         Inflow("f", "fraud", consumes=20.0, rate=70.0),
+    ...         Inflow("r", "reports", consumes=50.0, rate=150.0),
+    ...     ),
+    ...     outflows=(
+    ...         Outflow("f", "fraud", produces=20.0, weight=5.0),
+    ...         Outflow("r", "reports", produces=50.0),
+    ...     ),
+    ... )
+    >>> bounds = Bounds(cores=6, low={"fraud": 1, "reports": 1}, high={"fraud": 9, "reports": 9})
+    >>> whole(network, bounds, start=dict)
+    {'fraud': 4, 'reports': 2}
+    """
+    sinks = sink_needs(network)
+    best = pack(sinks, bounds)
+    return local_search(sinks, bounds, start=start()) if best is None else best
+
+
+def fill(division: Mapping[str, int], network: Network, bounds: Bounds) -> dict[str, int]:
+    """The division with every core that was left, each given to the busiest module then.
+
+    They bring nothing yet; a rise of load finds them where it would hurt first.
+    """
+    busy = active(network, division)
+    left = bounds.cores - sum(division.values())
+    return _given(division, bounds, left, lambda name, cores: -busy.get(name, 0.0) / cores)
+
+
+def even(bounds: Bounds) -> dict[str, int]:
+    """The cores in equal numbers, as far as the bounds allow: what fair sharing would give.
+
+    >>> even(Bounds(cores=7, low={"a": 1, "b": 1, "c": 1}, high={"a": 1, "b": 9, "c": 9}))
+    {'a': 1, 'b': 3, 'c': 3}
+    """
+    return _given(bounds.low, bounds, bounds.room, lambda _, cores: cores)
+
+
+def _given(
+    division: Mapping[str, int], bounds: Bounds, cores: int, rank: Callable[[str, int], float]
+) -> dict[str, int]:
+    """The division with more cores, one after the other to the module that ranks lowest then."""
+    given = dict(division)
+    for _ in range(cores):
+        below = [name for name in given if given[name] < bounds.high[name]]
+        if not below:
+            break
+        given[min(below, key=lambda name: rank(name, given[name]))] += 1
+    return given
+
+
 _LEVELS: Final = 6
 """By which a sink is raised or lowered at once, at most."""
 _EXCHANGES: Final = 500
@@ -90,14 +147,11 @@ _EXCHANGES: Final = 500
 _BEYOND: Final = 1e9
 """More cores than any cluster has."""
 
-Cores = NDArray[np.int64]
-Flows = NDArray[np.float64]
-
 
 def local_search(
     sinks: Sequence[SinkNeeds], bounds: Bounds, *, start: Mapping[str, float]
 ) -> dict[str, int]:
-    """The best division that was come across, from a real-valued one on.
+    """The best division on the way from a real-valued one.
 
     >>> fraud = SinkNeeds(sink="fraud", weight=5.0, unit={"read": 0.01, "match": 0.02}, most=90.0)
     >>> reports = SinkNeeds(sink="reports", weight=1.0, unit={"sum": 0.01}, most=1000.0)
@@ -107,8 +161,8 @@ def local_search(
     {'read': 1, 'match': 2, 'sum': 3}
     """
     search = _LocalSearch(sinks, bounds)
-    starts = (search.low, search.trimmed(_row(bounds.within(start))))
-    filled = [search.filled(at) for at in starts if at.sum() <= bounds.cores]
+    trimmed = search.needed(search.flows(_row(bounds.within(start))))
+    filled = [search.filled(at) for at in (search.low, trimmed) if at.sum() <= bounds.cores]
     best = search.exchanged(max(filled, key=search.value))
     return dict(zip(bounds.low, best.tolist(), strict=True))
 
@@ -118,8 +172,7 @@ class _LocalSearch:
 
     def __init__(self, sinks: Sequence[SinkNeeds], bounds: Bounds) -> None:
         self.low, self._high, self._total = _row(bounds.low), _row(bounds.high), bounds.cores
-        unit = [[sink.unit.get(name, 0.0) for name in bounds.low] for sink in sinks]
-        self._unit = np.array(unit)
+        self._unit = np.array([[sink.unit.get(name, 0.0) for name in bounds.low] for sink in sinks])
         with np.errstate(divide="ignore"):
             self._carried = 1.0 / self._unit
             """Flow to a sink that a core of a module carries; inf where it is not on the way."""
@@ -134,9 +187,9 @@ class _LocalSearch:
     def value(self, division: Cores) -> float:
         return float(self._weight @ self.flows(division))
 
-    def trimmed(self, division: Cores) -> Cores:
-        """The fewest cores that bring the same."""
-        return self._needed(self.flows(division))
+    def needed(self, flows: Flows) -> Cores:
+        """The fewest cores that bring so much."""
+        return np.maximum(_up((flows[:, None] * self._unit).max(axis=0)), self.low)
 
     def filled(self, division: Cores) -> Cores:
         """Raise sinks, the most worthwhile first, while cores are left."""
@@ -156,9 +209,6 @@ class _LocalSearch:
                 division, value = other, self.value(other)
                 others = self._lowered(division)
         return division
-
-    def _needed(self, flows: Flows) -> Cores:
-        return np.maximum(_up((flows[:, None] * self._unit).max(axis=0)), self.low)
 
     def _raised(self, division: Cores) -> Cores | None:
         """The division with the sink raised that brings most for its cores; None where none can."""
@@ -194,10 +244,10 @@ class _LocalSearch:
                 if lower[sink] <= lowest:
                     break
                 lower[sink] = max(self._below(sink, lower[sink]), lowest)
-                yield self._needed(lower)
+                yield self.needed(lower)
             else:
                 lower[sink] = lowest
-                yield self._needed(lower)
+                yield self.needed(lower)
 
     def _below(self, sink: int, flow: float) -> float:
         """The next lower flow to a sink that fills a core somewhere."""
@@ -217,16 +267,13 @@ def _up(resource: Flows) -> Cores:
 MOST: Final = 300_000
 """Whole numbers that the combinations of levels in one pipeline may come to."""
 
-Levels = list[NDArray[np.float64]]
 
-
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(NamedTuple):
     """The best that a group of sinks can be worth with each number of cores beyond the fewest."""
 
     modules: tuple[str, ...]
-    values: NDArray[np.float64]
-    divisions: NDArray[np.int64]
+    values: Flows
+    divisions: Cores
 
 
 def pack(sinks: Sequence[SinkNeeds], bounds: Bounds) -> dict[str, int] | None:
@@ -238,19 +285,16 @@ def pack(sinks: Sequence[SinkNeeds], bounds: Bounds) -> dict[str, int] | None:
     >>> pack([fraud, reports], Bounds(cores=6, low=one, high=dict.fromkeys(one, 8)))
     {'read': 1, 'match': 2, 'sum': 3}
     """
-    groups = _groups(sinks)
-    levels = [[_levels(sink, bounds) for sink in group] for group in groups]
-    if max((_size(*pair) for pair in zip(groups, levels, strict=True)), default=0) > MOST:
-        return None
-    tables = [_table(group, at, bounds) for group, at in zip(groups, levels, strict=True)]
+    groups = [[(sink, _levels(sink, bounds)) for sink in group] for group in _groups(sinks)]
+    for group in groups:
+        modules = _modules(sink for sink, _ in group)
+        if prod(levels.size for _, levels in group) * len(modules) > MOST:
+            return None
+    tables = [_table(group, bounds) for group in groups]
     best = dict(bounds.low)
     for table, cores in zip(tables, _packed(tables, bounds.room), strict=True):
         best |= zip(table.modules, table.divisions[cores].tolist(), strict=True)
     return best
-
-
-def _size(group: Sequence[SinkNeeds], levels: Levels) -> int:
-    return prod(at.size for at in levels) * len(_modules(group))
 
 
 def _modules(group: Iterable[SinkNeeds]) -> tuple[str, ...]:
@@ -267,7 +311,7 @@ def _groups(sinks: Iterable[SinkNeeds]) -> list[list[SinkNeeds]]:
     return groups
 
 
-def _levels(sink: SinkNeeds, bounds: Bounds) -> NDArray[np.float64]:
+def _levels(sink: SinkNeeds, bounds: Bounds) -> Flows:
     """Flow at a sink with each number of cores of each module before it, as far as it may go."""
     low, room = bounds.low, bounds.room
     tops = {name: min(bounds.high[name], low[name] + room) for name in sink.unit}
@@ -278,16 +322,16 @@ def _levels(sink: SinkNeeds, bounds: Bounds) -> NDArray[np.float64]:
     return np.asarray(flows, dtype=np.float64)
 
 
-def _table(group: Sequence[SinkNeeds], levels: Levels, bounds: Bounds) -> _Table:
-    modules, room = _modules(group), bounds.room
+def _table(group: Sequence[tuple[SinkNeeds, Flows]], bounds: Bounds) -> _Table:
+    modules = _modules(sink for sink, _ in group)
     low = np.array([bounds.low[name] for name in modules])
-    need, worth = _combined(group, levels, modules, low)
+    need, worth = _combined(group, modules, low)
     spent = need.sum(axis=1) - low.sum()
     order = np.lexsort((-worth, spent))
     each, first = np.unique(spent[order], return_index=True)
     best_for = dict(zip(each.tolist(), order[first].tolist(), strict=True))
     chosen = [best_for[0]]  # the fewest cores of all are always among the combinations
-    for cores in range(1, room + 1):
+    for cores in range(1, bounds.room + 1):
         other = best_for.get(cores, chosen[-1])
         better = worth[other] > worth[chosen[-1]] * (1 + EXACTLY)
         chosen.append(other if better else chosen[-1])
@@ -295,16 +339,16 @@ def _table(group: Sequence[SinkNeeds], levels: Levels, bounds: Bounds) -> _Table
 
 
 def _combined(
-    group: Sequence[SinkNeeds], levels: Levels, modules: Sequence[str], low: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    group: Sequence[tuple[SinkNeeds, Flows]], modules: Sequence[str], low: Cores
+) -> tuple[Cores, Flows]:
     """Cores and worth of every combination of levels."""
-    places = np.indices([at.size for at in levels]).reshape(len(levels), -1)
+    places = np.indices([levels.size for _, levels in group]).reshape(len(group), -1)
     need, worth = np.broadcast_to(low, (places.shape[1], low.size)), np.zeros(places.shape[1])
-    for sink, at, place in zip(group, levels, places, strict=True):
+    for (sink, levels), place in zip(group, places, strict=True):
         unit = np.array([sink.unit.get(name, 0.0) for name in modules])
-        cores = np.ceil(np.outer(at, unit) * (1 - EXACTLY)).astype(np.int64)
+        cores = np.ceil(np.outer(levels, unit) * (1 - EXACTLY)).astype(np.int64)
         need = np.maximum(need, cores[place])
-        worth += sink.weight * at[place]
+        worth += sink.weight * levels[place]
     return need, worth
 
 
@@ -321,62 +365,3 @@ def _packed(tables: Sequence[_Table], room: int) -> list[int]:
         given.append(pick[left])
         left -= pick[left]
     return given[::-1]
-
-
-Start = Callable[[], Mapping[str, float]]
-"""Finds a real-valued division, where one is needed."""
-
-
-def whole(network: Network, bounds: Bounds, *, start: Start) -> dict[str, int]:
-    """The division of cores that brings most, and no core that brings nothing.
-
-    >>> from penstock.policy.allocation.network import Inflow, Outflow
-    >>> network = Network(
-    ...     budget=8.0,
-    ...     modules=("fraud", "reports"),
-    ...     inflows=(
-    ...         Inflow(name="f", target="fraud", consumes=20.0, rate=70.0),
-    ...         Inflow(name="r", target="reports", consumes=50.0, rate=150.0),
-    ...     ),
-    ...     outflows=(
-    ...         Outflow(name="f", origin="fraud", produces=20.0, weight=5.0),
-    ...         Outflow(name="r", origin="reports", produces=50.0),
-    ...     ),
-    ... )
-    >>> bounds = Bounds(cores=6, low={"fraud": 1, "reports": 1}, high={"fraud": 9, "reports": 9})
-    >>> whole(network, bounds, start=dict)
-    {'fraud': 4, 'reports': 2}
-    """
-    sinks = sink_needs(network)
-    packing = pack(sinks, bounds)
-    return local_search(sinks, bounds, start=start()) if packing is None else packing
-
-
-def fill(division: Mapping[str, int], network: Network, bounds: Bounds) -> dict[str, int]:
-    """The division with every core that was left, each given to the busiest module then.
-
-    They bring nothing yet; a rise of load finds them where it would hurt first.
-    """
-    filled = dict(division)
-    busy = active(network, {name: float(filled[name]) for name in network.modules})
-    for _ in range(bounds.cores - sum(filled.values())):
-        open_ = [name for name in filled if filled[name] < bounds.high[name]]
-        if not open_:
-            break
-        filled[max(open_, key=lambda name: busy.get(name, 0.0) / filled[name])] += 1
-    return filled
-
-
-def even(bounds: Bounds) -> dict[str, int]:
-    """The cores in equal numbers, as far as the bounds let them: what fair sharing would give.
-
-    >>> even(Bounds(cores=7, low={"a": 1, "b": 1, "c": 1}, high={"a": 1, "b": 9, "c": 9}))
-    {'a': 1, 'b': 3, 'c': 3}
-    """
-    division = dict(bounds.low)
-    for _ in range(bounds.room):
-        open_ = [name for name in division if division[name] < bounds.high[name]]
-        if not open_:
-            break
-        division[min(open_, key=division.__getitem__)] += 1
-    return division

@@ -5,23 +5,22 @@ algorithm shrinks a fork to the leaves that are best *for the fork* and forgets 
 miss the optimum, against Theorem 5: where the way to the fork is dear, a lesser leaf below it is
 worth having, since the way is paid for. So here the agents do the same under a price of resource
 that is common to all, and are asked again at another price until it fits the budget; a leaf counts
-if it brings more than its resource costs. That is exact, it is so with limited sources, and it is
-so in every tree in the undirected sense, also where modules join several streams, and in several
-trees that share a budget.
+if it brings more than its resource costs. That is exact, also with limited sources, in every tree
+in the undirected sense (where modules join several streams), and in several trees that share a
+budget.
 
->>> from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
+>>> from penstock.policy.allocation.network import Outflow
 >>> dear_way = Network(
 ...     budget=4.0,
 ...     modules=("root", "fork", "good", "fair"),
-...     inflows=(Inflow(name="s", target="root", consumes=1.0),),
 ...     links=(
-...         Link(origin="root", target="fork", produces=1.0, consumes=1.0),
-...         Link(origin="fork", target="good", produces=1.0, consumes=1.0),
-...         Link(origin="fork", target="fair", produces=1.0, consumes=1.0),
+...         Link("root", "fork", produces=1.0, consumes=1.0),
+...         Link("fork", "good", produces=1.0, consumes=1.0),
+...         Link("fork", "fair", produces=1.0, consumes=1.0),
 ...     ),
 ...     outflows=(
-...         Outflow(name="o1", origin="good", produces=1.0, weight=10.0),
-...         Outflow(name="o2", origin="fair", produces=1.0, weight=4.0),
+...         Outflow("o1", "good", produces=1.0, weight=10.0),
+...         Outflow("o2", "fair", produces=1.0, weight=4.0),
 ...     ),
 ... )
 >>> solve(dear_way).value  # 13.33 without `fair`, which is worth less than `fork` with `good`
@@ -29,61 +28,55 @@ trees that share a budget.
 
 One question takes time linear in the modules; a module behind which several sources are limited
 takes time for each of those. Ten or so prices are enough.
-
-What a module is worth having, by how much of it: a concave curve of straight pieces.
-
-At a price of resource, a module of a tree reports to its neighbour what it and all behind it gain
-from each further unit of the neighbour's resource, up to where a source behind it is used up.
-
->>> rising = [(2.0, 3.0), (inf, 0.0)]
->>> falling = [(5.0, -1.0)]
->>> total([rising, falling], own=0.5, limit=4.0)
-[(2.0, 2.5), (4.0, -0.5)]
->>> best(total([rising, falling], own=0.5, limit=4.0))
-2.0
-
-A network that is a tree, or several, seen from one module of each: its root.
-
-Direction does not matter for being a tree: two chains that a module joins are one. Each other
-module has one neighbour towards the root, and communicates through it.
-
->>> from penstock.policy.allocation.network import Link, Network
->>> join = Network(
-...     budget=1.0,
-...     modules=("a", "b", "c"),
-...     links=(
-...         Link(origin="a", target="c", produces=2.0, consumes=1.0),
-...         Link(origin="b", target="c", produces=4.0, consumes=1.0),
-...     ),
-... )
->>> for node in tree_nodes(join):
-...     print(node)
-TreeNode(module='a', parent=None, link=None)
-TreeNode(module='c', parent='a', link=Link(origin='a', target='c', produces=2.0, consumes=1.0))
-TreeNode(module='b', parent='c', link=Link(origin='b', target='c', produces=4.0, consumes=1.0))
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import inf, isfinite, sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation.allocation import Allocation, checked_allocation
 from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Link, Network, affordable
 
+NEAR: Final = 1e-12
+"""Prices that differ by less than this share are the same.
+
+What is worth its price to the last digit can be so large that rounding it hides all others. So
+the search ends between two prices at which such a part is certainly in and certainly out, and not
+at the price that is right for it.
+"""
+
 Curve = list[tuple[float, float]]
-"""Where each piece ends, and its slope; slopes fall, and the last end is the most there can be."""
+"""What a module gains, by how much resource it gets: a concave curve of straight pieces. Where each
+piece ends, and its slope; slopes fall, and the last end is the most there can be."""
+
+
+def solve(network: Network) -> Allocation:
+    """The optimum of a tree or several; an error of other networks."""
+    agents = _Agents(network)
+    planned = _within(agents.plan, network.budget)
+    # Rounding may have taken a little more than there is.
+    factor = min(1.0, affordable(network, planned))
+    return checked_allocation(
+        network,
+        {module: factor * planned[module] for module in network.modules},
+        policy="shrink",
+        promised=factor * agents.value(planned),
+        bus=agents.bus,
+    )
 
 
 def total(curves: Sequence[Curve], *, own: float, limit: float) -> Curve:
     """The sum of curves and of a straight line of slope `own`, up to a limit.
 
-    Slopes are summed piece by piece and never subtracted again: what is small beside what has
-    ended keeps its digits.
+    Slopes are summed piece by piece and never subtracted again, so that small ones keep their
+    digits beside large ones that have ended.
+
+    >>> total([[(2.0, 3.0), (inf, 0.0)], [(5.0, -1.0)]], own=0.5, limit=4.0)
+    [(2.0, 2.5), (4.0, -0.5)]
     """
     if all(curve[0][0] >= limit for curve in curves):
         return [(limit, own + sum(curve[0][1] for curve in curves))]
@@ -96,47 +89,17 @@ def total(curves: Sequence[Curve], *, own: float, limit: float) -> Curve:
 
 
 def _sum(one: Curve, other: Curve) -> Curve:
-    made: Curve = []
+    pieces: Curve = []
     i = j = 0
     while i < len(one) and j < len(other):
         end, slope = min(one[i][0], other[j][0]), one[i][1] + other[j][1]
-        made.append((end, slope))
+        pieces.append((end, slope))
         i += one[i][0] == end
         j += other[j][0] == end
-    return made
+    return pieces
 
 
-def best(curve: Curve) -> float:
-    """How much to take: as long as it gains."""
-    most = 0.0
-    for end, slope in curve:
-        if slope <= 0:
-            break
-        most = end
-    return most
-
-
-def fed(curve: Curve, ratio: float) -> Curve:
-    """The same for a neighbour that feeds the module `ratio` of its resource for each unit.
-
-    The module takes less than it is fed where less is best.
-    """
-    gaining = [(end / ratio, slope * ratio) for end, slope in curve if slope > 0]
-    if gaining and gaining[-1][0] == inf:
-        return gaining
-    return [*gaining, (inf, 0.0)]
-
-
-def feeding(curve: Curve, ratio: float) -> Curve:
-    """The same for a neighbour that needs `ratio` of the module's resource for each unit.
-
-    The module does more than is needed where more is best, and that comes free to the neighbour.
-    """
-    return [(end / ratio, min(slope, 0.0) * ratio) for end, slope in curve]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeNode:
+class TreeNode(NamedTuple):
     """A module and how it is tied to the tree."""
 
     module: str
@@ -146,99 +109,90 @@ class TreeNode:
     """Between the two."""
 
 
-def tree_nodes(network: Network) -> list[TreeNode]:
-    """Every module, each after its neighbour towards the root; an error of what is no tree."""
-    seen: dict[str, TreeNode] = {}
-    for root in network.order():
-        if root not in seen:
-            _grow(network, root, seen)
-    return list(seen.values())
+def tree_nodes(network: Network) -> dict[str, TreeNode]:
+    """Every module, each after its neighbour towards the root; an error of what is no tree.
+
+    Direction does not matter for being a tree: two chains that a module joins are one.
+
+    >>> ends = ("a", "c"), ("b", "c")
+    >>> links = tuple(Link(*pair, produces=2.0, consumes=1.0) for pair in ends)
+    >>> join = Network(budget=1.0, modules=("a", "b", "c"), links=links)
+    >>> [(node.module, node.parent) for node in tree_nodes(join).values()]
+    [('a', None), ('c', 'a'), ('b', 'c')]
+    """
+    nodes: dict[str, TreeNode] = {}
+    for root in network.order:
+        if root in nodes:
+            continue
+        nodes[root] = TreeNode(root, None, None)
+        reached = [root]
+        for module in reached:
+            for link in (*network.outputs[module], *network.inputs[module]):
+                if link is nodes[module].link:
+                    continue
+                other = link.target if link.origin == module else link.origin
+                if other in nodes:
+                    raise _no_tree(nodes, module, other)
+                nodes[other] = TreeNode(other, module, link)
+                reached.append(other)
+    return nodes
 
 
-def _grow(network: Network, root: str, seen: dict[str, TreeNode]) -> None:
-    seen[root] = TreeNode(module=root, parent=None, link=None)
-    reached = [root]
-    for module in reached:
-        for link in chain(network.outputs(module), network.inputs(module)):
-            if link is seen[module].link:
-                continue
-            other = link.target if link.origin == module else link.origin
-            if other in seen:
-                raise _no_tree(seen, module, other)
-            seen[other] = TreeNode(module=other, parent=module, link=link)
-            reached.append(other)
-
-
-def _no_tree(seen: Mapping[str, TreeNode], one: str, other: str) -> SettingError:
-    first, second = _to_hub(seen, one), _to_hub(seen, other)
+def _no_tree(nodes: Mapping[str, TreeNode], one: str, other: str) -> SettingError:
+    first, second = _way_to_root(nodes, one), _way_to_root(nodes, other)
     while len(first) > 1 and len(second) > 1 and first[-2] == second[-2]:
         first.pop()
         second.pop()
-    round_trip = [*reversed(first), *second[:-1]] if len(second) > 1 else [*reversed(first)]
-    shown = ", ".join(round_trip if len(round_trip) <= 8 else [*round_trip[:7], "..."])
+    ring = [*reversed(first), *(second[:-1] if len(second) > 1 else ())]
+    shown = ", ".join(ring if len(ring) <= 8 else [*ring[:7], "..."])
     return SettingError(
         f"shrink plans trees only, and the streams between {shown} form a ring; "
         "plan with lp, cutting-plane or heuristic-a"
     )
 
 
-def _to_hub(seen: Mapping[str, TreeNode], module: str) -> list[str]:
+def _way_to_root(nodes: Mapping[str, TreeNode], module: str) -> list[str]:
     path = [module]
-    while (parent := seen[path[-1]].parent) is not None:
+    while (parent := nodes[path[-1]].parent) is not None:
         path.append(parent)
     return path
 
 
-NEAR: Final = 1e-12
-"""Prices that differ by less than this share are the same.
-
-What is worth its price to the last digit can be so large that rounding it hides all others. So
-the search ends between two prices at which such a part is certainly in and certainly out, and not
-at the price that is right for it.
-"""
-
-
-def solve(network: Network) -> Allocation:
-    """The optimum of a tree or several; an error of other networks."""
-    agents_ = _Agents.of(network)
-    planned = _within(agents_.at, network.budget)
-    resource = dict(zip(agents_.names, planned, strict=True))
-    # Rounding may have taken a little more than there is.
-    times = min(1.0, affordable(network, resource))
-    promised = times * sum(a.worth * x for a, x in zip(agents_.agents, planned, strict=True))
-    return checked_allocation(
-        network,
-        {module: times * resource[module] for module in network.modules},
-        policy="shrink",
-        promised=promised,
-        bus=MessageBus(network, messages=agents_.messages, passes=agents_.passes),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Agent:
     """What a module knows of itself and of the neighbour towards the root."""
 
-    worth: float
-    """What a unit of its resource brings at its own sinks."""
-    limit: float
-    """Resource that its own sources can keep busy."""
-    parent: int | None
-    ratio: float
-    """Of its resource to its neighbour's, where neither waits for the other."""
-    feeds: bool
-    """Whether it feeds that neighbour, and is not fed by it."""
-    most: float
-    """What it takes if its gain is unlimited."""
+    def __init__(self, network: Network, node: TreeNode) -> None:
+        module, self.parent, link = node
+        self.worth = sum(out.weight * out.produces for out in network.outflows_of[module])
+        """What a unit of its resource brings at its own sinks."""
+        self.limit = network.source_limits[module]
+        """Resource that its own sources can keep busy."""
+        self.feeds = link is not None and link.origin == module
+        """Whether it feeds that neighbour, and is not fed by it."""
+        ratio = 1.0 if link is None else link.produces / link.consumes
+        self.ratio = 1.0 / ratio if self.feeds else ratio
+        """Of its resource to its neighbour's, where neither waits for the other."""
+        # The budget stands for endlessly much: a plan that is within it takes no more of anything.
+        self.most = network.budget if self.feeds or link is None else inf
+        """What it takes if its gain is unlimited."""
 
     def report_slope(self, slope: float) -> float:
         """What its neighbour gains a unit, where no source limits anything behind."""
         return self.ratio * (min(slope, 0.0) if self.feeds else max(slope, 0.0))
 
     def report(self, curve: Curve) -> Curve:
-        return feeding(curve, self.ratio) if self.feeds else fed(curve, self.ratio)
+        """What its neighbour gains.
+
+        A module that feeds does more than is needed where more is best, and that comes free to the
+        neighbour; one that is fed takes less than it could where less is best.
+        """
+        if self.feeds:
+            return [(end / self.ratio, min(slope, 0.0) * self.ratio) for end, slope in curve]
+        gains = [(end / self.ratio, slope * self.ratio) for end, slope in curve if slope > 0]
+        return gains if gains and gains[-1][0] == inf else [*gains, (inf, 0.0)]
 
     def take(self, wanted: float, near: float) -> float:
+        """Its resource beside so much of its neighbour's."""
         return max(wanted, self.ratio * near) if self.feeds else min(wanted, self.ratio * near)
 
 
@@ -246,106 +200,86 @@ class _Agent:
 class _Plan:
     """What all would take at a price of resource, if they only had to pay for it."""
 
-    resource: list[float]
+    resource: Mapping[str, float]
     total: float
     value: float
 
 
-@dataclass(slots=True, kw_only=True)
 class _Agents:
     """The agents of all modules, each after its neighbour towards the root."""
 
-    names: list[str]
-    agents: list[_Agent]
-    messages: int = 0
-    passes: int = 0
+    def __init__(self, network: Network) -> None:
+        self.agents = {name: _Agent(network, node) for name, node in tree_nodes(network).items()}
+        self.bus = MessageBus(network)
+        """Counts one message of each module to or from its neighbour in a pass, and of a root to
+        or from the owner of the budget."""
 
-    @classmethod
-    def of(cls, network: Network) -> "_Agents":
-        nodes = tree_nodes(network)
-        index = {node.module: i for i, node in enumerate(nodes)}
-        return cls(names=list(index), agents=[_agent(network, node, index) for node in nodes])
+    def value(self, resource: Mapping[str, float]) -> float:
+        """What so much resource brings."""
+        return sum(agent.worth * resource[name] for name, agent in self.agents.items())
 
-    def at(self, price: float) -> _Plan:
+    def plan(self, price: float) -> _Plan:
         """Ask all at a price: one pass to the roots, and one back."""
-        resource = self._take(self._ask(price))
-        brought = (agent.worth * x for agent, x in zip(self.agents, resource, strict=True))
-        return _Plan(resource=resource, total=sum(resource), value=sum(brought))
+        resource = self._wanted(price)
+        for name, agent in self.agents.items():
+            if agent.parent is not None:
+                resource[name] = agent.take(resource[name], resource[agent.parent])
+        self.bus.passes += 2
+        self.bus.messages += 2 * len(self.agents)
+        return _Plan(resource=resource, total=sum(resource.values()), value=self.value(resource))
 
-    def _ask(self, price: float) -> list[float]:
+    def _wanted(self, price: float) -> dict[str, float]:
         """What each would take by itself, from the leaves to the roots."""
-        wanted = [0.0] * len(self.agents)
-        slopes = [agent.worth - price for agent in self.agents]
-        curves: defaultdict[int, list[Curve]] = defaultdict(list)
-        for i in range(len(self.agents) - 1, -1, -1):
-            agent = self.agents[i]
-            if i not in curves and agent.limit == inf:
-                wanted[i] = agent.most if slopes[i] > 0 else 0.0
+        wanted = dict.fromkeys(self.agents, 0.0)
+        slopes = {name: agent.worth - price for name, agent in self.agents.items()}
+        curves: defaultdict[str, list[Curve]] = defaultdict(list)
+        for name, agent in reversed(self.agents.items()):
+            if name not in curves and agent.limit == inf:
+                wanted[name] = agent.most if slopes[name] > 0 else 0.0
                 if agent.parent is not None:
-                    slopes[agent.parent] += agent.report_slope(slopes[i])
+                    slopes[agent.parent] += agent.report_slope(slopes[name])
             else:
-                curve = total(curves.pop(i, []), own=slopes[i], limit=agent.limit)
-                wanted[i] = min(best(curve), agent.most)
+                curve = total(curves.pop(name, []), own=slopes[name], limit=agent.limit)
+                best = max((end for end, slope in curve if slope > 0), default=0.0)
+                wanted[name] = min(best, agent.most)
                 if agent.parent is not None:
                     curves[agent.parent].append(agent.report(curve))
-        self._swept()
         return wanted
 
-    def _take(self, wanted: list[float]) -> list[float]:
-        taken = wanted[:]
-        for i, agent in enumerate(self.agents):
-            if agent.parent is not None:
-                taken[i] = agent.take(wanted[i], taken[agent.parent])
-        self._swept()
-        return taken
 
-    def _swept(self) -> None:
-        # One message of each module to or from its neighbour; a root's with the budget's owner.
-        self.messages += len(self.agents)
-        self.passes += 1
-
-
-def _agent(network: Network, node: TreeNode, index: dict[str, int]) -> _Agent:
-    module, link = node.module, node.link
-    feeds = link is not None and link.origin == module
-    ratio = 1.0 if link is None else link.produces / link.consumes
-    return _Agent(
-        worth=sum(out.weight * out.produces for out in network.outflows_of(module)),
-        limit=min([inf, *(inflow.rate / inflow.consumes for inflow in network.inflows_of(module))]),
-        parent=None if node.parent is None else index[node.parent],
-        ratio=1.0 / ratio if feeds else ratio,
-        feeds=feeds,
-        # The budget stands for endlessly much: a plan that is within it takes no more of anything.
-        most=network.budget if feeds or link is None else inf,
-    )
-
-
-def _within(at: Callable[[float], _Plan], budget: float) -> list[float]:
+def _within(plan_at: Callable[[float], _Plan], budget: float) -> Mapping[str, float]:
     """Resource at the price where the plan fits the budget.
 
     There the plans on either side are equally good, and a mixture of them takes what there is.
     """
-    over = _finite(at(0.0))
+    over = plan_at(0.0)
+    if not (isfinite(over.total) and isfinite(over.value)):
+        raise SettingError(
+            "the streams multiply flow beyond what numbers hold; use larger units of flow where "
+            "`produces` is far above `consumes`, or plan with lp"
+        )
     if over.total <= budget:
         return over.resource
-    under = _Plan(resource=[0.0] * len(over.resource), total=0.0, value=0.0)
+    under = _Plan(resource=dict.fromkeys(over.resource, 0.0), total=0.0, value=0.0)
     low, high, step = 0.0, inf, NEAR
     while low * (1.0 + 3.0 * NEAR) < high and over.value > under.value:
         even = (over.value - under.value) / (over.total - under.total)
-        price = _probe(even, low, high, step)
+        price = _next_price(even, low, high, step)
         step = NEAR if price == even else 10.0 * step
-        plan = at(price)
+        plan = plan_at(price)
         if plan.total > budget:
             over, low = plan, price
         else:
             under, high = plan, price
     share = (budget - under.total) / (over.total - under.total)
-    pairs = zip(under.resource, over.resource, strict=True)
-    return [(1.0 - share) * less + share * more for less, more in pairs]
+    return {
+        name: (1.0 - share) * less + share * over.resource[name]
+        for name, less in under.resource.items()
+    }
 
 
-def _probe(even: float, low: float, high: float, step: float) -> float:
-    """The price to ask at next: the even one, unless rounding holds it at an end that is known.
+def _next_price(even: float, low: float, high: float, step: float) -> float:
+    """The even price, unless rounding holds it at an end that is known.
 
     Then that end is left by ever larger steps, up to half the way to the other.
     """
@@ -354,12 +288,3 @@ def _probe(even: float, low: float, high: float, step: float) -> float:
     if even >= high * (1.0 - NEAR):
         return max(high / (1.0 + step), sqrt(low) * sqrt(high))
     return even
-
-
-def _finite(plan: _Plan) -> _Plan:
-    if isfinite(plan.total) and isfinite(plan.value):
-        return plan
-    raise SettingError(
-        "the streams multiply flow beyond what numbers hold; use larger units of flow where "
-        "`produces` is far above `consumes`, or plan with lp"
-    )

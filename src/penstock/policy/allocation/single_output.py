@@ -1,53 +1,34 @@
 """The best allocation for a single sink, in linear time: Algorithm 1 and Theorem 1.
 
-The last module says what it needs for a unit of flow, each that feeds another meets the largest of
-its wants, and the totals that come back down say how many units budget and sources allow.
+A unit of flow at the sink takes a fixed amount of every module before it: each module meets the
+largest of the demands on its outputs. Totals that come back down say how many units budget and
+sources allow. `alone` computes this for every sink at once, as if it were the only one.
 
-What each sink could have if it were the only one: Algorithm 1 and Theorem 1, for all at once.
-
-On the way up a message holds one number for each sink that wants flow of the stream: how much of it
-a unit at that sink takes. On the way down the resource that this takes is added up, and the least
-that any source allows is kept, each along the streams that asked most.
-
->>> from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
+>>> from penstock.policy.allocation.network import Inflow
 >>> network = Network(
 ...     budget=2.0,
 ...     modules=("a", "b"),
-...     inflows=(Inflow(name="s", target="a", consumes=1.0, rate=3.0),),
-...     links=(Link(origin="a", target="b", produces=2.0, consumes=4.0),),
-...     outflows=(Outflow(name="o", origin="b", produces=8.0, weight=0.5),),
+...     inflows=(Inflow("s", "a", consumes=1.0, rate=3.0),),
+...     links=(Link("a", "b", produces=2.0, consumes=4.0),),
+...     outflows=(Outflow("o", "b", produces=8.0, weight=0.5),),
 ... )
->>> each = alone(MessageBus(network))
->>> each["o"], each["o"].flow(network.budget)
-(Alone(unit=0.375, most=12.0), 5.333333333333333)
-
-What it takes to bring flow to a sink, and what there is to bring.
-
-Under an allocation x, a sink gets the least of what its sources have and of `x[m] / unit[m]` over
-the modules m before it (Lemma 4), whatever the other sinks get: so all that is to be known of a
-network, for a search among divisions, is one row of numbers for each sink.
-
->>> from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
->>> network = Network(
-...     budget=2.0,
-...     modules=("a", "b"),
-...     inflows=(Inflow(name="s", target="a", consumes=4.0, rate=9.0),),
-...     links=(Link(origin="a", target="b", produces=2.0, consumes=4.0),),
-...     outflows=(Outflow(name="o", origin="b", produces=8.0, weight=0.5),),
-... )
+>>> alone(MessageBus(network)), largest_flows(MessageBus(network))
+({'o': Alone(unit=0.375, most=12.0)}, {'o': 5.333333333333333})
+>>> solve(network).resource
+{'a': 1.3333333333333333, 'b': 0.6666666666666666}
 >>> sink_needs(network)
-(SinkNeeds(sink='o', weight=0.5, unit={'a': 0.25, 'b': 0.125}, most=9.0),)
+(SinkNeeds(sink='o', weight=0.5, unit={'a': 0.25, 'b': 0.125}, most=12.0),)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation.allocation import Allocation, checked_allocation, reachable_flows
-from penstock.policy.allocation.messages import MessageBus, PricingQuery, Stream
-from penstock.policy.allocation.network import Link, Network, Outflow, needs
+from penstock.policy.allocation.messages import MessageBus, PricingQuery
+from penstock.policy.allocation.network import Link, Network, Outflow, Stream, needs
 
 
 class Alone(NamedTuple):
@@ -58,88 +39,66 @@ class Alone(NamedTuple):
     most: float
     """Flow that the sources have for it: delta_max of Expr. 3."""
 
-    def flow(self, budget: float) -> float:
-        """The most that budget and sources allow (Theorem 1)."""
-        return min(budget / self.unit, self.most)
-
-
-_Wants: TypeAlias = dict[str, float]
-_Told: TypeAlias = dict[str, Alone]
-
-
-@dataclass(slots=True)
-class _Agent:
-    network: Network
-    module: str
-    units: dict[str, float] = field(default_factory=dict)
-    """Resource that a unit of flow at each sink takes here."""
-    askers: dict[str, Stream] = field(default_factory=dict)
-
-    def ask(self, wanted: Mapping[Stream, _Wants]) -> dict[Link, _Wants]:
-        for stream, flows in wanted.items():
-            for sink, flow in flows.items():
-                if flow / stream.produces > self.units.get(sink, 0.0):
-                    self.units[sink], self.askers[sink] = flow / stream.produces, stream
-        return {
-            link: {sink: link.consumes * unit for sink, unit in self.units.items()}
-            for link in self.network.inputs(self.module)
-            if self.units
-        }
-
-    def answer(self, received: Mapping[Link, _Told]) -> dict[Stream, _Told]:
-        known = {sink: Alone(unit, self._most(unit)) for sink, unit in self.units.items()}
-        for text in received.values():
-            for sink, more in text.items():
-                unit, most = known[sink]
-                known[sink] = Alone(unit + more.unit, min(most, more.most))
-        sent: dict[Stream, _Told] = {}
-        for sink, total in known.items():
-            sent.setdefault(self.askers[sink], {})[sink] = total
-        return sent
-
-    def _most(self, unit: float) -> float:
-        limited = (source for source in self.network.inflows_of(self.module) if source.rate < inf)
-        return min((source.rate / source.consumes / unit for source in limited), default=inf)
-
 
 def alone(bus: MessageBus) -> dict[str, Alone]:
-    """Of every sink: one pass up and one down."""
-    network = bus.network
-    agents = {module: _Agent(network, module) for module in network.modules}
+    """Of every sink: one pass up and one down.
 
-    def ask(module: str, wanted: Mapping[Stream, _Wants]) -> dict[Link, _Wants]:
-        return agents[module].ask(wanted)
+    On the way up a message has one number for each sink that wants flow of the stream: how much of
+    it a unit at that sink takes. On the way down, along the streams that demand most, the resource
+    that this takes is added up, and the least that any source allows is kept.
+    """
+    network = bus.network
+    units: dict[str, dict[str, float]] = {module: {} for module in network.modules}
+    """Resource of each module that a unit of flow at each sink takes."""
+    demanding: dict[str, dict[str, Stream]] = {module: {} for module in network.modules}
+
+    def ask(module: str, wanted: Mapping[Stream, dict[str, float]]) -> dict[Link, dict[str, float]]:
+        unit = units[module]
+        for stream, flows in wanted.items():
+            for sink, flow in flows.items():
+                if flow / stream.produces > unit.get(sink, 0.0):
+                    unit[sink], demanding[module][sink] = flow / stream.produces, stream
+        links = network.inputs[module] if unit else ()
+        return {link: {sink: link.consumes * x for sink, x in unit.items()} for link in links}
 
     def answer(
         module: str, received: Mapping[Link, dict[str, Alone]]
     ) -> dict[Stream, dict[str, Alone]]:
-        return agents[module].answer(received)
+        limit = network.source_limits[module]
+        totals = {
+            sink: Alone(unit, limit / unit if limit < inf else inf)
+            for sink, unit in units[module].items()
+        }
+        for message in received.values():
+            for sink, more in message.items():
+                unit, most = totals[sink]
+                totals[sink] = Alone(unit + more.unit, min(most, more.most))
+        sent: dict[Stream, dict[str, Alone]] = {}
+        for sink, total in totals.items():
+            sent.setdefault(demanding[module][sink], {})[sink] = total
+        return sent
 
     bus.up({outflow.name: {outflow.name: 1.0} for outflow in network.outflows}, ask)
-    return {sink: text[sink] for sink, text in bus.down(answer).items()}
+    return {sink: message[sink] for sink, message in bus.down(answer).items()}
+
+
+def largest_flows(bus: MessageBus) -> dict[str, float]:
+    """The most flow of each sink if it were the only one, by budget and sources (Theorem 1)."""
+    network = bus.network
+    most = {sink: min(network.budget / x.unit, x.most) for sink, x in alone(bus).items()}
+    return reachable_flows(network, most)
 
 
 def solve(network: Network) -> Allocation:
-    """The optimum of a network with one sink.
-
-    >>> from penstock.policy.allocation.network import Link, Network, Outflow
-    >>> network = Network(
-    ...     budget=3.0,
-    ...     modules=("a", "b"),
-    ...     links=(Link(origin="a", target="b", produces=2.0, consumes=4.0),),
-    ...     outflows=(Outflow(name="o", origin="b", produces=8.0, weight=0.5),),
-    ... )
-    >>> best = solve(network)
-    >>> best.resource, best.value, best.messages, best.passes
-    ({'a': 2.0, 'b': 1.0}, 4.0, 6, 3)
-    """
-    query, weight = PricingQuery.of(network), only_sink(network).weight
-    each = alone(query.bus)
-    flows = reachable_flows(network, {k: one.flow(network.budget) for k, one in each.items()})
-    resource = query.allocate(flows)
-    promised = weight * sum(flows.values())
+    """The optimum of a network with one sink."""
+    weight, query = only_sink(network).weight, PricingQuery(network)
+    flows = largest_flows(query.bus)
     return checked_allocation(
-        network, resource, policy="single-output", promised=promised, bus=query.bus
+        network,
+        query.allocate(flows),
+        policy="single-output",
+        promised=weight * sum(flows.values()),
+        bus=query.bus,
     )
 
 
@@ -155,7 +114,11 @@ def only_sink(network: Network) -> Outflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkNeeds:
-    """A sink as those see it that bring flow to it."""
+    """What flow at a sink takes of each module, for a search among divisions.
+
+    Under an allocation x the sink gets the least of `most` and of `x[m] / unit[m]` over the modules
+    m before it (Lemma 4), whatever the other sinks get.
+    """
 
     sink: str
     weight: float
@@ -166,14 +129,12 @@ class SinkNeeds:
 
 
 def sink_needs(network: Network) -> tuple[SinkNeeds, ...]:
-    """One of each sink."""
-    return tuple(_sink_needs(network, out.name, out.weight) for out in network.outflows)
+    """Those of each sink."""
+    return tuple(_sink_needs(network, sink) for sink in network.outflows)
 
 
-def _sink_needs(network: Network, sink: str, weight: float) -> SinkNeeds:
-    unit = {name: need for name, need in needs(network, {sink: 1.0}).items() if need > 0}
-    most = inf
-    for inflow in network.inflows:
-        if inflow.target in unit:
-            most = min(most, inflow.rate / (inflow.consumes * unit[inflow.target]))
-    return SinkNeeds(sink=sink, weight=weight, unit=unit, most=most)
+def _sink_needs(network: Network, sink: Outflow) -> SinkNeeds:
+    unit = {name: need for name, need in needs(network, {sink.name: 1.0}).items() if need > 0}
+    inflows = [inflow for inflow in network.inflows if inflow.target in unit]
+    most = min((x.rate / (x.consumes * unit[x.target]) for x in inflows), default=inf)
+    return SinkNeeds(sink=sink.name, weight=sink.weight, unit=unit, most=most)
