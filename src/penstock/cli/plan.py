@@ -72,25 +72,35 @@ def execute(args: Namespace) -> int:
     from penstock.pipeline.file import check
 
     checked = check(args.graph)
+    as_json: dict[str, Any]
     if checked.sort == "allocation graph":
-        return _plan_allocation(args, checked)
-    plan = _plan(args, checked)
-    if args.json:
-        print_json(plan.to_json())
+        graph = _load_allocation(args, checked)
+        allocation, optimum = divide(graph)
+        as_json = allocation.to_json(optimum=optimum)
+        text = allocation_lines(graph.network, allocation, optimum)
     else:
-        for line in lines(plan):
+        plan = _plan(_load(args, checked), args.rate)
+        as_json, text = plan.to_json(), lines(plan)
+    if args.json:
+        print_json(as_json)
+    else:
+        for line in text:
             print_line(line)
     return 0
 
 
-def _plan(args: Namespace, checked: "Checked") -> "Plan":
+def _plan(file: "PipelineFile", rate: str | None) -> "Plan":
+    from penstock.core.settings import build
     from penstock.model import FlowModel
+    from penstock.policy import POLICIES
     from penstock.policy.game import PLANNERS
 
-    file = _load(args, checked)
-    between = _between_rows(file, args.rate)
-    model = FlowModel.of(file.graph, inter_arrival=between)
-    return PLANNERS[file.policy.name](model, **_settings(file, PLANNERS[file.policy.name]))
+    name = file.policy.name
+    policy = build(POLICIES[name], file.policy.settings, of=f"policy {name}", graph=file.graph)
+    # The settings of the live policy that a single plan has a use for.
+    keys = [key for key in signature(PLANNERS[name]).parameters if hasattr(policy, key)]
+    model = FlowModel.of(file.graph, inter_arrival=_between_rows(file, rate))
+    return PLANNERS[name](model, **{key: getattr(policy, key) for key in keys})
 
 
 def _load(args: Namespace, checked: "Checked") -> "PipelineFile":
@@ -132,18 +142,6 @@ def _between_rows(file: "PipelineFile", rate: str | None) -> float:
     return 1.0 / rows if rows > 0 else float("inf")
 
 
-def _settings(file: "PipelineFile", planner: Any) -> dict[str, Any]:
-    """The settings of the live policy that a single plan has a use for, as it has read them."""
-    from penstock.core.settings import build
-    from penstock.policy import POLICIES
-
-    name = file.policy.name
-    policy = build(POLICIES[name], file.policy.settings, of=f"policy {name}", graph=file.graph)
-    return {
-        key: getattr(policy, key) for key in signature(planner).parameters if hasattr(policy, key)
-    }
-
-
 def lines(plan: "Plan") -> Iterator[str]:
     """The plan for people."""
     width = max(len("cost of a step"), *(len(name) for name in plan.replicas))
@@ -161,21 +159,6 @@ def lines(plan: "Plan") -> Iterator[str]:
         f"{'agreed by':{width}}  {number(plan.messages)} messages in "
         f"{count_of(plan.rounds, 'round')}"
     )
-
-
-# The division of the budget of an allocation graph.
-
-
-def _plan_allocation(args: Namespace, checked: "Checked") -> int:
-    """Divide the budget and print the shares."""
-    graph = _load_allocation(args, checked)
-    plan, optimum = divide(graph)
-    if args.json:
-        print_json(plan.to_json(optimum=optimum))
-    else:
-        for line in allocation_lines(graph.network, plan, optimum):
-            print_line(line)
-    return 0
 
 
 def _load_allocation(args: Namespace, checked: "Checked") -> "AllocationGraph":
@@ -221,48 +204,30 @@ def _holds(network: "Network", plan: "Allocation", optimum: float) -> bool:
 
 def allocation_lines(network: "Network", plan: "Allocation", optimum: float) -> Iterator[str]:
     """The plan for people."""
-    names = (*network.modules, *(outflow.name for outflow in network.outflows))
+    from penstock.policy.allocation.network import needs, outputs
+
+    names = (*network.modules, *network.weights)
     width = max(_WIDEST, *(len(name) for name in names))
     yield f"{'module':{width}}  {'resource':>9}  {'of the budget':>13}"
-    useful = set(leading_to_sinks(network))
+    useful = needs(network, dict.fromkeys(network.weights, 1.0))
     for module, resource in plan.resource.items():
-        line = f"{module:{width}}  {figure(resource):>9}  {_of_budget(resource, network):>13}"
-        idle = "  idle" if module in useful else "  idle, it leads to no sink"
+        share = resource / network.budget
+        of_budget = percent(1.0 if share > 1 - _ROUNDING else share)
+        line = f"{module:{width}}  {figure(resource):>9}  {of_budget:>13}"
+        idle = "  idle" if useful[module] > 0 else "  idle, it leads to no sink"
         yield line if resource > 0 else line + idle
     yield ""
     yield f"{'sink':{width}}  {'flow/s':>9}  {'worth/s':>13}"
-    yield from _sink_lines(network, plan, width)
-    yield ""
-    yield f"{'value':{width}}  {figure(plan.value)}/s, {_share(plan.value, optimum)} of the optimum"
-    yield f"{'limited by':{width}}  {', '.join(limits(network, plan))}"
-    yield f"{'agreed by':{width}}  {_talk(plan)}"
-
-
-def leading_to_sinks(network: "Network") -> Iterator[str]:
-    """Modules whose flow comes to some sink, the last of them first."""
-<<<<<<< HEAD
-    modules: set[str] = set()
-    for module in reversed(network.order()):
-        onwards = any(link.target in modules for link in network.outputs(module))
-        if onwards or network.outflows_of(module):
-            modules.add(module)
-=======
-    found: set[str] = set()
-    for module in reversed(network.order):
-        onwards = any(link.target in found for link in network.outputs[module])
-        if onwards or network.outflows_of[module]:
-            found.add(module)
->>>>>>> e0d9ff8 (Allocation: one network with its lookups and declared bounds, agents as functions over passes, one linear-program call; plainer words)
-            yield module
-
-
-def _sink_lines(network: "Network", plan: "Allocation", width: int) -> Iterator[str]:
-    from penstock.policy.allocation.network import outputs
-
     flow = outputs(network, plan.resource)
     for outflow in network.outflows:
         came = flow[outflow.name]
         yield f"{outflow.name:{width}}  {figure(came):>9}  {figure(outflow.weight * came):>13}"
+    yield ""
+    yield f"{'value':{width}}  {figure(plan.value)}/s, {_share(plan.value, optimum)} of the optimum"
+    yield f"{'limited by':{width}}  {', '.join(limits(network, plan))}"
+    sent = f"{number(plan.messages)} messages in {count_of(plan.passes, 'pass')}"
+    agreed = sent if plan.passes else "one that knows everything, without messages"
+    yield f"{'agreed by':{width}}  {agreed}"
 
 
 def limits(network: "Network", plan: "Allocation") -> list[str]:
@@ -276,11 +241,6 @@ def limits(network: "Network", plan: "Allocation") -> list[str]:
     if spent >= 1 - _ROUNDING:
         return ["the budget", *clauses]
     return [*clauses, f"{percent(1 - spent)} of the budget is left"]
-
-
-def _of_budget(resource: float, network: "Network") -> str:
-    share = resource / network.budget
-    return percent(1.0 if share > 1 - _ROUNDING else share)
 
 
 def figure(value: float) -> str:
@@ -300,10 +260,3 @@ def _share(value: float, optimum: float) -> str:
     """
     share = value / optimum if optimum > 0 else 1.0
     return "100 %" if share > 1 - 1e-9 else f"{int(share * 1e4) / 100:.2f} %"
-
-
-def _talk(plan: "Allocation") -> str:
-    if plan.passes == 0:
-        return "one that knows everything, without messages"
-    passes = count_of(plan.passes, "pass")
-    return f"{number(plan.messages)} messages in {passes}"
