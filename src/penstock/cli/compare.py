@@ -24,7 +24,7 @@ from penstock.core.words import count_of
 
 if TYPE_CHECKING:
     from penstock.experiment.compare import Advice, Load, TournamentResult, Verdict
-    from penstock.experiment.compare.round import Perform
+    from penstock.experiment.compare.play import Perform
     from penstock.pipeline.settings import PipelineFile
 
 
@@ -254,7 +254,7 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Tourna
     from penstock.cli.sheets import progress
     from penstock.core.units import parse_duration
     from penstock.experiment.compare import Prices, play
-    from penstock.experiment.compare.round import on_twin
+    from penstock.experiment.compare.play import on_twin
     from penstock.experiment.workers import check_amounts
 
     check_amounts(seeds=args.seeds, jobs=args.jobs)
@@ -281,14 +281,14 @@ def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "Tourna
 def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
     require("cluster", "comparing on Spark", "pyspark", "pyarrow", "pandas")
     from penstock.cli.run import hush_libraries
-    from penstock.experiment.compare.on_spark import recording
+    from penstock.experiment.compare.play import on_spark
     from penstock.pipeline.deploy.launch import prepare
 
     hush_libraries()
     prepare(file, None)
     log = (lambda text: None) if args.quiet else say  # noqa: ARG005
     words = ("penstock", *args.words)
-    return recording(path / RUNS, lambda: datetime.now().astimezone(), words, log)
+    return on_spark(path / RUNS, lambda: datetime.now().astimezone(), words, log)
 
 
 def _verdicts(played: "TournamentResult") -> "list[Verdict]":

@@ -105,10 +105,11 @@ def _efficiency(ticks: Sequence[Tick], name: str) -> float | None:
 Array = NDArray[np.float64]
 
 _PARTS: Final = 100
-_KNOTS: Final = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
-_LEVELS: Final = np.minimum(np.arange(1, _PARTS + 1) / _PARTS, _KNOTS[-1])
+KNOTS: Final = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
+"""Shares of the rows of a step at which its latency is taken as known."""
+_LEVELS: Final = np.minimum(np.arange(1, _PARTS + 1) / _PARTS, KNOTS[-1])
 _RISE: Final = np.array(
-    [np.interp(-np.log1p(-_LEVELS), -np.log1p(-_KNOTS), unit) for unit in np.eye(5)]
+    [np.interp(-np.log1p(-_LEVELS), -np.log1p(-KNOTS), unit) for unit in np.eye(5)]
 )
 """Weight of p1, p5, p50, p95 and p99 in each part."""
 
@@ -121,13 +122,22 @@ def pooled(steps: Sequence[Latency | None], rows: Sequence[float]) -> Latency | 
     known = [(step, weight) for step, weight in zip(steps, rows, strict=True) if step is not None]
     if not known:
         return None
-    upper = np.array([[step.p50, step.p95, step.p99] for step, _ in known])
+    corners = quantiles_at_knots([step for step, _ in known])
+    weights = _shares(np.array([weight for _, weight in known]))
+    p50, p95, p99 = _quantiles(np.minimum(corners @ _RISE, corners[:, -1:]), weights)
+    return Latency(p50=p50, p95=p95, p99=p99)
+
+
+def quantiles_at_knots(steps: Sequence[Latency]) -> Array:
+    """The latency of each step at the `KNOTS`: below p50 as far down as above it up, from 0.
+
+    >>> quantiles_at_knots([Latency(p50=3.0, p95=4.0, p99=7.0)]).tolist()
+    [[0.0, 2.0, 3.0, 4.0, 7.0]]
+    """
+    upper = np.array([[step.p50, step.p95, step.p99] for step in steps])
     upper = np.maximum.accumulate(upper, axis=1)  # estimates from few rows may cross
     lower = np.maximum(2 * upper[:, :1] - upper[:, :0:-1], 0.0)
-    corners = np.hstack([lower, upper])
-    weights = _shares(np.array([weight for _, weight in known]))
-    p50, p95, p99 = _quantiles(np.minimum(corners @ _RISE, upper[:, 2:]), weights)
-    return Latency(p50=p50, p95=p95, p99=p99)
+    return np.hstack([lower, upper])
 
 
 def _shares(rows: Array) -> Array:
@@ -141,7 +151,7 @@ def _quantiles(parts: Array, weights: Array) -> list[float]:
     """The smallest parts that, with all below them, make up each share of the rows."""
     order = np.argsort(parts, axis=None, kind="stable")
     done = np.cumsum(np.repeat(weights / _PARTS, _PARTS)[order])
-    place = np.searchsorted(done, _KNOTS[2:] - 1e-9)  # a sum of many may fall a hair short
+    place = np.searchsorted(done, KNOTS[2:] - 1e-9)  # a sum of many may fall a hair short
     quantiles: list[float] = parts.ravel()[order][np.minimum(place, len(done) - 1)].tolist()
     return quantiles
 

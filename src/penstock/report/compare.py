@@ -8,7 +8,7 @@ import numpy as np
 from penstock.core.words import count_of
 from penstock.experiment.compare import MEASURES, Advice, TournamentResult, Verdict
 from penstock.experiment.compare.entrants import REFERENCES
-from penstock.experiment.compare.round import Played
+from penstock.experiment.compare.outcome import Played
 from penstock.experiment.compare.tables import tables
 from penstock.experiment.results import Chart, Line
 from penstock.report.figures import Point, chart_data, colour, scatter_data

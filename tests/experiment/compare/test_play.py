@@ -21,7 +21,7 @@ from penstock.experiment.compare import (
     play,
 )
 from penstock.experiment.compare.clairvoyant import Problem, _ahead
-from penstock.experiment.compare.round import Played
+from penstock.experiment.compare.outcome import Played
 from penstock.experiment.compare.tables import tables
 from penstock.experiment.compare.track import degrees
 from penstock.pipeline.file import load

@@ -10,6 +10,8 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Configuration, Decision, Latency, ModuleReading, Observation, Tick
 from penstock.experiment.compare.scores import (
+    MEASURES,
+    TABLES,
     Yardstick,
     elasticity,
     judged,
@@ -20,8 +22,6 @@ from penstock.experiment.compare.scores import (
     violations,
 )
 from penstock.experiment.compare.track import (
-    MEASURES,
-    TABLES,
     Prices,
     aligned,
     core_seconds,
@@ -120,7 +120,7 @@ class TestCost:
 class TestViolations:
     def share(self, *p95: float | None, backlog: float | None = 5.0) -> float | None:
         run = [tick(2.0 * i + 2, running=1, p95=p, backlog=backlog) for i, p in enumerate(p95)]
-        return violations(run, 4.0, np.ones(len(run))).time
+        return violations(run, 4.0, np.ones(len(run)))["violations"]
 
     def test_are_a_share_of_the_measured_time(self) -> None:
         assert self.share(1.0, 5.0, 4.0, 6.0) == 0.5
@@ -147,23 +147,27 @@ class TestViolations:
     def test_rows_are_counted_by_the_quantiles(self) -> None:
         latency = Latency(p50=1.0, p95=2.0, p99=3.0)
         assert [late(latency, x) for x in (0.0, 1.0, 2.0, 9.0)] == [1.0, 0.5, 0.05, 0.0]
+        slow = Latency(p50=20.0, p95=21.0, p99=22.0)
+        assert [late(slow, x) for x in (10.0, 20.0, 22.0)] == [1.0, 0.5, 0.0]
         run = [tick(2, running=1, p95=4.0), tick(4, running=1, p95=1.0)]
-        assert violations(run, 4.0, np.array([30.0, 10.0])).rows == pytest.approx(0.05 * 0.75)
+        measured = violations(run, 4.0, np.array([30.0, 10.0]))
+        assert measured["late_rows"] == pytest.approx(0.05 * 0.75)
 
     def test_rows_that_never_came_out_are_late(self) -> None:
         silent = [tick(2.0 * i, running=1, p95=None, backlog=9.0) for i in (2, 3, 4)]
         run = [tick(2, running=1), *silent]
         came = np.full(4, 20.0)
-        assert violations(run, 4.0, came, came).rows == pytest.approx(60 / 80)
-        assert violations([*run, tick(10, running=1)], 4.0, np.ones(5), np.ones(5)).rows == 0
+        assert violations(run, 4.0, came, came)["late_rows"] == pytest.approx(60 / 80)
+        run.append(tick(10, running=1))
+        assert violations(run, 4.0, np.ones(5), np.ones(5))["late_rows"] == 0
 
 
 class TestElasticity:
     def test_lacking_and_wasted_executors_do_not_cancel_out(self) -> None:
-        found = elasticity(follow(ticks([1, 4, 2, 2])), {"count": np.array([2.0, 2, 2, 2])})
-        assert found.theta_u == pytest.approx(100 * 0.5 / 4)
-        assert found.theta_o == pytest.approx(100 * 1.0 / 4)
-        assert (found.tau_u, found.tau_o) == (25.0, 25.0)
+        measured = elasticity(follow(ticks([1, 4, 2, 2])), {"count": np.array([2.0, 2, 2, 2])})
+        assert measured["theta_u"] == pytest.approx(100 * 0.5 / 4)
+        assert measured["theta_o"] == pytest.approx(100 * 1.0 / 4)
+        assert (measured["tau_u"], measured["tau_o"]) == (25.0, 25.0)
 
 
 class TestSaso:
@@ -173,23 +177,23 @@ class TestSaso:
     def test_properties_beside_a_steady_clairvoyant(self) -> None:
         run = ticks([1, 5, 4, 3, 2, 2, 2, 2])
         ideal = follow(ticks([2] * 8))
-        found = saso(run, follow(run), ideal, GRAPH)
-        assert found.rescales == pytest.approx(4 * 3600 / 16)
-        assert found.reversals == pytest.approx(1 * 3600 / 16)
-        assert found.overshoot == 3
-        assert found.settling == 6  # steps two and three are still off by more than one
-        assert found.accuracy == pytest.approx((2 + 1) / 6)  # of the six steps after 4 s
+        measured = saso(run, follow(run), ideal, GRAPH)
+        assert measured["rescales_per_hour"] == pytest.approx(4 * 3600 / 16)
+        assert measured["reversals_per_hour"] == pytest.approx(1 * 3600 / 16)
+        assert measured["overshoot"] == 3
+        assert measured["settling_time"] == 6  # steps two and three are still off by more than one
+        assert measured["accuracy"] == pytest.approx((2 + 1) / 6)  # of the six steps after 4 s
 
     def test_accuracy_is_measured_while_the_clairvoyant_is_steady(self) -> None:
         run = ticks([4, 4, 4, 4, 3, 3])
-        found = saso(run, follow(run), follow(ticks([2] * 6)), GRAPH)
-        assert found.accuracy == pytest.approx((2 + 2 + 1 + 1) / 4)  # the first 4 s are not
+        measured = saso(run, follow(run), follow(ticks([2] * 6)), GRAPH)
+        assert measured["accuracy"] == pytest.approx((2 + 2 + 1 + 1) / 4)  # the first 4 s are not
 
     def test_a_stretch_that_never_settles_counts_with_its_length(self) -> None:
         run = ticks([6, 6, 6, 6])
-        found = saso(run, follow(run), follow(ticks([2, 2, 3, 3])), GRAPH)
-        assert found.settling == 4
-        assert found.accuracy is None
+        measured = saso(run, follow(run), follow(ticks([2, 2, 3, 3])), GRAPH)
+        assert measured["settling_time"] == 4
+        assert measured["accuracy"] is None
 
     def test_runs_with_other_moments_are_compared_by_time(self) -> None:
         seen = np.array([2.1, 3.9, 6.2])
@@ -206,9 +210,9 @@ def test_every_measure_is_there_and_in_some_table() -> None:
         step=2.0,
         ideal=follow(run),
     )
-    found = scores(run, by)
-    assert list(found) == list(MEASURES)
+    measured = scores(run, by)
+    assert list(measured) == list(MEASURES)
     assert {name for table in TABLES.values() for name in table} == set(MEASURES)
-    assert (found["core_seconds"], found["money"], found["violations"]) == (20, 20, 0)
-    assert (found["overshoot"], found["theta_u"], found["backlog_max"]) == (0, 0, 0)
-    assert (found["latency_p95"], found["reconfigurations"]) == (1.0, 1)
+    assert (measured["core_seconds"], measured["money"], measured["violations"]) == (20, 20, 0)
+    assert (measured["overshoot"], measured["theta_u"], measured["backlog_max"]) == (0, 0, 0)
+    assert (measured["latency_p95"], measured["reconfigurations"]) == (1.0, 1)

@@ -1,8 +1,8 @@
 """The tournament: policies against each other on the same loads and seeds, with every score.
 
-`play` plays a `round` for each load and seed with the `entrants`, among them the `clairvoyant`;
-`on_spark` plays it on Spark. `track` is what a run did by step, `scores` measures it, `outcome`
-collects the measures, `tables` shows them and `advice` says which policy to choose.
+`play` plays a round for each load and seed with the `entrants`, among them the `clairvoyant`, on
+the twin or on Spark. `track` is what a run did by step, `scores` measures it, `outcome` collects
+the measures, `tables` shows them and `advice` says which policy to choose.
 
 >>> from penstock.pipeline.file import load
 >>> file = load("wordcount", ["duration=20s"])
@@ -15,7 +15,8 @@ from penstock.experiment.compare.advice import Advice, advise
 from penstock.experiment.compare.entrants import PEERS, REFERENCES, Entrant, Load
 from penstock.experiment.compare.outcome import TournamentResult, Verdict, dominance
 from penstock.experiment.compare.play import play
-from penstock.experiment.compare.track import MEASURES, Measure, Prices
+from penstock.experiment.compare.scores import MEASURES, Measure
+from penstock.experiment.compare.track import Prices
 
 __all__ = [
     "MEASURES",

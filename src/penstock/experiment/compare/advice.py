@@ -8,8 +8,9 @@
 A rule that took the fewest violations at any price would pay twice as much for one step of a run.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any, Final
 
 from penstock.core.signals import Tick
@@ -27,70 +28,6 @@ WORTH: Final = FEWER_CORE_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """The policy chosen, and who else there was."""
-
-    chosen: str
-    cheapest: str
-    """Of those within what is tolerated."""
-    safest: str
-    """Who has the fewest violations, the cheapest of several."""
-    safe: Sequence[str]
-    """Who is within what is tolerated."""
-    broken: Mapping[str, float]
-    """Violations of every policy that was measured."""
-
-
-def choose(played: TournamentResult) -> Choice | None:
-    """The choice over all loads together; None where no policy could be measured.
-
-    Static ones are not chosen, because their degrees were found with the load known.
-    """
-    broken = {n: s.mean for n in policies(played) if (s := played.score(n, "violations"))}
-    if not broken:
-        return None
-    price = {name: cores(played, name) for name in broken}
-
-    def by_violations(name: str) -> tuple[float, float]:
-        return broken[name], price[name]
-
-    safest = min(broken, key=by_violations)
-    safe = [name for name in broken if _near(played, name, safest, broken)]
-    cheapest = min(safe, key=lambda name: (price[name], broken[name]))
-    better = [
-        name
-        for name in safe
-        if broken[name] < broken[cheapest]
-        and not played.same(name, cheapest, "violations")
-        and price[cheapest] > (1 - WORTH) * price[name]
-    ]
-    return Choice(
-        chosen=min(better, key=by_violations, default=cheapest),
-        cheapest=cheapest,
-        safest=safest,
-        safe=safe,
-        broken=broken,
-    )
-
-
-def _near(played: TournamentResult, name: str, safest: str, broken: Mapping[str, float]) -> bool:
-    more = broken[name] - broken[safest]
-    doubtful = played.same(name, safest, "violations")
-    return more <= (DOUBTED if doubtful else TOLERATED) + 1e-9
-
-
-def policies(played: TournamentResult) -> list[str]:
-    """Those that could be chosen."""
-    return [name for name in played.eligible if name not in REFERENCES]
-
-
-def cores(played: TournamentResult, name: str) -> float:
-    """Core-seconds of a run, on average over loads and seeds."""
-    score = played.score(name, "core_seconds")
-    return score.mean if score else float("inf")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """The choice and its reasons."""
 
@@ -103,7 +40,77 @@ class Advice:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {"choose": self.choose, "why": list(self.why), "saves": self.saves}
+        return {**asdict(self), "why": list(self.why)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The policy chosen over all loads together, and what it was chosen from."""
+
+    played: TournamentResult
+    policies: Sequence[str]
+    """Those that could be chosen: measured, and not static with degrees for a known load."""
+    broken: Mapping[str, float]
+    """Share of the time in which each entrant broke the promise."""
+    cores: Mapping[str, float]
+    """Core-seconds of a run of each entrant, on average over loads and seeds."""
+    safest: str
+    """The policy with the fewest violations, the cheapest of several."""
+    safe: Sequence[str]
+    """Policies within what is tolerated."""
+    cheapest: str
+    """Of those."""
+    chosen: str
+
+    def same(self, name: str, other: str, measure: str = "violations") -> bool:
+        """Whether chance alone may explain the difference."""
+        return self.played.same(name, other, measure)
+
+    def saved(self, name: str, other: str) -> float:
+        """Share of another's core-seconds that one saves; negative where it takes more."""
+        return 1 - self.cores[name] / self.cores[other]
+
+
+def choose(played: TournamentResult) -> Choice | None:
+    """The choice by the rule above; None where no policy could be measured."""
+    broken = {n: s.mean if (s := played.score(n, "violations")) else 1.0 for n in played.names}
+    cores = {n: s.mean if (s := played.score(n, "core_seconds")) else inf for n in played.names}
+    policies = [
+        name
+        for name in played.eligible
+        if name not in REFERENCES and played.score(name, "violations") is not None
+    ]
+    if not policies:
+        return None
+
+    def by_violations(name: str) -> tuple[float, float]:
+        return broken[name], cores[name]
+
+    safest = min(policies, key=by_violations)
+    safe = [
+        name
+        for name in policies
+        if broken[name] - broken[safest]
+        <= (DOUBTED if played.same(name, safest, "violations") else TOLERATED) + 1e-9
+    ]
+    cheapest = min(safe, key=lambda name: (cores[name], broken[name]))
+    better = [
+        name
+        for name in safe
+        if broken[name] < broken[cheapest]
+        and not played.same(name, cheapest, "violations")
+        and cores[cheapest] > (1 - WORTH) * cores[name]
+    ]
+    return Choice(
+        played=played,
+        policies=policies,
+        broken=broken,
+        cores=cores,
+        safest=safest,
+        safe=safe,
+        cheapest=cheapest,
+        chosen=min(better, key=by_violations, default=cheapest),
+    )
 
 
 def advise(played: TournamentResult) -> Advice:
@@ -114,19 +121,9 @@ def advise(played: TournamentResult) -> Advice:
     choice = choose(played)
     if choice is None:
         return Advice(choose=None, why=("No policy could be measured.",), saves=None)
-    chosen = choice.chosen
-    return Advice(
-        choose=chosen,
-        why=(
-            _reason(played, choice),
-            *_safer(played, choice),
-            *_worst(played, choice),
-            *_untried(played, chosen),
-            *_ties(played, chosen),
-            *_beside(played, chosen),
-        ),
-        saves=1 - cores(played, chosen) / cores(played, STATIC_PEAK),
-    )
+    sentences = (_reason(choice), *_limits(choice), *_ties(choice), *_beside(choice))
+    saves = choice.saved(choice.chosen, STATIC_PEAK)
+    return Advice(choose=choice.chosen, why=sentences, saves=saves)
 
 
 def beside_recording(advice: Advice, played: TournamentResult, ticks: Sequence[Tick]) -> Advice:
@@ -148,132 +145,94 @@ def beside_recording(advice: Advice, played: TournamentResult, ticks: Sequence[T
     return replace(advice, why=(*advice.why, comparison))
 
 
-def _broken(played: TournamentResult, name: str) -> float:
-    score = played.score(name, "violations")
-    return score.mean if score else 1.0
-
-
-def _reason(played: TournamentResult, choice: Choice) -> str:
+def _reason(choice: Choice) -> str:
     return (
-        f"Choose {choice.chosen}: it {_merit(played, choice)}. It breaks the promise "
-        f"{_share(choice.broken[choice.chosen])} and takes {cores(played, choice.chosen):,.0f} "
+        f"Choose {choice.chosen}: it {_merit(choice)}. It breaks the promise "
+        f"{_often(choice.broken[choice.chosen])} and takes {choice.cores[choice.chosen]:,.0f} "
         "core-seconds a run."
     )
 
 
-def _merit(played: TournamentResult, choice: Choice) -> str:
-    chosen, many, few = choice.chosen, len(choice.broken), len(choice.safe)
+def _merit(choice: Choice) -> str:
+    many, few = len(choice.policies), len(choice.safe)
     if many == 1:
         return "is the only policy"
+    margin = f"{_percent(TOLERATED)} of the time"
     if few == 1:
-        margin = f"{_percent(TOLERATED)} of the time"
         return f"has the fewest violations of the {many} policies, by more than {margin}"
-    field = (
-        f"the {few} that have the fewest violations or hardly more ({_percent(TOLERATED)} of the "
-        f"time, {_percent(DOUBTED)} where chance may explain it)"
+    safe = (
+        f"the {few} that have the fewest violations or hardly more ({margin}, {_percent(DOUBTED)} "
+        "where chance may explain it)"
     )
-    if chosen == choice.cheapest:
-        return f"is the cheapest of {field}"
-    saved = 1 - cores(played, choice.cheapest) / cores(played, chosen)
+    if choice.chosen == choice.cheapest:
+        return f"is the cheapest of {safe}"
     return (
-        f"has fewer violations than the cheapest of {field}: {choice.cheapest} would save only "
-        f"{_percent(saved)} of its core-seconds"
+        f"has fewer violations than the cheapest of {safe}: {choice.cheapest} would save only "
+        f"{_percent(choice.saved(choice.cheapest, choice.chosen))} of its core-seconds"
     )
 
 
-def _safer(played: TournamentResult, choice: Choice) -> list[str]:
-    """Who breaks less, and at what price."""
-    chosen, safest = choice.chosen, choice.safest
-    if choice.broken[safest] >= choice.broken[chosen]:
-        return []
-    more = cores(played, safest) / cores(played, chosen) - 1
-    chance = played.same(safest, chosen, "violations")
-    return [
-        f"{safest} breaks it {_share(choice.broken[safest])}, for {_percent(more)} more "
-        f"core-seconds{'; chance may explain that difference' if chance else ''}."
-    ]
-
-
-def _worst(played: TournamentResult, choice: Choice) -> list[str]:
-    """The load on which the choice does worst, where all loads together hide it."""
-    scores = {load: played.score(choice.chosen, "violations", load) for load in played.loads}
-    known = {load: score.mean for load, score in scores.items() if score}
-    load = max(known, key=lambda name: known[name])
-    if known[load] <= choice.broken[choice.chosen] + TOLERATED:
-        return []
-    return [f"On {load} alone it breaks it {_share(known[load])}."]
-
-
-def _untried(played: TournamentResult, chosen: str) -> list[str]:
-    """A policy that never acted has not shown what it can do."""
-    acted = played.score(chosen, "reconfigurations")
-    if acted is None or acted.mean > 0:
-        return []
-    return ["It never changed anything: this load does not show how it scales."]
-
-
-def _ties(played: TournamentResult, chosen: str) -> list[str]:
-    """Others that chance may have put behind the choice."""
-    others = [name for name in policies(played) if name != chosen]
-    equal = [
-        name
-        for name in others
-        if played.same(name, chosen, "violations") and played.same(name, chosen, "core_seconds")
-    ]
-    cheaper = [
-        name
-        for name in others
-        if name not in equal
-        and played.same(name, chosen, "violations")
-        and cores(played, name) < cores(played, chosen)
-    ]
-    seeds = f"{count_of(len(played.seeds), 'seed')}"
-    caveats = [f"{joined(equal)} cannot be distinguished from it with {seeds}."] if equal else []
-    if len(played.seeds) == 1:
-        caveats.append("One seed cannot separate merit from chance; use more seeds.")
-    if cheaper:
-        caveats.append(
-            f"{joined(cheaper)} cost{'s' * (len(cheaper) == 1)} less, and with {seeds} chance may "
-            f"explain the violations that {'it has' if len(cheaper) == 1 else 'they have'} more; "
-            "more seeds would show."
+def _limits(choice: Choice) -> Iterator[str]:
+    """A policy that breaks less, the load on which the choice does worst, and what was not seen."""
+    played, broken, chosen, safest = choice.played, choice.broken, choice.chosen, choice.safest
+    if broken[safest] < broken[chosen]:
+        chance = "; chance may explain that difference" * choice.same(safest, chosen)
+        yield (
+            f"{safest} breaks it {_often(broken[safest])}, for "
+            f"{_percent(-choice.saved(safest, chosen))} more core-seconds{chance}."
         )
-    return caveats
+    scores = {load: played.score(chosen, "violations", load) for load in played.loads}
+    by_load = {load: score.mean for load, score in scores.items() if score}
+    worst = max(by_load, key=by_load.__getitem__)
+    if by_load[worst] > broken[chosen] + TOLERATED:  # all loads together hide it
+        yield f"On {worst} alone it breaks it {_often(by_load[worst])}."
+    acted = played.score(chosen, "reconfigurations")
+    if acted is not None and acted.mean <= 0:
+        yield "It never changed anything: this load does not show how it scales."
 
 
-def _beside(played: TournamentResult, chosen: str) -> list[str]:
-    """What it saves, and what there is left to save."""
-    mine, peak, best = (cores(played, name) for name in (chosen, STATIC_PEAK, CLAIRVOYANT))
-    return [
-        _against_peak(played, chosen, mine / peak - 1),
-        *(_static(played, n) for n in (STATIC_PEAK, STATIC_MEAN) if _beats(played, n, chosen)),
-        f"The clairvoyant, which no policy can be, needs {best:,.0f} to break it "
-        f"{_share(_broken(played, CLAIRVOYANT))}: {_changed(best / mine - 1)} than {chosen}.",
-    ]
+def _ties(choice: Choice) -> Iterator[str]:
+    """Others that chance may have put behind the choice."""
+    chosen, seeds = choice.chosen, count_of(len(choice.played.seeds), "seed")
+    others = [name for name in choice.policies if name != chosen and choice.same(name, chosen)]
+    equal = [name for name in others if choice.same(name, chosen, "core_seconds")]
+    cheaper = [n for n in others if n not in equal and choice.cores[n] < choice.cores[chosen]]
+    if equal:
+        yield f"{joined(equal)} cannot be distinguished from it with {seeds}."
+    if len(choice.played.seeds) == 1:
+        yield "One seed cannot separate merit from chance; use more seeds."
+    if cheaper:
+        cost, have = ("costs", "it has") if len(cheaper) == 1 else ("cost", "they have")
+        yield (
+            f"{joined(cheaper)} {cost} less, and with {seeds} chance may explain the violations "
+            f"that {have} more; more seeds would show."
+        )
 
 
-def _beats(played: TournamentResult, name: str, chosen: str) -> bool:
-    """Whether it would have been better, or safer for little more."""
-    price, broken = cores(played, name), _broken(played, name)
-    cheaper = price < cores(played, chosen) and broken <= _broken(played, chosen)
-    safer = broken < _broken(played, chosen) and (1 - WORTH) * price < cores(played, chosen)
-    return cheaper or safer
-
-
-def _static(played: TournamentResult, name: str) -> str:
-    return (
-        f"{name} would have done with {cores(played, name):,.0f} and broken it "
-        f"{_share(_broken(played, name))}, by degrees that were chosen with the load known."
-    )
-
-
-def _against_peak(played: TournamentResult, chosen: str, change: float) -> str:
-    costs = [played.score(name, "money") for name in (chosen, STATIC_PEAK)]
-    paid = " and ".join(f"{cost.mean:.3g}" for cost in costs if cost)
-    less = f"saves {percent(abs(change), '.0f')} of the core-seconds"
-    more = f"costs {percent(change, '.0f')} more core-seconds"
-    return (
-        f"Against static-peak it {less if change <= 0 else more}; they cost {paid} a run at "
+def _beside(choice: Choice) -> Iterator[str]:
+    """What it saves against static policies, and what there is left to save."""
+    played, broken, cores, chosen = choice.played, choice.broken, choice.cores, choice.chosen
+    paid = [score.mean for n in (chosen, STATIC_PEAK) if (score := played.score(n, "money"))]
+    saved = choice.saved(chosen, STATIC_PEAK)
+    less = f"saves {percent(saved, '.0f')} of the core-seconds"
+    more = f"costs {percent(-saved, '.0f')} more core-seconds"
+    yield (
+        f"Against static-peak it {less if saved >= 0 else more}; they cost "
+        f"{' and '.join(f'{cost:.3g}' for cost in paid)} a run at "
         f"{played.prices.executor_hour:g} an executor-hour."
+    )
+    for name in (STATIC_PEAK, STATIC_MEAN):
+        cheaper = cores[name] < cores[chosen] and broken[name] <= broken[chosen]
+        safer = broken[name] < broken[chosen] and (1 - WORTH) * cores[name] < cores[chosen]
+        if cheaper or safer:
+            yield (
+                f"{name} would have done with {cores[name]:,.0f} and broken it "
+                f"{_often(broken[name])}, by degrees that were chosen with the load known."
+            )
+    yield (
+        f"The clairvoyant, which no policy can be, needs {cores[CLAIRVOYANT]:,.0f} to break it "
+        f"{_often(broken[CLAIRVOYANT])}: {_changed(-choice.saved(CLAIRVOYANT, chosen))} than "
+        f"{chosen}."
     )
 
 
@@ -281,7 +240,7 @@ def _changed(share: float) -> str:
     return f"{percent(abs(share), '.0f')} {'less' if share <= 0 else 'more'}"
 
 
-def _share(broken: float) -> str:
+def _often(broken: float) -> str:
     return "never" if broken == 0 else f"{_percent(broken)} of the time"
 
 

@@ -1,18 +1,49 @@
 """What a tournament comes to: every measure of every policy, with what chance may have moved."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+import numpy as np
+
 from penstock.core.words import percent
+from penstock.experiment.compare.clairvoyant import Degrees
 from penstock.experiment.compare.entrants import CLAIRVOYANT, REFERENCES, Entrant
-from penstock.experiment.compare.round import Played
-from penstock.experiment.compare.track import MEASURES, Prices
+from penstock.experiment.compare.scores import MEASURES, Scores
+from penstock.experiment.compare.track import Prices
 from penstock.experiment.results import Interval, interval, rounded
 from penstock.pipeline.settings import Part
+from penstock.record.measures import Column
 
 FORMAT: Final = 1
 """Version of `compare.json`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Executors over time."""
+
+    at: Column
+    running: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What came of a round, by entrant."""
+
+    load: str
+    seed: int
+    scores: Mapping[str, Scores]
+    errors: Mapping[str, str]
+    """What a policy raised, by its name; it has no scores then."""
+    utilisation: float
+    """At which the demand is computed: that of the clairvoyant's plan."""
+    found_by: str
+    """`search`, or the policy whose plan the clairvoyant took over."""
+    statics: Mapping[str, Degrees]
+    timelines: Mapping[str, Timeline] = field(default_factory=dict)
+    demand: Column = field(default_factory=lambda: np.empty(0))
+    """Executors needed in all, in each step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +100,7 @@ class TournamentResult:
             [one.scores.get(name, {}).get(measure) for one in self._of(load) if one.seed == seed]
             for seed in self.seeds
         ]
-        return [_mean(found) for found in by_seed]
+        return [_mean(values) for values in by_seed]
 
     def score(self, name: str, measure: str, load: str | None = None) -> Interval | None:
         """The mean over seeds with its interval; None where no seed has a value."""
@@ -93,8 +124,8 @@ class TournamentResult:
 
     def best(self, measure: str, load: str | None = None) -> str | None:
         """Who has the least of it, of those that could be chosen."""
-        known = [(s.mean, n) for n in self.eligible if (s := self.score(n, measure, load))]
-        return min(known, key=lambda found: found[0])[1] if known else None
+        known = {n: s.mean for n in self.eligible if (s := self.score(n, measure, load))}
+        return min(known, key=known.__getitem__, default=None)
 
     def _of(self, load: str | None) -> list[Played]:
         return [one for one in self.rounds if load in (None, one.load)]
@@ -112,38 +143,42 @@ class TournamentResult:
             "guards": self.guards,
             "price": self.prices.executor_hour,
             "billing": self.prices.billing,
-            "measures": {
-                name: {"title": one.title, "unit": one.unit, "means": one.means}
-                for name, one in MEASURES.items()
-            },
+            "measures": {name: asdict(measure) for name, measure in MEASURES.items()},
             "workloads": [self._load_json(load) for load in self.loads],
             "overall": self._rows_json(None),
         }
 
     def _load_json(self, load: str) -> dict[str, Any]:
-        played = self._of(load)
+        first, *others = self._of(load)
         return {
             "workload": load,
             "rows": self._rows_json(load),
             "clairvoyant": [
                 {"seed": one.seed, "utilisation": one.utilisation, "found_by": one.found_by}
-                for one in played
+                for one in (first, *others)
             ],
-            "statics": {name: dict(degrees) for name, degrees in played[0].statics.items()},
-            "timelines": _timelines(played[0]),
+            "statics": {name: dict(degrees) for name, degrees in first.statics.items()},
+            "timelines": {
+                "seed": first.seed,
+                "demand": rounded(first.demand),
+                "policies": {
+                    name: {"at": rounded(line.at), "running": rounded(line.running)}
+                    for name, line in first.timelines.items()
+                },
+            },
         }
 
     def _rows_json(self, load: str | None) -> list[dict[str, Any]]:
         return [self._row_json(entrant, load) for entrant in self.all_entrants]
 
     def _row_json(self, entrant: Entrant, load: str | None) -> dict[str, Any]:
-        by_measure = {name: self.score(entrant.name, name, load) for name in MEASURES}
+        scores = {measure: self.score(entrant.name, measure, load) for measure in MEASURES}
         return {
             "policy": entrant.name,
             "kind": entrant.kind,
             "settings": dict(entrant.part.settings),
             "error": self.error(entrant.name, load),
-            "scores": {name: one.to_json() if one else None for name, one in by_measure.items()},
+            "scores": {name: score and score.to_json() for name, score in scores.items()},
             "by_seed": {name: self.values(entrant.name, name, load) for name in MEASURES},
         }
 
@@ -155,17 +190,6 @@ def holds_zero(difference: Interval) -> bool:
     (True, False, True)
     """
     return abs(difference.mean) <= (difference.half_width or 0.0) + 1e-12
-
-
-def _timelines(one: Played) -> dict[str, Any]:
-    return {
-        "seed": one.seed,
-        "demand": rounded(one.demand),
-        "policies": {
-            name: {"at": rounded(line.at), "running": rounded(line.running)}
-            for name, line in one.timelines.items()
-        },
-    }
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

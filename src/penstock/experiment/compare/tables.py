@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from penstock.core.units import format_duration
 from penstock.experiment.compare.outcome import TournamentResult
-from penstock.experiment.compare.track import MEASURES, TABLES
+from penstock.experiment.compare.scores import MEASURES, TABLES
 from penstock.experiment.results import Interval, Table
 
 UNKNOWN = "-"
