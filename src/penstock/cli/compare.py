@@ -3,20 +3,23 @@
 The load is that of a pipeline, or with `--from RUN` that of a recorded run.
 """
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from signal import SIGINT
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock import __version__
-from penstock.cli.interrupt import Interrupted, Interrupts
-from penstock.cli.options import add_set, something
-from penstock.cli.output import print_json, print_line, say
-from penstock.cli.sheets import results_folder, table_lines, wide_console, wrapped
+from penstock.cli.options import add_options, add_set
+from penstock.cli.output import say
+from penstock.cli.sheets import (
+    Outcome,
+    all_tables,
+    carry_out,
+    progress,
+    wide_console,
+    wrapped,
+)
 from penstock.core.errors import SettingError, UserError
 from penstock.core.extras import require
 from penstock.core.units import format_duration
@@ -47,88 +50,79 @@ RUNS: Final = "runs"
 _SEEDS: Final = {"twin": 5, "spark": 1}
 
 
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "pipeline": {"metavar": "PIPELINE", "nargs": "?", "help": "a built-in pipeline or a file"},
+    "--from": {
+        "metavar": "RUN",
+        "dest": "recorded",
+        "help": "a recorded run in place of PIPELINE: a twin is fitted to it and runs its load",
+    },
+    "--policies": {
+        "metavar": "A,B",
+        "help": "names, with settings as in threshold:max_utilisation=0.8; default: the file's own "
+        "and all that need only the graph",
+    },
+    "--workload": {
+        "metavar": "W",
+        "action": "append",
+        "help": "constant:300/s, daily:60/s..420/s, trace:FILE, ...; repeatable",
+    },
+    "--on": {"metavar": "PLANT", "help": "twin (default) or spark"},
+    "--seeds": {"metavar": "N", "type": int, "help": "number of seeds (twin 5, spark 1)"},
+    "--duration": {"metavar": "D", "help": "duration of each run, such as 10m"},
+    "--step": {"metavar": "D", "help": "time between two decisions"},
+    "--seed": {"metavar": "N", "type": int, "help": "the first seed"},
+    "--price": {"metavar": "X", "type": float, "help": "price of an executor-hour (0.05)"},
+    "--billing": {
+        "metavar": "D",
+        "help": "billing period; each one begun is paid in full (1s)",
+    },
+    "--guards": {
+        "metavar": "SCOPE",
+        "default": "own",
+        "help": "which policies run inside the file's guards: own (all except peers, which have "
+        "only hold), all or none",
+    },
+    "--jobs": {"metavar": "N", "type": int, "help": "number of processes (number of cores)"},
+    "--out": {"metavar": "DIR", "help": "folder (runs/compare-PIPELINE-DATE-TIME)"},
+}
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     """What `compare` takes."""
-    parser.add_argument(
-        "pipeline",
-        metavar="PIPELINE",
-        nargs="?",
-        type=something,
-        help="a built-in pipeline or a file",
-    )
-    parser.add_argument(
-        "--from",
-        metavar="RUN",
-        dest="recorded",
-        type=something,
-        help="a recorded run in place of PIPELINE: a twin is fitted to it and runs its load",
-    )
-    parser.add_argument(
-        "--policies",
-        metavar="A,B",
-        type=something,
-        help="names, with settings as in threshold:max_utilisation=0.8; default: the file's own "
-        "and all that need only the graph",
-    )
-    parser.add_argument(
-        "--workload",
-        metavar="W",
-        type=something,
-        action="append",
-        help="constant:300/s, daily:60/s..420/s, trace:FILE, ...; repeatable",
-    )
-    parser.add_argument("--on", metavar="PLANT", type=something, help="twin (default) or spark")
-    parser.add_argument("--seeds", metavar="N", type=int, help="number of seeds (twin 5, spark 1)")
-    parser.add_argument(
-        "--duration", metavar="D", type=something, help="duration of each run, such as 10m"
-    )
-    parser.add_argument("--step", metavar="D", type=something, help="time between two decisions")
-    parser.add_argument("--seed", metavar="N", type=int, help="the first seed")
-    parser.add_argument("--price", metavar="X", type=float, help="price of an executor-hour (0.05)")
-    parser.add_argument(
-        "--billing",
-        metavar="D",
-        type=something,
-        help="billing period; each one begun is paid in full (1s)",
-    )
-    parser.add_argument(
-        "--guards",
-        metavar="SCOPE",
-        default="own",
-        type=something,
-        help="which policies run inside the file's guards: own (all except peers, which have "
-        "only hold), all or none",
-    )
+    add_options(parser, _OPTIONS)
     add_set(parser)
-    parser.add_argument(
-        "--jobs", metavar="N", type=int, help="number of processes (number of cores)"
-    )
-    parser.add_argument(
-        "--out", metavar="DIR", type=something, help="folder (runs/compare-PIPELINE-DATE-TIME)"
-    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def execute(args: Namespace) -> int:
     """Play the tournament, write the results, and print them."""
     require("twin", "comparing", "numba", "rich")
-    from penstock.record import run_path
-
     on = args.on or "twin"
     if on not in _SEEDS:
         raise SettingError(f"--on must be twin or spark, got {on!r}")
     file = _file(args, on)
-    started = datetime.now().astimezone()
-    path = Path(args.out) if args.out else run_path(f"compare-{file.name}", started)
-    with Interrupts() as interrupts:
-        try:
-            result, shown = _carry_out(args, file, on, path, started, interrupts)
-        except (Interrupted, KeyboardInterrupt):
-            interrupts.settle()
-            say("stopped; no table was written")
-            return 128 + (interrupts.signal or SIGINT)
-    _print_result(args, result, shown)
-    return 0
+
+    def run(path: Path) -> Outcome:
+        from penstock.report.compare import compare_page
+        from penstock.report.page import write_report
+
+        played = _play(args, file, on, path)
+        advice, verdicts = _advice(args, played), played.verdicts()
+        for recorded in sorted((path / RUNS).glob("*/summary.json")):
+            write_report(recorded.parent)
+        return Outcome(
+            data={
+                **played.to_json(),
+                "dominance": [verdict.to_json() for verdict in verdicts],
+                "advice": advice.to_json(),
+            },
+            page=lambda when: compare_page(played, advice, verdicts, subtitle=when),
+            lines=lambda: standings(played, advice, verdicts),
+        )
+
+    name, files = f"compare-{file.name}", (RESULTS, REPORT)
+    return carry_out(args, name, files, run, stopped="no table was written")
 
 
 def _file(args: Namespace, on: str) -> "PipelineFile":
@@ -211,47 +205,24 @@ def _loads(args: Namespace, file: "PipelineFile") -> "list[Load] | None":
     return loads
 
 
-def _carry_out(
-    args: Namespace,
-    file: "PipelineFile",
-    on: str,
-    path: Path,
-    started: datetime,
-    interrupts: Interrupts,
-) -> "tuple[dict[str, Any], tuple[TournamentResult, Advice, list[Verdict]]]":
-    with results_folder(path, RESULTS, REPORT) as finish:
-        played = _play(args, file, on, path)
-        interrupts.hold()
-        shown = played, _advice(args, played), _verdicts(played)
-        result = _result_json(path, *shown)
-        _write(path, result, *shown, started)
-        finish()
-    return result, shown
-
-
 def _advice(args: Namespace, played: "TournamentResult") -> "Advice":
     """What to choose; of a recording also what that would have saved, and whether to trust it."""
     from penstock.experiment.compare import advise
-
-    return advise(played) if args.recorded is None else _advice_for_run(args, played)
-
-
-def _advice_for_run(args: Namespace, played: "TournamentResult") -> "Advice":
-    """What to choose, what it would have saved of the run, and whether to trust the twin."""
-    from penstock.experiment.compare import advise
     from penstock.experiment.compare.advice import beside_recording
+
+    advice = advise(played)
+    if args.recorded is None:
+        return advice
     from penstock.experiment.fit import decisive, judgement, predict
 
-    choice = advise(played)
     if not args.workload:
-        choice = beside_recording(choice, played, args.run.ticks)
+        advice = beside_recording(advice, played, args.run.ticks)
     judged = decisive(args.run, predict(args.run, args.fit.estimates))
-    return replace(choice, why=(*choice.why, judgement(judged)))
+    return replace(advice, why=(*advice.why, judgement(judged)))
 
 
 def _play(args: Namespace, file: "PipelineFile", on: str, path: Path) -> "TournamentResult":
     from penstock.cli.doctor import usable_cores
-    from penstock.cli.sheets import progress
     from penstock.core.units import parse_duration
     from penstock.experiment.compare import Prices, play
     from penstock.experiment.compare.play import on_twin
@@ -291,60 +262,6 @@ def _on_spark(args: Namespace, file: "PipelineFile", path: Path) -> "Perform":
     return on_spark(path / RUNS, lambda: datetime.now().astimezone(), words, log)
 
 
-def _verdicts(played: "TournamentResult") -> "list[Verdict]":
-    """Ours against each of the others, on each load and on all together."""
-    from penstock.experiment.compare import dominance
-
-    loads: list[str | None] = [*played.loads, *([None] if len(played.loads) > 1 else [])]
-    others = [entrant.name for entrant in played.entrants if entrant.name != played.ours]
-    return [dominance(played, played.ours, name, load) for load in loads for name in others]
-
-
-def _result_json(
-    path: Path, played: "TournamentResult", advice: "Advice", verdicts: "list[Verdict]"
-) -> dict[str, Any]:
-    return {
-        **played.to_json(),
-        "dominance": [verdict.to_json() for verdict in verdicts],
-        "advice": advice.to_json(),
-        "folder": str(path),
-        "report": str(path / REPORT),
-    }
-
-
-def _write(
-    path: Path,
-    result: dict[str, Any],
-    played: "TournamentResult",
-    advice: "Advice",
-    verdicts: "list[Verdict]",
-    started: datetime,
-) -> None:
-    from penstock.record.disk import write_whole
-    from penstock.report.compare import compare_page
-    from penstock.report.page import write_report
-
-    when = f"{started.day} {started:%B %Y, %H:%M} \u00b7 penstock {__version__}"
-    write_whole(path / RESULTS, json.dumps(result, allow_nan=False) + "\n")
-    write_whole(path / REPORT, compare_page(played, advice, verdicts, subtitle=when))
-    for run in sorted((path / RUNS).glob("*/summary.json")):
-        write_report(run.parent)
-
-
-def _print_result(
-    args: Namespace, result: dict[str, Any], shown: "tuple[TournamentResult, Advice, list[Verdict]]"
-) -> None:
-    if args.json:
-        print_json(result)
-        return
-
-    for line in standings(*shown):
-        print_line(line)
-    print_line()
-    print_line(f"  page    {result['report']}")
-    print_line(f"  data    {Path(result['folder']) / RESULTS}")
-
-
 # A tournament in a terminal: tables, verdicts, and what to choose.
 
 
@@ -357,11 +274,7 @@ def standings(
     console = wide_console()
     yield _headline(played)
     yield "  * least of a column, = no significant difference; \u00b1 95 % interval over seeds"
-    for table in tables(played):
-        yield ""
-        yield from table_lines(table, console)
-        for note in table.notes:
-            yield from wrapped(note, console.width, mark="- ")
+    yield from all_tables(tables(played), console)
     if verdicts:
         yield ""
         yield f"{played.ours} against the others"

@@ -1,7 +1,8 @@
 """Options that run and simulate share."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from penstock.pipeline.format.find import built_in
 from penstock.policy import NODE_POLICIES, POLICIES
@@ -72,6 +73,12 @@ def add_run_options(parser: ArgumentParser) -> None:
         help="serve a live web page during the run, on this port of 127.0.0.1 or any free one",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def add_options(parser: ArgumentParser, options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Options with a value each, by flag: what `add_argument` takes beside it."""
+    for flag, given in options.items():
+        parser.add_argument(flag, **{"type": something, **given})
 
 
 def add_set(parser: ArgumentParser) -> None:

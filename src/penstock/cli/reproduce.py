@@ -1,19 +1,13 @@
 """`penstock reproduce`: the tables and figures of a paper, from a simulation of your own."""
 
-import json
 from argparse import ArgumentParser, Namespace
-from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from signal import SIGINT
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock import __version__
-from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import something
-from penstock.cli.output import print_json, print_line, say
-from penstock.cli.sheets import results_folder
+from penstock.cli.sheets import Outcome, carry_out, progress, sheets
 from penstock.core.errors import SettingError
 from penstock.core.extras import require
 from penstock.core.settings import near
@@ -108,36 +102,22 @@ def execute(args: Namespace) -> int:
             f"there is no paper {args.paper!r} to reproduce{near(args.paper, PAPERS)}"
         )
     require("twin", "reproducing", "numba", "scipy", "rich")
-    from penstock.record import run_path
+    options = _options(args)
 
-    options, started = _options(args), datetime.now().astimezone()
-    path = Path(args.out) if args.out else run_path(f"reproduce-{args.paper}", started)
-    with Interrupts() as interrupts:
-        try:
-            done, written = _carry_out(options, args, path, started, interrupts)
-        except (Interrupted, KeyboardInterrupt):
-            interrupts.settle()
-            say("stopped; nothing was written")
-            return 128 + (interrupts.signal or SIGINT)
-    _print(args, done, written)
-    return 0
+    def run(_: Path) -> Outcome:
+        from penstock.report.paper import paper_page
 
-
-def _carry_out(
-    options: "Options", args: Namespace, path: Path, started: datetime, interrupts: Interrupts
-) -> "tuple[Reproduction, dict[str, Any]]":
-    """What came of it, written down; with a signal all of it or nothing."""
-    with results_folder(path, RESULTS, REPORT) as finish:
         done = _reproduce(args, options)
-        interrupts.hold()
-        written = {**done.to_json(), "folder": str(path), "report": str(path / REPORT)}
-        _write(path, written, done, started)
-        finish()
-    return done, written
+        return Outcome(
+            data=done.to_json(),
+            page=lambda when: paper_page(done, subtitle=when),
+            lines=lambda: sheets(done),
+        )
+
+    return carry_out(args, f"reproduce-{args.paper}", (RESULTS, REPORT), run)
 
 
 def _reproduce(args: Namespace, options: "Options") -> "Reproduction":
-    from penstock.cli.sheets import progress
     from penstock.papers.framework import reproduce
 
     with progress(PAPERS[args.paper], quiet=args.quiet) as report_progress:
@@ -158,25 +138,3 @@ def _paper(name: str) -> "Paper[Any, Any, Any]":
     """Only the paper asked for is imported."""
     paper: Paper[Any, Any, Any] = import_module(f"penstock.papers.{name}.results").PAPER
     return paper
-
-
-def _write(path: Path, written: dict[str, Any], done: "Reproduction", started: datetime) -> None:
-    from penstock.record.disk import write_whole
-    from penstock.report.paper import paper_page
-
-    when = f"{started.day} {started:%B %Y, %H:%M}"
-    write_whole(path / RESULTS, json.dumps(written, allow_nan=False) + "\n")
-    write_whole(path / REPORT, paper_page(done, subtitle=f"{when} \u00b7 penstock {__version__}"))
-
-
-def _print(args: Namespace, done: "Reproduction", written: dict[str, Any]) -> None:
-    if args.json:
-        print_json(written)
-        return
-    from penstock.cli.sheets import sheets
-
-    for line in sheets(done):
-        print_line(line)
-    print_line()
-    print_line(f"  page    {written['report']}")
-    print_line(f"  data    {Path(written['folder']) / RESULTS}")

@@ -1,14 +1,21 @@
-"""What commands with tables share: tables in a terminal, progress, and the folder of results."""
+"""What commands that run an experiment share: its folder and page, tables, and progress."""
 
+import json
 import sys
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from io import StringIO
 from pathlib import Path
+from signal import SIGINT
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.output import say
+from penstock import __version__
+from penstock.cli.interrupt import Interrupted, Interrupts
+from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import FileError
 
 if TYPE_CHECKING:
@@ -21,17 +28,63 @@ _WIDE: Final = 160
 """Characters of a line that a terminal cannot show."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an experiment came to: for machines, as a page and in lines."""
+
+    data: dict[str, Any]
+    page: Callable[[str], str]
+    """Takes when and with what it was made."""
+    lines: Callable[[], Iterator[str]]
+
+
+def carry_out(
+    args: Namespace,
+    name: str,
+    files: tuple[str, str],
+    run: Callable[[Path], Outcome],
+    *,
+    stopped: str = "nothing was written",
+) -> int:
+    """Run an experiment, write its data and its page, and print it; with a signal all or nothing.
+
+    `name` is that of the folder where `--out` gives none; `files` are those of data and page.
+    """
+    from penstock.record import run_path
+    from penstock.record.disk import write_whole
+
+    started = datetime.now().astimezone()
+    path = Path(args.out) if args.out else run_path(name, started)
+    results, report = (path / file for file in files)
+    with Interrupts() as interrupts:
+        try:
+            with results_folder(path, *files) as finish:
+                outcome = run(path)
+                interrupts.hold()
+                data = {**outcome.data, "folder": str(path), "report": str(report)}
+                write_whole(results, json.dumps(data, allow_nan=False) + "\n")
+                when = f"{started.day} {started:%B %Y, %H:%M} \u00b7 penstock {__version__}"
+                write_whole(report, outcome.page(when))
+                finish()
+        except (Interrupted, KeyboardInterrupt):
+            interrupts.settle()
+            say(f"stopped; {stopped}")
+            return 128 + (interrupts.signal or SIGINT)
+    if args.json:
+        print_json(data)
+        return 0
+    for line in (*outcome.lines(), "", f"  page    {report}", f"  data    {results}"):
+        print_line(line)
+    return 0
+
+
 def sheets(done: "Reproduction") -> Iterator[str]:
     """Every line: tables with their notes, and what was found again."""
     console = wide_console()
     yield f"{done.paper}: {done.title}"
     for remark in done.remarks:
         yield from wrapped(remark, console.width)
-    for table in done.tables:
-        yield ""
-        yield from table_lines(table, console)
-        for note in table.notes:
-            yield from wrapped(note, console.width, mark="- ")
+    yield from all_tables(done.tables, console)
     yield ""
     yield "Found again?"
     for claim in done.claims:
@@ -46,6 +99,15 @@ def wide_console() -> "Console":
     seen = sys.stdout is not None and sys.stdout.isatty()
     width = Console(file=sys.stdout).width if seen else _WIDE
     return Console(file=StringIO(), width=width, force_terminal=seen, highlight=False)
+
+
+def all_tables(tables: "Iterable[Table]", console: "Console") -> Iterator[str]:
+    """Tables with their notes, a blank line before each."""
+    for table in tables:
+        yield ""
+        yield from table_lines(table, console)
+        for note in table.notes:
+            yield from wrapped(note, console.width, mark="- ")
 
 
 def table_lines(table: "Table", console: "Console") -> Iterator[str]:

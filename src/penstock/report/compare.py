@@ -48,8 +48,7 @@ def _first(played: TournamentResult) -> list[Played]:
 
 
 def _scatters(played: TournamentResult) -> list[dict[str, Any]]:
-    loads: list[str | None] = [*played.loads, *([None] if len(played.loads) > 1 else [])]
-    return [_scatter(played, load) for load in loads]
+    return [_scatter(played, load) for load in played.all_loads]
 
 
 def _scatter(played: TournamentResult, load: str | None) -> dict[str, Any]:

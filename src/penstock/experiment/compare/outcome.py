@@ -76,6 +76,11 @@ class TournamentResult:
         return tuple(entrant.name for entrant in self.all_entrants)
 
     @property
+    def all_loads(self) -> tuple[str | None, ...]:
+        """Each load, and None for all together where there are several."""
+        return (*self.loads, *([None] if len(self.loads) > 1 else []))
+
+    @property
     def eligible(self) -> tuple[str, ...]:
         """Those that could be chosen: no policy can know the future."""
         whole = [name for name in self.names if name != CLAIRVOYANT]
@@ -126,6 +131,13 @@ class TournamentResult:
         """Who has the least of it, of those that could be chosen."""
         known = {n: s.mean for n in self.eligible if (s := self.score(n, measure, load))}
         return min(known, key=known.__getitem__, default=None)
+
+    def verdicts(self) -> "list[Verdict]":
+        """Ours against each of the others, on each load and on all together."""
+        others = [entrant.name for entrant in self.entrants if entrant.name != self.ours]
+        return [
+            dominance(self, self.ours, name, load) for load in self.all_loads for name in others
+        ]
 
     def _of(self, load: str | None) -> list[Played]:
         return [one for one in self.rounds if load in (None, one.load)]

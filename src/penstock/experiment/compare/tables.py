@@ -16,10 +16,8 @@ UNKNOWN = "-"
 
 def tables(played: TournamentResult) -> Iterator[Table]:
     """Those of each load, and of all together where there are several."""
-    for load in played.loads:
+    for load in played.all_loads:
         yield from (table(played, title, load) for title in TABLES)
-    if len(played.loads) > 1:
-        yield from (table(played, title, None) for title in TABLES)
 
 
 def table(played: TournamentResult, title: str, load: str | None) -> Table:
