@@ -38,7 +38,7 @@ Guards nest in any order, the outermost having the last word; `safe` nests the u
 8
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -46,11 +46,9 @@ from penstock.core.errors import SettingError
 from penstock.core.plugins import Registry, as_guard
 from penstock.core.roles import Policy
 from penstock.core.units import format_size
-from penstock.guard.capacity import CatchUp, DeadBand
-from penstock.guard.delays import Cooldown, DelayedScaleDown
-from penstock.guard.effectiveness import Effectiveness
+from penstock.guard.capacity import CatchUp, DeadBand, Effectiveness
 from penstock.guard.excluded_periods import ExcludedPeriods
-from penstock.guard.hold import DryRun, Hold, Pause
+from penstock.guard.hold import Cooldown, DelayedScaleDown, DryRun, Hold, Pause
 from penstock.guard.limits import Clamp, Quota, StepFactor, StepLimit
 
 GUARDS: Final[Registry[type[Policy]]] = Registry(
@@ -58,14 +56,14 @@ GUARDS: Final[Registry[type[Policy]]] = Registry(
     group="penstock.guards",
     built_in={
         "clamp": "penstock.guard.limits:Clamp",
-        "cooldown": "penstock.guard.delays:Cooldown",
+        "cooldown": "penstock.guard.hold:Cooldown",
         "step-limit": "penstock.guard.limits:StepLimit",
         "step-factor": "penstock.guard.limits:StepFactor",
         "hold": "penstock.guard.hold:Hold",
         "dead-band": "penstock.guard.capacity:DeadBand",
         "catch-up": "penstock.guard.capacity:CatchUp",
-        "scale-down": "penstock.guard.delays:DelayedScaleDown",
-        "effectiveness": "penstock.guard.effectiveness:Effectiveness",
+        "scale-down": "penstock.guard.hold:DelayedScaleDown",
+        "effectiveness": "penstock.guard.capacity:Effectiveness",
         "quota": "penstock.guard.limits:Quota",
         "pause": "penstock.guard.hold:Pause",
         "excluded-periods": "penstock.guard.excluded_periods:ExcludedPeriods",
@@ -126,22 +124,30 @@ def safe(
     >>> policy(seen(counter=idle)).configuration.degrees
     {'counter': 6}
     """
-    _check(low, executor_cores, quota_cpu)
-    _check_memory(low, executor_memory, quota_memory)
-    guarded = _steadied(
-        Hold(policy),
-        band={"low": utilization_min, "high": utilization_max},
-        catch_up=catch_up,
-        interval=scale_down_interval,
-        factors={"out": scale_up_max_factor, "in_": scale_down_max_factor},
-        stabilization=stabilization,
-    )
+    _check_quota(low, executor_cores, quota_cpu, "{:g}".format, "cores")
+    _check_quota(low, executor_memory, quota_memory, format_size, "of memory")
+    band = _given(low=utilization_min, high=utilization_max)
+    factors = _given(out=scale_up_max_factor, in_=scale_down_max_factor)
+    guarded: Policy = Hold(policy)
+    if band:
+        guarded = DeadBand(guarded, **band)
+    if catch_up is not None:
+        guarded = CatchUp(guarded, duration=catch_up)
+    if scale_down_interval is not None:
+        guarded = DelayedScaleDown(guarded, interval=scale_down_interval)
+    if factors:
+        guarded = StepFactor(guarded, **{"in_": 1.0, **factors})
+    if stabilization is not None:
+        guarded = Cooldown(guarded, out=stabilization, in_=stabilization)
     if effectiveness is not None:
         guarded = Effectiveness(guarded, threshold=effectiveness)
     if quota_cpu is not None or quota_memory is not None:
-        given = _given({"executor_memory": executor_memory})
         guarded = Quota(
-            guarded, cores=quota_cpu, memory=quota_memory, executor_cores=executor_cores, **given
+            guarded,
+            cores=quota_cpu,
+            memory=quota_memory,
+            executor_cores=executor_cores,
+            **_given(executor_memory=executor_memory),
         )
     guarded = Clamp(guarded, low=low, high=high)
     if pause_out or pause_in:
@@ -151,44 +157,16 @@ def safe(
     return guarded
 
 
-def _steadied(
-    policy: Policy,
-    *,
-    band: Mapping[str, float | None],
-    catch_up: float | None,
-    interval: float | None,
-    factors: Mapping[str, float | None],
-    stabilization: float | None,
-) -> Policy:
-    """The policy within the guards that look at one module and its past."""
-    if _given(band):
-        policy = DeadBand(policy, **_given(band))
-    if catch_up is not None:
-        policy = CatchUp(policy, duration=catch_up)
-    if interval is not None:
-        policy = DelayedScaleDown(policy, interval=interval)
-    if _given(factors):
-        policy = StepFactor(policy, **{"in_": 1.0, **_given(factors)})
-    if stabilization is not None:
-        policy = Cooldown(policy, out=stabilization, in_=stabilization)
-    return policy
-
-
-def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _given(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _check(low: int, executor_cores: int, quota: float | None) -> None:
-    if quota is not None and low * executor_cores > quota:
+def _check_quota(
+    low: int, each: float | None, quota: float | None, form: Callable[[float], str], of: str
+) -> None:
+    """Reject a quota that the fewest executors exceed."""
+    if quota is not None and each is not None and low * each > quota:
         raise SettingError(
-            f"the fewest executors, {low}, take {low * executor_cores} cores, and the quota is "
-            f"{quota:g}; lower the one or raise the other"
-        )
-
-
-def _check_memory(low: int, executor: float | None, quota: float | None) -> None:
-    if quota is not None and executor is not None and low * executor > quota:
-        raise SettingError(
-            f"the fewest executors, {low}, take {format_size(low * executor)} of memory, and the "
-            f"quota is {format_size(quota)}; lower the one or raise the other"
+            f"the fewest executors, {low}, take {form(low * each)} {of}, and the quota is "
+            f"{form(quota)}; lower the one or raise the other"
         )

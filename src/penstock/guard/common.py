@@ -1,10 +1,11 @@
-"""How a guard changes a decision, and what it reads of a module."""
+"""What guards share: the object that a rule looks at, and how a ruling changes a decision."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from penstock.core.roles import Policy
 from penstock.core.signals import Decision, ModuleReading, Observation, Request
-from penstock.policy.common.degrees import with_degrees
+from penstock.policy.common.degrees import in_force, with_degrees
 from penstock.policy.common.estimates import executor_time, known
 
 
@@ -15,6 +16,68 @@ class Ruling:
     degree: int | None
     """The degree that it allows; None asks nothing of the module."""
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The degree that a policy wants of a module, and what is known of the module.
+
+    >>> wish = Wish("counter", degree=9, in_force=4, seen=Observation(at=1, step=1, modules={}))
+    >>> wish.allow(6, "at most 2 more in a step")
+    Ruling(degree=6, why='counter goes to 6, at most 2 more in a step')
+    >>> wish.refuse("scaling out is paused")
+    Ruling(degree=4, why='counter stays at 4, scaling out is paused')
+    """
+
+    name: str
+    degree: int
+    in_force: int | None
+    """None where it is unknown."""
+    seen: Observation
+
+    @property
+    def now(self) -> int:
+        """The degree in force; where that is unknown, the one that is wanted."""
+        return self.degree if self.in_force is None else self.in_force
+
+    @property
+    def module(self) -> ModuleReading:
+        """What was measured of the module: nothing, where it was not seen."""
+        return self.seen.modules.get(self.name, ModuleReading())
+
+    def allow(self, degree: int, why: str) -> Ruling:
+        """Another degree instead."""
+        goes = f"stays at {degree}" if degree == self.now else f"goes to {degree}"
+        return Ruling(degree, f"{self.name} {goes}, {why}")
+
+    def refuse(self, why: str) -> Ruling:
+        """The module stays as it is."""
+        if self.in_force is None:
+            return Ruling(None, f"{self.name} is left alone, {why}")
+        return self.allow(self.in_force, why)
+
+
+@dataclass
+class Guard:
+    """A policy that holds a policy, and lets through what its rule allows.
+
+    What it remembers, it learns before the policy is asked.
+    """
+
+    policy: Policy
+
+    def __call__(self, seen: Observation, /) -> Decision:
+        """What the policy wants, as far as the rule allows."""
+        self.observe(seen)
+        decided, now = self.policy(seen), in_force(seen)
+        return revise(decided, lambda name, n: self.rule(Wish(name, n, now.get(name), seen)))
+
+    def observe(self, seen: Observation) -> None:
+        """Learn from what was seen."""
+
+    def rule(self, wish: Wish) -> Ruling | None:
+        """What is to be instead of a wish; None lets it pass."""
+        raise NotImplementedError
 
 
 def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Decision:
@@ -32,16 +95,15 @@ def revise(decided: Decision, rule: Callable[[str, int], Ruling | None]) -> Deci
     {'counter': 9}
     """
     before = decided.configuration.degrees
-    all_rulings = {name: rule(name, degree) for name, degree in before.items()}
-    rulings = {name: ruling for name, ruling in all_rulings.items() if ruling is not None}
-    text = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
+    asked = {name: rule(name, degree) for name, degree in before.items()}
+    rulings = {name: ruling for name, ruling in asked.items() if ruling is not None}
+    degrees = {**before, **{name: ruling.degree for name, ruling in rulings.items()}}
+    why = "; ".join([decided.why, *(ruling.why for ruling in rulings.values())])
     requests = tuple(r for made in decided.requests for r in _overruled(made, before, rulings))
-    allowed = {
-        name: before[name] if ruling is None else ruling.degree
-        for name, ruling in all_rulings.items()
-    }
-    degrees = {name: degree for name, degree in allowed.items() if degree is not None}
-    return with_degrees(replace(decided, why=text, requests=requests), degrees)
+    return with_degrees(
+        replace(decided, why=why, requests=requests),
+        {name: degree for name, degree in degrees.items() if degree is not None},
+    )
 
 
 def _overruled(
@@ -80,8 +142,3 @@ def pace(module: ModuleReading) -> float | None:
     """
     time = executor_time(module)
     return known(1.0 / time) if time else None
-
-
-def reading(seen: Observation, name: str) -> ModuleReading:
-    """What was measured of a module: nothing, where it was not seen."""
-    return seen.modules.get(name, ModuleReading())

@@ -8,20 +8,17 @@ True
 """
 
 import re
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated, Final
 from zoneinfo import ZoneInfo
 
 from penstock.core.errors import SettingError
-from penstock.core.roles import Policy
 from penstock.core.schema import Written
 from penstock.core.signals import Configuration, Decision, Observation
-from penstock.guard.common import Ruling, revise
-from penstock.policy.common.degrees import in_force
+from penstock.guard.common import Guard, Ruling, Wish
 
-_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})")
 _DAY: Final = 86400
 
@@ -53,9 +50,7 @@ class Period:
         if times is not None and text[times.end() :].strip():
             raise _unreadable(text)
         days = (text[: times.start()] if times else text).strip()
-        if not days and times is None:
-            raise _unreadable(text)
-        if times is None and any(letter.isdigit() for letter in text):
+        if times is None and (not days or any(letter.isdigit() for letter in text)):
             raise _unreadable(text)
         start, end = _seconds(times, text) if times else (0, _DAY)
         return cls(text.strip(), _days(days, text), start, end)
@@ -90,8 +85,8 @@ def _days(written: str, text: str) -> frozenset[int]:
 
 def _day(word: str, text: str) -> int:
     name = word.strip().lower()
-    for number, (short, full) in enumerate(zip(_DAYS, _NAMES, strict=True)):
-        if name in (short, full):
+    for number, day in enumerate(_DAYS):
+        if name in (day, day[:3]):
             return number
     raise SettingError(
         f"cannot read the day {word.strip()!r} of the period {text!r}; "
@@ -118,8 +113,8 @@ def _moment(given: object) -> datetime:
 _MOMENT: Final = Written("a moment such as 2026-11-17T08:00", _moment)
 
 
-@dataclass
-class ExcludedPeriods:
+@dataclass(kw_only=True)
+class ExcludedPeriods(Guard):
     """Changes nothing during some hours of the week: no degree, no routing, no clock, no node.
 
     The time is `began` and what the observation says has passed since, never a clock's. It is also
@@ -135,8 +130,6 @@ class ExcludedPeriods:
     {'counter': 9}
     """
 
-    policy: Policy
-    _: KW_ONLY
     periods: tuple[str, ...] = ()
     """Days, times or both. A time that passes midnight belongs to the day on which it begins."""
     began: Annotated[datetime, _MOMENT] | None = None
@@ -157,14 +150,26 @@ class ExcludedPeriods:
         self._zone = _zone(self.zone) if self.zone else theirs
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy wants, outside the periods."""
-        decided = self.policy(seen)
+        """What the policy wants, outside the periods; inside, nothing changes at all."""
+        ruled = super().__call__(seen)
+        still = Configuration(degrees=ruled.configuration.degrees)
         period = self._within(seen.at)
-        if period is None:
-            return decided
-        now = in_force(seen)
-        ruled = revise(decided, lambda name, n: _stays(name, n, now.get(name), period))
-        return _still(decided, ruled, period)
+        if period is None or still == ruled.configuration:
+            return ruled
+        why, text = ruled.why, f"nothing changes {period.text}"
+        return replace(
+            ruled,
+            configuration=still,
+            proposed=ruled.proposed or ruled.configuration,
+            why=why if why.endswith(text) else f"{why}; {text}",
+        )
+
+    def rule(self, wish: Wish) -> Ruling | None:
+        """No degree changes within a period."""
+        period = self._within(wish.seen.at)
+        if period is None or wish.degree == wish.in_force:
+            return None
+        return wish.refuse(f"nothing changes {period.text}")
 
     def _within(self, at: float) -> Period | None:
         if self.began is None:
@@ -178,23 +183,6 @@ class ExcludedPeriods:
             return began + timedelta(seconds=at)
         aware = began if began.tzinfo else began.replace(tzinfo=self._zone)
         return (aware.astimezone(UTC) + timedelta(seconds=at)).astimezone(self._zone)
-
-
-def _stays(name: str, degree: int, now: int | None, period: Period) -> Ruling | None:
-    if degree == now:
-        return None
-    stays = f"{name} stays at {now}" if now is not None else f"{name} is left alone"
-    return Ruling(now, f"{stays}, nothing changes {period.text}")
-
-
-def _still(decided: Decision, ruled: Decision, period: Period) -> Decision:
-    """The ruling without whatever else was to change."""
-    still = Configuration(degrees=ruled.configuration.degrees)
-    if still == ruled.configuration:
-        return ruled
-    text = ruled.why if ruled.why != decided.why else f"{ruled.why}; nothing changes {period.text}"
-    wish = decided.proposed or decided.configuration
-    return replace(ruled, configuration=still, proposed=wish, why=text)
 
 
 def _period(text: str) -> Period:

@@ -1,22 +1,25 @@
-"""Nothing seen, nothing done."""
+"""A module is left as it is: not measured, paused, changed too recently, or only advised."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
 
 from penstock.core.errors import SettingError
-from penstock.core.roles import Policy
+from penstock.core.schema import NotNegativeSeconds, checked
 from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
+from penstock.core.units import format_duration
 from penstock.core.words import count_of
-from penstock.guard.common import Ruling, revise
+from penstock.guard.common import Guard, Ruling, Wish
 from penstock.policy.common.degrees import in_force
+from penstock.policy.common.estimates import TIME_TOLERANCE
 from penstock.policy.common.nodes import nodes_in_force
 from penstock.policy.common.sentences import sentence
 
 
-@dataclass
-class Hold:
+@dataclass(kw_only=True)
+class Hold(Guard):
     """Keeps a module as it is while something that must be known of it is not.
 
     >>> from penstock.policy import Static
@@ -25,8 +28,6 @@ class Hold:
     'counter is set to 1; counter held at 4, arrival_rate unknown'
     """
 
-    policy: Policy
-    _: KW_ONLY
     needs: tuple[str, ...] = ("arrival_rate", "utilisation", "running")
     """What must be known of a module before it is changed."""
 
@@ -38,21 +39,18 @@ class Hold:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, of the modules that were measured."""
-        known = in_force(seen)
-        ruled = revise(
-            self.policy(seen), lambda name, n: self._rule(name, n, seen, known.get(name))
-        )
+        ruled = super().__call__(seen)
         if seen.modules:
             return ruled
         return replace(ruled, why=f"{ruled.why}; all held, nothing was measured")
 
-    def _rule(self, name: str, degree: int, seen: Observation, now: int | None) -> Ruling | None:
-        module = seen.modules.get(name, ModuleReading())
-        missing = [need for need in self.needs if _unknown(getattr(module, need))]
-        if not missing or degree == now:
+    def rule(self, wish: Wish) -> Ruling | None:
+        """A module that was not measured in full stays as it is."""
+        missing = [need for need in self.needs if _unknown(getattr(wish.module, need))]
+        if not missing or wish.degree == wish.in_force:
             return None
-        held = f"{name} held at {now}" if now is not None else f"{name} left alone"
-        return Ruling(now, f"{held}, {' and '.join(missing)} unknown")
+        held = "left alone" if wish.in_force is None else f"held at {wish.in_force}"
+        return Ruling(wish.in_force, f"{wish.name} {held}, {' and '.join(missing)} unknown")
 
 
 def _unknown(value: object) -> bool:
@@ -62,8 +60,8 @@ def _unknown(value: object) -> bool:
 # Not now.
 
 
-@dataclass
-class Pause:
+@dataclass(kw_only=True)
+class Pause(Guard):
     """Stops growing, shrinking, or both; both unless one is named.
 
     It is also known as paused-scale-out and paused-scale-in.
@@ -74,32 +72,121 @@ class Pause:
     'counter is set to 1; counter stays at 4, scaling in is paused'
     """
 
-    policy: Policy
-    _: KW_ONLY
     out: bool | None = None
     """Whether no module grows."""
     in_: bool | None = None
     """Whether no module shrinks."""
 
-    def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy wants, in the direction that is not paused."""
-        now = in_force(seen)
-        return revise(self.policy(seen), lambda name, n: self._rule(name, n, now.get(name, n)))
-
-    def _rule(self, name: str, degree: int, now: int) -> Ruling | None:
+    def rule(self, wish: Wish) -> Ruling | None:
+        """No change in a direction that is paused."""
         both = self.out is None and self.in_ is None
-        if degree > now and (both or self.out):
-            return Ruling(now, f"{name} stays at {now}, scaling out is paused")
-        if degree < now and (both or self.in_):
-            return Ruling(now, f"{name} stays at {now}, scaling in is paused")
+        if wish.degree > wish.now and (both or self.out):
+            return wish.refuse("scaling out is paused")
+        if wish.degree < wish.now and (both or self.in_):
+            return wish.refuse("scaling in is paused")
         return None
+
+
+# Not so soon after the last change.
+
+
+@dataclass(kw_only=True)
+@checked("guard cooldown")
+class Cooldown(Guard):
+    """Makes each module rest after a change before it grows, and longer before it shrinks.
+
+    A change is one that was seen to take effect: what another guard refused does not count, and
+    what another actor did does.
+
+    >>> from penstock.policy import Static
+    >>> from penstock.testing import seen
+    >>> guard = Cooldown(Static(degrees=2), in_=60.0)
+    >>> for at, degree in ((0.0, 2), (10.0, 4), (30.0, 4)):
+    ...     decided = guard(seen(at=at, counter={"running": degree}))
+    >>> decided.why
+    'counter is set to 2; counter stays at 4, it changed 30 s ago and may shrink after 1 min'
+    """
+
+    out: NotNegativeSeconds = 0.0
+    """Seconds after a change before a module may grow."""
+    in_: NotNegativeSeconds = 300.0
+    """Seconds after a change before a module may shrink."""
+    _degrees: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+    _changed: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    _decided_at: float = field(default=0.0, init=False, repr=False)
+
+    def observe(self, seen: Observation) -> None:
+        """Note what has changed since the last step."""
+        for name, degree in in_force(seen).items():
+            if self._degrees.get(name, degree) != degree:
+                self._changed[name] = self._decided_at
+            self._degrees[name] = degree
+        self._decided_at = seen.at
+
+    def rule(self, wish: Wish) -> Ruling | None:
+        """A module that has not rested stays as it is."""
+        now = self._degrees.get(wish.name, wish.degree)
+        rest, verb = (self.out, "grow") if wish.degree > now else (self.in_, "shrink")
+        since = wish.seen.at - self._changed.get(wish.name, float("-inf"))
+        if wish.degree == now or since >= rest - TIME_TOLERANCE:
+            return None
+        return Ruling(
+            now,
+            f"{wish.name} stays at {now}, it changed {format_duration(since)} ago "
+            f"and may {verb} after {format_duration(rest)}",
+        )
+
+
+# Growing at once, shrinking once it has been quiet for long.
+
+
+@dataclass(kw_only=True)
+@checked("guard scale-down")
+class DelayedScaleDown(Guard):
+    """Shrinks a module only to the largest degree that was recommended within `interval`.
+
+    What was there at the start, or after a gap in the readings, counts as recommended. It is also
+    known as scale-down.interval and stabilizationWindowSeconds.
+
+    >>> from penstock.policy import Static
+    >>> from penstock.testing import seen
+    >>> guard = DelayedScaleDown(Static(degrees=2), interval=300.0)
+    >>> for at in (0.0, 60.0):
+    ...     decided = guard(seen(at=at, counter={"running": 4}))
+    >>> decided.why
+    'counter is set to 2; counter stays at 4, recommended 1 min ago: the highest \
+of the last 5 min applies'
+    """
+
+    interval: NotNegativeSeconds = 600.0
+    """Seconds of recommendations of which the largest counts. Less than the hour that is usual
+    where a change restarts the job: executors of Spark come and go while it runs."""
+    _wishes: dict[str, dict[int, float]] = field(default_factory=dict, init=False, repr=False)
+    """By module, each degree that was recommended and when it last was."""
+
+    def rule(self, wish: Wish) -> Ruling | None:
+        """No fewer than were wanted recently."""
+        at, wishes = wish.seen.at, self._wishes.get(wish.name, {})
+        recent = {n: w for n, w in wishes.items() if at - w < self.interval - TIME_TOLERANCE}
+        recent = (recent or {wish.now: at}) | {wish.degree: at}
+        self._wishes[wish.name] = recent
+        most, when = max(recent.items())
+        allowed = min(wish.now, most)
+        if wish.degree >= allowed:
+            return None
+        which = "" if allowed == most else f"{most} "
+        return wish.allow(
+            allowed,
+            f"{which}recommended {format_duration(at - when)} ago: "
+            f"the highest of the last {format_duration(self.interval)} applies",
+        )
 
 
 # Advice only.
 
 
-@dataclass
-class DryRun:
+@dataclass(kw_only=True)
+class DryRun(Guard):
     """Asks for nothing, and proposes what it would have asked for. Put it around all other guards.
 
     >>> from penstock.policy import Static
@@ -111,17 +198,20 @@ class DryRun:
     'dry run: counter would go from 4 to 9; counter is set to 9'
     """
 
-    policy: Policy
-
     def __call__(self, seen: Observation, /) -> Decision:
         """What is in force; of nodes nothing is asked at all."""
-        decided, now = self.policy(seen), Configuration(degrees=in_force(seen))
-        then, nodes = decided.configuration, nodes_in_force(seen)
-        moves = [*_moves(now, then), *_node_moves(nodes, then.nodes)]
+        decided, degrees = self.policy(seen), in_force(seen)
+        then, clock = decided.configuration, decided.configuration.frequency
+        moves = [
+            *_moves(degrees, then.degrees, str),
+            *(f"keys of {name} would be reassigned" for name in then.routing),
+            *([] if clock is None else [f"the clock would be set to {clock:g} GHz"]),
+            *_moves(nodes_in_force(seen), then.nodes, partial(count_of, noun="node")),
+        ]
         advice = sentence(moves, otherwise="nothing would change")
         return replace(
             decided,
-            configuration=now,
+            configuration=Configuration(degrees=degrees),
             proposed=then,
             why="; ".join([f"dry run: {advice}", decided.why, *_wish(decided)]),
             expects={},
@@ -129,29 +219,18 @@ class DryRun:
         )
 
 
-def _moves(now: Configuration, then: Configuration) -> Iterator[str]:
-    for name, degree in then.degrees.items():
-        before = now.degrees.get(name)
-        if before is None:
-            yield f"{name} would go to {degree}"
-        elif before != degree:
-            yield f"{name} would go from {before} to {degree}"
-    for name in then.routing:
-        yield f"keys of {name} would be reassigned"
-    if then.frequency is not None:
-        yield f"the clock would be set to {then.frequency:g} GHz"
+def _moves(
+    now: Mapping[str, int], then: Mapping[str, int], describe: Callable[[int], str]
+) -> Iterator[str]:
+    """Of degrees or nodes.
 
-
-def _node_moves(now: Mapping[str, int], then: Mapping[str, int]) -> Iterator[str]:
-    """Of nodes.
-
-    >>> list(_node_moves({"dc1": 2, "dc2": 1}, {"dc1": 3, "dc2": 1, "dc3": 1}))
-    ['dc1 would go from 2 to 3 nodes', 'dc3 would go to 1 node']
+    >>> list(_moves({"dc1": 2, "dc2": 1}, {"dc1": 3, "dc2": 1, "dc3": 1}, "{} nodes".format))
+    ['dc1 would go from 2 to 3 nodes', 'dc3 would go to 1 nodes']
     """
-    for name, nodes in then.items():
+    for name, number in then.items():
         start = f" from {now[name]}" if name in now else ""
-        if now.get(name) != nodes:
-            yield f"{name} would go{start} to {count_of(nodes, 'node')}"
+        if now.get(name) != number:
+            yield f"{name} would go{start} to {describe(number)}"
 
 
 def _undone(request: Request) -> Request:

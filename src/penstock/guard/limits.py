@@ -1,23 +1,22 @@
 """Never fewer, never more."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from math import ceil, floor, inf, isinf
 from typing import Annotated
 
 from penstock.core.errors import SettingError
-from penstock.core.roles import Policy
 from penstock.core.schema import Bounds, Bytes, Count, Natural, Share, checked
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_size
 from penstock.core.words import percent
-from penstock.guard.common import Ruling, revise
+from penstock.guard.common import Guard, Ruling, Wish, revise
 from penstock.policy.common.degrees import in_force, of_module
 
 
-@dataclass
+@dataclass(kw_only=True)
 @checked("guard clamp")
-class Clamp:
+class Clamp(Guard):
     """Keeps each module's degree between `low` and `high`.
 
     >>> from penstock.policy import Static
@@ -26,8 +25,6 @@ class Clamp:
     'counter is set to 9; counter limited to 8, the most allowed'
     """
 
-    policy: Policy
-    _: KW_ONLY
     low: Count | Mapping[str, Count] = 1
     """Fewest executors of every module, or by module."""
     high: Count | Mapping[str, Count] | None = None
@@ -40,16 +37,13 @@ class Clamp:
                 why = f"low of guard clamp is above its high, got {low} and {high}"
                 raise SettingError(why, fields=("low", "high"))
 
-    def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy wants, within bounds."""
-        return revise(self.policy(seen), self._rule)
-
-    def _rule(self, name: str, degree: int) -> Ruling | None:
-        low, high = of_module(self.low, name), of_module(self.high, name)
-        if high is not None and degree > high:
-            return Ruling(high, f"{name} limited to {high}, the most allowed")
-        if low is not None and degree < low:
-            return Ruling(low, f"{name} raised to {low}, the fewest allowed")
+    def rule(self, wish: Wish) -> Ruling | None:
+        """No more than `high`, no fewer than `low`."""
+        low, high = of_module(self.low, wish.name), of_module(self.high, wish.name)
+        if high is not None and wish.degree > high:
+            return Ruling(high, f"{wish.name} limited to {high}, the most allowed")
+        if low is not None and wish.degree < low:
+            return Ruling(low, f"{wish.name} raised to {low}, the fewest allowed")
         return None
 
 
@@ -60,9 +54,9 @@ def _names(setting: int | Mapping[str, int] | None) -> set[str]:
 # One step at a time.
 
 
-@dataclass
+@dataclass(kw_only=True)
 @checked("guard step-limit")
-class StepLimit:
+class StepLimit(Guard):
     """Adds and removes only so many executors of a module in one control step.
 
     >>> from penstock.policy import Static
@@ -71,39 +65,37 @@ class StepLimit:
     'counter is set to 9; counter goes to 6, at most 2 more in a step'
     """
 
-    policy: Policy
-    _: KW_ONLY
     out: Natural = 1
     """Most executors added; 0 for none ever."""
     in_: Natural = 1
     """Most executors removed; 0 for none ever."""
 
-    def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy wants, as far as one step goes."""
-        known = in_force(seen)
-        return revise(self.policy(seen), lambda name, n: self._rule(name, n, known.get(name, n)))
-
-    def _rule(self, name: str, degree: int, now: int) -> Ruling | None:
-        most, fewest = now + self.out, now - self.in_
-        if degree > most:
-            return Ruling(most, f"{name} {_goes(now, most)}, at most {self.out} more in a step")
-        if degree < fewest:
-            return Ruling(
-                fewest, f"{name} {_goes(now, fewest)}, at most {self.in_} fewer in a step"
-            )
-        return None
+    def rule(self, wish: Wish) -> Ruling | None:
+        """So many more or fewer than now."""
+        return _within_a_step(
+            wish,
+            most=wish.now + self.out,
+            fewest=wish.now - self.in_,
+            out=str(self.out),
+            in_=str(self.in_),
+        )
 
 
-def _goes(now: int, then: int) -> str:
-    return f"goes to {then}" if now != then else f"stays at {now}"
+def _within_a_step(wish: Wish, *, most: float, fewest: int, out: str, in_: str) -> Ruling | None:
+    """As far as one step goes; `out` and `in_` say how far that is."""
+    if wish.degree > most:
+        return wish.allow(int(most), f"at most {out} more in a step")
+    if wish.degree < fewest:
+        return wish.allow(fewest, f"at most {in_} fewer in a step")
+    return None
 
 
 # So many times more, such a share fewer.
 
 
-@dataclass
+@dataclass(kw_only=True)
 @checked("guard step-factor")
-class StepFactor:
+class StepFactor(Guard):
     """Adds and removes only such a share of a module's executors in one control step.
 
     One executor more or fewer is always allowed. It is also known as scale-up.max-factor and
@@ -115,43 +107,30 @@ class StepFactor:
     'counter is set to 1; counter goes to 4, at most 60 % of 10 fewer in a step'
     """
 
-    policy: Policy
-    _: KW_ONLY
     out: Annotated[float, Bounds(above=0, endless=True)] = inf
     """Largest share by which a module grows: 1 doubles it at most."""
     in_: Share = 0.6
     """Largest share by which it shrinks: 0.6 leaves at least 40 % of it."""
 
-    def __call__(self, seen: Observation, /) -> Decision:
-        """What the policy wants, as far as one step goes."""
-        now = in_force(seen)
-        return revise(self.policy(seen), lambda name, n: self._rule(name, n, now.get(name, n)))
-
-    def _rule(self, name: str, degree: int, now: int) -> Ruling | None:
-        most, fewest = self._most(now), self._fewest(now)
-        if degree > most:
-            how = f"at most {percent(self.out)} of {now} more in a step"
-            return Ruling(int(most), f"{name} goes to {most:g}, {how}")
-        if degree < fewest:
-            how = f"at most {percent(self.in_)} of {now} fewer in a step"
-            return Ruling(fewest, f"{name} goes to {fewest}, {how}")
-        return None
-
-    def _most(self, now: int) -> float:
-        if isinf(self.out):
-            return inf
-        return max(now + 1, floor(now * (1 + self.out) + 1e-9))  # 100 * 1.15 is below 115 in binary
-
-    def _fewest(self, now: int) -> int:
-        return min(now - 1, ceil(now * (1 - self.in_) - 1e-9))
+    def rule(self, wish: Wish) -> Ruling | None:
+        """Such a share more or fewer than now, and one at least."""
+        now = wish.now  # 100 * 1.15 is below 115 in binary
+        most = inf if isinf(self.out) else max(now + 1, floor(now * (1 + self.out) + 1e-9))
+        return _within_a_step(
+            wish,
+            most=most,
+            fewest=min(now - 1, ceil(now * (1 - self.in_) - 1e-9)),
+            out=f"{percent(self.out)} of {now}",
+            in_=f"{percent(self.in_)} of {now}",
+        )
 
 
 # No more than one's share of the cluster.
 
 
-@dataclass
+@dataclass(kw_only=True)
 @checked("guard quota")
-class Quota:
+class Quota(Guard):
     """Keeps the executors of all modules together within so many cores and so much memory.
 
     What is left is divided among the modules that want to grow, in proportion to what each wants.
@@ -164,8 +143,6 @@ class Quota:
     'counter is set to 9; counter limited to 6 by the quota of 6 cores'
     """
 
-    policy: Policy
-    _: KW_ONLY
     cores: float | None = None
     """Cores of all executors together; no limit if not given."""
     memory: Bytes | None = None
@@ -191,18 +168,19 @@ class Quota:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy wants, as far as the quota goes."""
-        decided = self.policy(seen)
-        allowed = self._allowed(decided.configuration.degrees, in_force(seen))
-        return revise(decided, lambda name, n: self._rule(name, n, allowed[name]))
+        decided, (limit, called) = self.policy(seen), self._limit()
+        allowed = _allowed(decided.configuration.degrees, in_force(seen), limit)
 
-    def _rule(self, name: str, degree: int, allowed: int) -> Ruling | None:
-        if allowed >= degree:
-            return None
-        return Ruling(allowed, f"{name} limited to {allowed} by the quota of {self._limit()[1]}")
+        def rule(name: str, degree: int) -> Ruling | None:
+            most = allowed[name]
+            why = f"{name} limited to {most} by the quota of {called}"
+            return None if most >= degree else Ruling(most, why)
+
+        return revise(decided, rule)
 
     def _limit(self) -> tuple[float, str]:
         """Executors that it is enough for, and how it is called."""
-        limits = [(float("inf"), "everything")]
+        limits = [(inf, "everything")]
         if self.cores is not None:
             limits.append((self.cores // self.executor_cores, f"{self.cores:g} cores"))
         if self.memory is not None:
@@ -210,14 +188,16 @@ class Quota:
             limits.append((most, f"{format_size(self.memory)} of memory"))
         return min(limits)
 
-    def _allowed(self, wanted: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
-        limit = self._limit()[0] - sum(n for name, n in now.items() if name not in wanted)
-        if sum(wanted.values()) <= limit:
-            return dict(wanted)
-        kept = {name: min(degree, now.get(name, 1)) for name, degree in wanted.items()}
-        if sum(kept.values()) > limit:
-            return _filled(dict.fromkeys(wanted, 1), kept, int(limit))
-        return _filled(kept, wanted, int(limit))
+
+def _allowed(wanted: Mapping[str, int], now: Mapping[str, int], quota: float) -> dict[str, int]:
+    """What each module may have of a quota of executors, of which others keep what they have."""
+    limit = quota - sum(n for name, n in now.items() if name not in wanted)
+    if sum(wanted.values()) <= limit:
+        return dict(wanted)
+    kept = {name: min(degree, now.get(name, 1)) for name, degree in wanted.items()}
+    if sum(kept.values()) > limit:
+        return _filled(dict.fromkeys(wanted, 1), kept, int(limit))
+    return _filled(kept, wanted, int(limit))
 
 
 def _filled(least: Mapping[str, int], most: Mapping[str, int], limit: int) -> dict[str, int]:
