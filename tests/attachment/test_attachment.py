@@ -92,7 +92,7 @@ class Program:
         itself: Any = self
         return AttachedPlant(
             queries=itself,
-            actuator=application_actuator(itself, itself, graceful=True),
+            actuator=application_actuator(itself, graceful=True),
             step=0.01,
             window=60.0,
             acts=acts,

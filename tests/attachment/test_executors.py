@@ -76,7 +76,7 @@ def application(*busy: int, graceful: bool = True) -> tuple[Application, Books]:
 
 
 def actuator_of(books: Books, *, graceful: bool = True) -> Actuator:
-    return application_actuator(books, books, graceful=graceful)  # type: ignore[arg-type]
+    return application_actuator(books, graceful=graceful)  # type: ignore[arg-type]
 
 
 def test_growing_is_a_request() -> None:

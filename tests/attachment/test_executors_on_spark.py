@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.record import load
-from penstock.spark.backend import DEFAULT_PROFILE, Backend, ExternalBackend
+from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.spark.session import ELASTIC
 from tests.support.processes import wait_until
 from tests.support.spark_attached import (
@@ -93,14 +93,14 @@ def test_every_call_about_foreign_queries_works(spark: SparkSession, tmp_path: P
     query = start_slow(spark, tmp_path, seconds=0.01, files=2)
     wait_until(lambda: len(numbers(spark, tmp_path)) == 2 * ROWS)
     wait_until(lambda: query.lastProgress is not None)
-    external = ExternalBackend(spark, Backend(spark))
-    plan = external.plan(query)
+    backend = Backend(spark)
+    plan = backend.plan(query)
     assert plan.options["path"] == str(tmp_path / "out")
     assert plan.trigger == 0.0
-    took = external.executor_seconds(str(query.runId), {0})
+    took = backend.executor_seconds(str(query.runId), {0})
     assert took is not None
     assert took >= 2 * ROWS * 0.01
-    assert external.executor_seconds(str(query.runId), {999}) is None
+    assert backend.executor_seconds(str(query.runId), {999}) is None
 
 
 def test_it_begins_with_the_executors_that_were_set(spark: SparkSession) -> None:

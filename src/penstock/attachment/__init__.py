@@ -38,7 +38,7 @@ from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.units import parse_size
 from penstock.spark import lock
-from penstock.spark.backend import Backend, ExternalBackend
+from penstock.spark.backend import Backend
 
 __all__ = ["Attachment", "Settings", "open_attachment"]
 
@@ -98,13 +98,12 @@ def _plant(
     journal: Journal | None,
 ) -> AttachedPlant:
     backend = Backend(spark)
-    external = ExternalBackend(spark, backend)
-    queries = Queries(spark, external, errors.log.info)
+    queries = Queries(spark, backend, errors.log.info)
     if journal is not None:
         queries.on_progress = journal.write_progress
     return AttachedPlant(
         queries=queries,
-        actuator=application_actuator(backend, external, graceful=graceful(conf)),
+        actuator=application_actuator(backend, graceful=graceful(conf)),
         step=settings.step,
         window=settings.metrics_window,
         local=is_local(spark.sparkContext.master or ""),

@@ -32,7 +32,7 @@ from penstock.core.signals import (
 )
 from penstock.core.units import format_duration
 from penstock.spark.actuator import Actuator, ModuleExecutors
-from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor, ExternalBackend
+from penstock.spark.backend import DEFAULT_PROFILE, Backend, Executor
 from penstock.spark.rates import Occupancy, Utilisation, read_executors
 
 Readings = Mapping[str, ModuleReading]
@@ -118,12 +118,10 @@ def _added(parts: Iterable[Latency | None]) -> Latency | None:
     )
 
 
-def application_actuator(
-    backend: Backend, external: ExternalBackend, *, graceful: bool
-) -> Actuator:
+def application_actuator(backend: Backend, *, graceful: bool) -> Actuator:
     """The actuator of an application's executors; `graceful` if they can be decommissioned."""
     executors = ModuleExecutors(profile=DEFAULT_PROFILE)
-    kill_idle = None if graceful else external.kill_idle
+    kill_idle = None if graceful else backend.kill_idle
     return Actuator(backend, {APPLICATION: executors}, adopts=True, kill_idle=kill_idle)
 
 

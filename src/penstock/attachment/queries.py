@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.core.errors import first_line
 from penstock.core.signals import ModuleReading
-from penstock.spark.backend import ExternalBackend
+from penstock.spark.backend import Backend
 from penstock.spark.progress import Batch, WatchedQuery
 from penstock.spark.rates import QueryRates, reading_of
 
@@ -133,7 +133,7 @@ class Queries:
     """The queries of one session, listed in every step."""
 
     spark: SparkSession
-    external: ExternalBackend
+    backend: Backend
     log: Callable[[str], None]
     on_progress: Callable[[str], None] = lambda text: None  # noqa: ARG005
     running: dict[str, RunningQuery] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class Queries:
         """Set both ends of a query; its plan says more than its progress."""
         running.ends = ends(batch)
         try:
-            plan = self.external.plan(running.query)
+            plan = self.backend.plan(running.query)
         except Py4JError:
             return  # only the progress is known
         running.rates.trigger = plan.trigger
@@ -214,7 +214,7 @@ class Queries:
         rows = sum(batch.input_rows for batch in sampled)
         if not rows:
             return None
-        took = self.external.executor_seconds(running.run, {batch.number for batch in sampled})
+        took = self.backend.executor_seconds(running.run, {batch.number for batch in sampled})
         return None if took is None else took / rows / max(slots, 1.0)
 
 

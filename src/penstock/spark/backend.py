@@ -60,8 +60,25 @@ class RunningTask:
     """Seconds since the epoch."""
 
 
+_BATCH: Final = re.compile(r"batch = (\d+)")
+_MOST_JOBS: Final = 40
+"""Jobs of a query that are read in a step; one or two calls each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlan:
+    """What is known of a query from its plan."""
+
+    options: Mapping[str, str]
+    """Of its sink."""
+    table: str | None
+    """The table of the catalog that it writes."""
+    trigger: float | None
+    """Seconds between two triggers; None without a processing-time trigger."""
+
+
 class Backend:
-    """The scheduler of one Spark application."""
+    """The scheduler and the status of one Spark application."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -127,6 +144,18 @@ class Backend:
         accepted = self._scheduler.decommissionExecutors(leaving, False, False)
         return tuple(accepted.apply(place) for place in range(accepted.size()))
 
+    def kill_idle(self, executors: Iterable[str]) -> tuple[str, ...]:
+        """Kill executors that have no task; returns those killed.
+
+        The request stays as it is: lower it first, or others are started in their place.
+        """
+        ids = self._jvm.java.util.ArrayList()
+        for executor in executors:
+            ids.add(executor)
+        words = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(ids)
+        killed = self._scheduler.killExecutors(words, False, False, False)
+        return tuple(killed.apply(place) for place in range(killed.size()))
+
     def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
         """Every executor the application has or had, and the driver on request."""
         entries = self._fetch(self._store.executorList(False))
@@ -147,6 +176,44 @@ class Backend:
             _running_task(entry) for entry in self._fetch(tasks) if entry["status"] == "RUNNING"
         ]
 
+    def plan(self, query: StreamingQuery) -> QueryPlan:
+        """The plan of a query that has reported progress."""
+        wrapper: Any = query._jsq
+        execution = wrapper.streamingQuery()
+        plan = execution.logicalPlan()
+        return QueryPlan(
+            options=self._options(plan), table=_table(plan), trigger=_trigger(execution.trigger())
+        )
+
+    def executor_seconds(self, run: str, batches: Collection[int]) -> float | None:
+        """Executor-seconds of the jobs of these batches; None if unknown. The job group of a query
+        is the id of its run."""
+        tracker = self._spark.sparkContext.statusTracker()
+        seconds: list[float] = []
+        for job in sorted(tracker.getJobIdsForGroup(run), reverse=True)[:_MOST_JOBS]:
+            entry = self._job(job)
+            match = _BATCH.search(entry.get("description") or "")
+            batch = int(match[1]) if match else None
+            if batch in batches:
+                seconds.extend(self._seconds_of_stage(stage) for stage in entry["stageIds"])
+            elif batch is not None and batch < min(batches):
+                break
+        return sum(seconds) if seconds else None
+
+    def _job(self, job: int) -> dict[str, Any]:
+        try:
+            entry: dict[str, Any] = self._fetch(self._store.job(job))
+        except Py4JJavaError:  # Spark has dropped it between the two calls
+            return {}
+        return entry
+
+    def _seconds_of_stage(self, stage: int) -> float:
+        try:
+            attempt = self._store.lastStageAttempt(stage)
+        except Py4JJavaError:
+            return 0.0  # it was skipped
+        return float(attempt.executorRunTime()) / 1000
+
     def _fetch(self, values: Any) -> Any:
         """A Scala value as plain data, through JSON, in chunks.
 
@@ -157,6 +224,13 @@ class Backend:
         text, length = written.getBuffer(), written.getBuffer().length()
         places = range(0, length, _CHUNK)
         return json.loads("".join(text.substring(a, min(a + _CHUNK, length)) for a in places))
+
+    def _options(self, plan: Any) -> dict[str, str]:
+        try:
+            options = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.writeOptions())
+        except Py4JError:
+            return {}
+        return {str(key): str(options[key]) for key in options}
 
     def _scala_map(self, entries: Mapping[int, Any]) -> Any:
         table = self._jvm.java.util.HashMap()
@@ -182,93 +256,6 @@ def _executor(entry: Mapping[str, Any]) -> Executor:
 def _running_task(entry: Mapping[str, Any]) -> RunningTask:
     launched = datetime.strptime(entry["launchTime"], "%Y-%m-%dT%H:%M:%S.%f%Z")
     return RunningTask(executor=entry["executorId"], launched=launched.timestamp())
-
-
-_BATCH: Final = re.compile(r"batch = (\d+)")
-_MOST_JOBS: Final = 40
-"""Jobs of a query that are read in a step; one or two calls each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryPlan:
-    """What is known of a query from its plan."""
-
-    options: Mapping[str, str]
-    """Of its sink."""
-    table: str | None
-    """The table of the catalog that it writes."""
-    trigger: float | None
-    """Seconds between two triggers; None without a processing-time trigger."""
-
-
-class ExternalBackend:
-    """Calls for queries and executors of an attached program."""
-
-    def __init__(self, spark: SparkSession, backend: Backend) -> None:
-        self._spark, self._backend = spark, backend
-        context: Any = spark.sparkContext
-        self._jvm = context._jvm
-        self._context = context._jsc.sc()
-
-    def kill_idle(self, executors: Iterable[str]) -> tuple[str, ...]:
-        """Kill executors that have no task; returns those killed.
-
-        The request stays as it is: lower it first, or others are started in their place.
-        """
-        ids = self._jvm.java.util.ArrayList()
-        for executor in executors:
-            ids.add(executor)
-        words = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(ids)
-        killed = self._context.schedulerBackend().killExecutors(words, False, False, False)
-        return tuple(killed.apply(place) for place in range(killed.size()))
-
-    def plan(self, query: StreamingQuery) -> QueryPlan:
-        """The plan of a query that has reported progress."""
-        execution = self._execution(query)
-        plan = execution.logicalPlan()
-        return QueryPlan(
-            options=self._options(plan), table=_table(plan), trigger=_trigger(execution.trigger())
-        )
-
-    def executor_seconds(self, run: str, batches: Collection[int]) -> float | None:
-        """Executor-seconds of the jobs of these batches; None if unknown. The job group of a query
-        is the id of its run."""
-        tracker = self._spark.sparkContext.statusTracker()
-        seconds: list[float] = []
-        for job in sorted(tracker.getJobIdsForGroup(run), reverse=True)[:_MOST_JOBS]:
-            entry = self._job(job)
-            match = _BATCH.search(entry.get("description") or "")
-            batch = int(match[1]) if match else None
-            if batch in batches:
-                seconds.extend(self._seconds_of_stage(stage) for stage in entry["stageIds"])
-            elif batch is not None and batch < min(batches):
-                break
-        return sum(seconds) if seconds else None
-
-    def _job(self, job: int) -> dict[str, Any]:
-        try:
-            entry: dict[str, Any] = self._backend._fetch(self._context.statusStore().job(job))
-        except Py4JJavaError:  # Spark has dropped it between the two calls
-            return {}
-        return entry
-
-    def _seconds_of_stage(self, stage: int) -> float:
-        try:
-            attempt = self._context.statusStore().lastStageAttempt(stage)
-        except Py4JJavaError:
-            return 0.0  # it was skipped
-        return float(attempt.executorRunTime()) / 1000
-
-    def _execution(self, query: StreamingQuery) -> Any:
-        wrapper: Any = query._jsq
-        return wrapper.streamingQuery()
-
-    def _options(self, plan: Any) -> dict[str, str]:
-        try:
-            options = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(plan.writeOptions())
-        except Py4JError:
-            return {}
-        return {str(key): str(options[key]) for key in options}
 
 
 def _table(plan: Any) -> str | None:
