@@ -17,8 +17,8 @@ from penstock.apps.trading.application import Algotrader
 from penstock.core.routing import Routing
 from penstock.query.keyed import KeyedOperator
 from penstock.query.keyed.operator import splitter
-from penstock.query.keyed.splitter import ARRIVAL, REPLICA
 from penstock.query.keyed.task import TaskReport
+from penstock.query.keyed.work import ARRIVAL, REPLICA
 from penstock.workload.keys import names
 
 ROWS, EXECUTORS, WARM, BATCHES = 200_000, 2, 6, 12

@@ -18,9 +18,14 @@ from urllib.request import urlopen
 
 import pytest
 
-from penstock.attachment.attachment import Attachment, context_ended
+from penstock.attachment.attachment import (
+    Attachment,
+    Journal,
+    context_ended,
+    open_journal,
+    try_journal,
+)
 from penstock.attachment.errors import CheckedPolicy, ErrorHandler, HoldOnError
-from penstock.attachment.journal import Journal, open_journal, try_journal
 from penstock.attachment.plant import AttachedPlant, application_actuator
 from penstock.attachment.queries import RunningQuery
 from penstock.attachment.settings import Settings

@@ -15,7 +15,7 @@ from penstock.cli import main
 from penstock.core.errors import SettingError, UserError
 from penstock.core.signals import Decision, Observation
 from penstock.record import load
-from penstock.spark import lock
+from penstock.spark.backend import controlled
 from tests.support.processes import wait_until
 from tests.support.spark_attached import (
     local_session,
@@ -101,7 +101,7 @@ def test_a_second_controller_is_refused_by_name_of_the_first(spark: SparkSession
         penstock.attach(spark)
     penstock.attach(spark).stop()
     by_run = pytest.raises(UserError, match="controlled already by penstock run wordcount")
-    with lock.held(spark, "penstock run wordcount"), by_run:
+    with controlled(spark, "penstock run wordcount"), by_run:
         penstock.attach(spark)
 
 

@@ -27,9 +27,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.attachment.attachment import Attachment, context_ended
+from penstock.attachment.attachment import Attachment, Journal, context_ended, try_journal
 from penstock.attachment.errors import ErrorHandler, HoldOnError, OnceLogger
-from penstock.attachment.journal import Journal, try_journal
 from penstock.attachment.plant import AttachedPlant, application_actuator
 from penstock.attachment.policy import Size, build_policy, check_effect, guard
 from penstock.attachment.queries import Queries
@@ -37,8 +36,7 @@ from penstock.attachment.settings import PREFIX, Settings, from_conf, read_setti
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.units import parse_size
-from penstock.spark import lock
-from penstock.spark.backend import Backend
+from penstock.spark.backend import Backend, acquire_control, release_control
 
 __all__ = ["Attachment", "Settings", "open_attachment"]
 
@@ -71,13 +69,14 @@ def _assemble(
     began: datetime,
 ) -> Attachment:
     """The parts of a controller, which holds the lock of the application."""
-    lock.acquire(spark, f"penstock.attach in process {os.getpid()} since {began:%H:%M:%S}")
+    controller = f"penstock.attach in process {os.getpid()} since {began:%H:%M:%S}"
+    acquire_control(spark, controller)
     try:
         name = spark.sparkContext.appName or "application"
         journal = try_journal(settings, name=name, began=began, say=errors.log.warn)
         plant = _plant(spark, settings, errors, conf, journal)
     except BaseException:
-        lock.release(spark)
+        release_control(spark)
         raise
     holding = HoldOnError(
         policy=policy,

@@ -6,6 +6,5 @@ and `machine/` for the CPU frequency. All calls of Spark's developer interfaces 
 
 Beneath the queries: `session` opens a session (`java` finds a Java, `daemon` starts Python
 workers), and `cluster/` is a standalone cluster of our own. Rows come from `source` or `kafka`,
-pass from module to module by `streams`, and take their service time in `serve`. `lock` refuses a
-second controller of the same application.
+pass from module to module by `streams`, and take their service time in `serve`.
 """

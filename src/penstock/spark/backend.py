@@ -7,7 +7,8 @@ notice a Spark release that changes them.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -22,7 +23,8 @@ from pyspark.resource import (
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.spark.cluster.workers import node_of
+from penstock.core.errors import UserError
+from penstock.spark.cluster.nodes import node_of
 
 DEFAULT_PROFILE: Final = 0
 _CHUNK: Final = 6000
@@ -270,3 +272,40 @@ def _trigger(trigger: Any) -> float | None:
     if trigger.getClass().getSimpleName() != "ProcessingTimeTrigger":
         return None
     return float(trigger.intervalMs()) / 1000
+
+
+# At most one controller per application: two would undo each other's decisions. A property in its
+# JVM, which every controller sees, has the name of the first.
+
+_PREFIX: Final = "penstock.controller."
+
+
+def acquire_control(spark: SparkSession, controller: str) -> None:
+    """Take control of the application; refused if another controller has it."""
+    application = spark.sparkContext.applicationId
+    other = _properties(spark).putIfAbsent(f"{_PREFIX}{application}", controller)
+    if other is not None:
+        raise UserError(
+            f"application {application} is controlled already by {other}; stop that first"
+        )
+
+
+def release_control(spark: SparkSession) -> None:
+    """Give up control, so that another controller may take it."""
+    _properties(spark).remove(f"{_PREFIX}{spark.sparkContext.applicationId}")
+
+
+@contextmanager
+def controlled(spark: SparkSession, controller: str) -> Iterator[None]:
+    """Control of the application for the time of a block."""
+    acquire_control(spark, controller)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the JVM may have ended, and the property with it
+            release_control(spark)
+
+
+def _properties(spark: SparkSession) -> Any:
+    context: Any = spark.sparkContext
+    return context._jvm.java.lang.System.getProperties()

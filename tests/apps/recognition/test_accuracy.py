@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from penstock.apps.recognition.denoise import GAUSSIAN, IMPULSE
+from penstock.apps.recognition.denoise import GAUSSIAN, IMPULSE, from_bytes
 from penstock.apps.recognition.images import LABELS, Images
-from penstock.apps.recognition.match import nearest
 from penstock.apps.recognition.modules import (
     DENOISER_1,
     DENOISER_2,
@@ -19,8 +18,7 @@ from penstock.apps.recognition.modules import (
     ROUTES,
     VisionModule,
 )
-from penstock.apps.recognition.outlines import OPERATORS, largest
-from penstock.apps.recognition.pixels import from_bytes
+from penstock.apps.recognition.outlines import OPERATORS, largest, nearest
 
 
 @pytest.fixture(scope="module")

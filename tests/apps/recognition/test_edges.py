@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.apps.recognition.denoise import Image
 from penstock.apps.recognition.images import LABELS, OUTLINES, Outline, filled, placed
-from penstock.apps.recognition.match import NOTHING, Match, nearest
-from penstock.apps.recognition.outlines import OPERATORS, canny, choose, contrast, largest, sobel
-from penstock.apps.recognition.pixels import Image
+from penstock.apps.recognition.outlines import (
+    NOTHING,
+    OPERATORS,
+    Match,
+    canny,
+    choose,
+    contrast,
+    largest,
+    nearest,
+    sobel,
+)
 
 Detector = Callable[[Image], Image]
 every_operator = pytest.mark.parametrize("detect", OPERATORS.values(), ids=list(OPERATORS))

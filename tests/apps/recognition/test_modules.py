@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from penstock.apps.recognition.images import Images
-from penstock.apps.recognition.match import NOTHING
 from penstock.apps.recognition.modules import (
     DENOISER_1,
     DISPATCHER,
@@ -21,6 +20,7 @@ from penstock.apps.recognition.modules import (
     VisionModule,
     serve,
 )
+from penstock.apps.recognition.outlines import NOTHING
 from penstock.core.errors import UserError
 
 every_module = pytest.mark.parametrize("module", MODULES.values(), ids=list(MODULES))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from penstock.apps.recognition.denoise import (
     GAUSSIAN,
     IMPULSE,
+    Image,
     Noise,
     deviation,
     impulses,
@@ -21,7 +22,6 @@ from penstock.apps.recognition.denoise import (
     weighted_median,
 )
 from penstock.apps.recognition.images import OUTLINES, filled, placed
-from penstock.apps.recognition.pixels import Image
 
 SCENE = 60 + filled(placed(OUTLINES["star"], (32, 32), 20, 0.4), 64) // 2
 SEEDS = st.integers(0, 2**32)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.apps.trading.candles import Candles
+from penstock.apps.trading.application import Candles
 from penstock.apps.trading.operator import SCHEMA, to_batch
 from penstock.apps.trading.series import Series
 from penstock.apps.trading.window import analyse

@@ -20,8 +20,7 @@ from penstock.core.regions import Infrastructure, Region, check_nodes
 from penstock.core.signals import ModuleReading, RegionReading
 from penstock.spark.actuator import choose_to_release
 from penstock.spark.cluster.embedded import Daemon
-from penstock.spark.cluster.nodes import Nodes
-from penstock.spark.cluster.workers import WorkerSpec, resource_names
+from penstock.spark.cluster.nodes import Nodes, WorkerSpec, resource_names
 from penstock.spark.regions import Regions, mean_utilisation, unmet
 from tests.spark.test_progress import executor
 from tests.support.processes import wait_until

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.spark.machine import Powercap
-from penstock.spark.machine.powercap import Counter
+from penstock.spark.machine.sysfs import Counter
 from tests.support.machine_tree import package, put, zone
 
 

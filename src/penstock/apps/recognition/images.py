@@ -23,8 +23,7 @@ import pyarrow as pa
 from numpy.random import SFC64, Generator
 from numpy.typing import ArrayLike, NDArray
 
-from penstock.apps.recognition.denoise import GAUSSIAN, IMPULSE
-from penstock.apps.recognition.pixels import SMALLEST, Image, Plane
+from penstock.apps.recognition.denoise import GAUSSIAN, IMPULSE, SMALLEST, Image, Plane
 from penstock.core.errors import SettingError
 
 Outline: TypeAlias = NDArray[np.float32]

@@ -18,10 +18,15 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.apps.recognition.denoise import GAUSSIAN, IMPULSE, measure, non_local_means, restored
-from penstock.apps.recognition.match import nearest
-from penstock.apps.recognition.outlines import OPERATORS, choose, largest
-from penstock.apps.recognition.pixels import from_bytes
+from penstock.apps.recognition.denoise import (
+    GAUSSIAN,
+    IMPULSE,
+    from_bytes,
+    measure,
+    non_local_means,
+    restored,
+)
+from penstock.apps.recognition.outlines import OPERATORS, choose, largest, nearest
 from penstock.core.errors import UserError
 
 ROUTES: Final = {GAUSSIAN: "denoiser-1", IMPULSE: "denoiser-2"}

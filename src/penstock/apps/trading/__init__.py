@@ -2,7 +2,7 @@
 
 `application` runs it on Spark. `quotes` makes the rows; `series` groups a batch of them by symbol;
 `operator` accepts or refuses each and turns those accepted into results, with the windows of
-`window` and the compiled parabolas of `kernel`; `candles` is the consumer.
+`window` and the compiled parabolas of `kernel`.
 """
 
 from typing import Final

@@ -30,12 +30,12 @@ from penstock.pipeline.format.kafka import Topic
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.sharing import shares_executors
 from penstock.policy.static import SCHEDULERS
+from penstock.spark.backend import controlled
 from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster, check_port_free
 from penstock.spark.cluster.nodes import Cluster, Nodes
 from penstock.spark.daemon import PRELOAD
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.kafka import check_reachable, connector
-from penstock.spark.lock import held
 from penstock.spark.plant import SparkPlant
 from penstock.spark.regions import Regions
 from penstock.spark.session import (
@@ -121,7 +121,7 @@ class Launch:
             _removed_but_logs(scratch),
             _workspace(self.file, scratch, folder.name) as workspace,
             self.session(scratch) as session,
-            held(session.spark, f"penstock run {self.file.name}"),
+            controlled(session.spark, f"penstock run {self.file.name}"),
             deploy(
                 session,
                 self.file,

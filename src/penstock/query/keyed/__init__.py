@@ -5,9 +5,9 @@ assigns keys to replicas; a controller may replace it between two micro-batches.
 that move follows by the protocol of the mpc paper (Section 4.2): nothing is lost, duplicated or
 reordered, keys that stay are not delayed, and the splitter never waits.
 
-`operator` is the driver's side: it routes rows with `splitter`, runs a `task` for each replica, and
-commits each step in the state `store`. `work` is the interface of what is done with the rows of a
-key.
+`operator` is the driver's side: it routes rows, runs a `task` for each replica, and commits each
+step in the state `store`. `work` has the splitter, and the interface of what is done with the rows
+of a key.
 """
 
 from penstock.query.keyed.operator import KeyedOperator

@@ -20,10 +20,9 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.core.errors import SettingError, UserError
 from penstock.core.routing import Routing
-from penstock.query.keyed.splitter import ARRIVAL, REPLICA, as_text, route
 from penstock.query.keyed.store import FileSlice, KeyState, StateStore, files_of
 from penstock.query.keyed.task import DONE, PROTOCOLS, REPORT, ReplicaTask, Setting, TaskReport
-from penstock.query.keyed.work import KeyedWork
+from penstock.query.keyed.work import ARRIVAL, REPLICA, KeyedWork, as_text, route
 
 
 class Engine(Protocol):

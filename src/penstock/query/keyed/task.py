@@ -24,9 +24,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.core.routing import Routing
-from penstock.query.keyed.splitter import ARRIVAL, as_text, partition
 from penstock.query.keyed.store import LONGEST_CHAIN, FileSlice, KeyState, StateStore
-from penstock.query.keyed.work import Groups, KeyedWork, Rows, joined, recent, structured
+from penstock.query.keyed.work import (
+    ARRIVAL,
+    Groups,
+    KeyedWork,
+    Rows,
+    as_text,
+    joined,
+    partition,
+    recent,
+    structured,
+)
 from penstock.spark.serve import spend
 
 MOST_BYTES: Final = 256 * 2**20

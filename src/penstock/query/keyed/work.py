@@ -2,15 +2,26 @@
 
 The state of a key is its most recent rows, as many as the operator keeps, and the number of rows
 ever accepted. So state can be saved, moved and replayed without knowing its meaning.
+
+The splitter, `route`, says which replica a row goes to, and its place in the stream:
+
+>>> rows = pa.RecordBatch.from_pydict({"key": ["A", "B"]})
+>>> [routed] = route([rows], key="key", table=Routing(replicas=3, owners={"A": 2, "B": 0}))
+>>> routed[REPLICA].to_pylist(), routed[ARRIVAL].to_pylist()
+([2, 0], [0, 1])
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyspark import TaskContext
+
+from penstock.core.routing import Routing
 
 Rows = NDArray[Any]
 """Rows as a structured array, a field for each column of the state."""
@@ -135,3 +146,50 @@ def _plain(column: pa.Array, kind: np.dtype[Any]) -> NDArray[Any]:
 def _names(dtype: np.dtype[Any]) -> Sequence[str]:
     assert dtype.names is not None  # noqa: S101  # the state of a key has columns
     return dtype.names
+
+
+REPLICA: Final = "_replica"
+ARRIVAL: Final = "_arrival"
+"""The columns that the splitter adds."""
+_PART_BITS: Final = 40
+"""Rows that a part of a batch may have, as a power of two."""
+
+
+def route(
+    batches: Iterable[pa.RecordBatch], *, key: str, table: Routing
+) -> Iterator[pa.RecordBatch]:
+    """Rows with the replica that owns their key, and their place in the stream.
+
+    The parts of a batch are in the order of the stream, and so are the rows of a part; on their way
+    to a replica they are not.
+    """
+    known = pa.array(list(table.owners), pa.string())
+    owners = pa.array(list(table.owners.values()), pa.int32())
+    place = partition() << _PART_BITS
+    for batch in batches:
+        keys = as_text(batch.column(key))
+        index = pc.index_in(keys, value_set=known)
+        owner = owners.take(index) if len(owners) else pa.nulls(len(keys), pa.int32())
+        if owner.null_count:
+            owner = pc.coalesce(owner, _by_checksum(keys, table))
+        arrival = pa.array(np.arange(place, place + len(keys)))
+        place += len(keys)
+        yield batch.append_column(REPLICA, owner).append_column(ARRIVAL, arrival)
+
+
+def as_text(keys: pa.Array) -> pa.Array:
+    """Keys as strings; null is the empty string."""
+    texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
+    return texts.fill_null("")
+
+
+def partition() -> int:
+    """The number of this task's partition; 0 outside of Spark."""
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def _by_checksum(keys: pa.Array, table: Routing) -> pa.Array:
+    distinct = keys.unique()
+    owners = pa.array([table.owner(key) for key in distinct.to_pylist()], pa.int32())
+    return owners.take(pc.index_in(keys, value_set=distinct))

@@ -3,7 +3,7 @@
 `api` has the calls for users, `criterion` what is best, and `stages` the two stages of a query. The
 pane stage (`pane_stage`) finds the best tuples of each part of a pane, with heavy panes split by
 `splitting`. The window stage collects parts, finds complete windows by `punctuation` (`emitter`),
-and merges parts and answers windows (`tasks`). `tuples` and `parts` are what travels between them,
+and merges parts and answers windows. `tuples` and `parts` are what travels between them,
 `measures` what a controller learns about a running query.
 """
 

@@ -1,6 +1,6 @@
 """A Spark standalone cluster of our own on loopback, and the nodes of its regions.
 
 `embedded` starts the master and the workers, each under a `supervisor` process that ends with its
-owner. `nodes` acquires and releases workers by region; `workers` describes a worker and reads the
-daemons' status pages.
+owner. `nodes` describes workers, reads the daemons' status pages, and acquires and releases workers
+by region.
 """

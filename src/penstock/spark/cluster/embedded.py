@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 
 from penstock.core.errors import ClusterError, PlantError
 from penstock.spark.cluster import supervisor
-from penstock.spark.cluster.workers import WorkerSpec, fetch, live_workers
+from penstock.spark.cluster.nodes import WorkerSpec, fetch, live_workers
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,9 @@
 | file | does |
 |---|---|
 | `machine` | what a plant uses: frequency and power of this machine, or of a modelled one |
-| `cpufreq` | reads and sets the frequency through sysfs, and restores it |
-| `powercap` | reads the energy counters of the processors |
-| `sysfs` | kernel files that may be missing, forbidden or malformed |
+| `sysfs` | the kernel's files: sets the frequency and restores it, reads the energy counters |
 """
 
-from penstock.spark.machine.cpufreq import Cpufreq
 from penstock.spark.machine.machine import (
     FrequencyControl,
     Machine,
@@ -17,7 +14,7 @@ from penstock.spark.machine.machine import (
     Reading,
     find_processors,
 )
-from penstock.spark.machine.powercap import Powercap
+from penstock.spark.machine.sysfs import Cpufreq, Powercap
 
 __all__ = [
     "Cpufreq",

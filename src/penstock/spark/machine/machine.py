@@ -23,9 +23,7 @@ from typing import Protocol, Self
 from penstock.core.errors import SettingError
 from penstock.core.signals import Power
 from penstock.model.power import CAPACITANCE, EXTRA_CORES, VOLTAGES, VoltageTable, power
-from penstock.spark.machine.cpufreq import Cpufreq
-from penstock.spark.machine.powercap import Powercap
-from penstock.spark.machine.sysfs import SYSFS
+from penstock.spark.machine.sysfs import SYSFS, Cpufreq, Powercap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
