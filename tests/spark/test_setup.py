@@ -138,6 +138,19 @@ def test_a_daemon_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: gone(daemon))
 
 
+@pytest.mark.parametrize("by", ["its end", "a signal"])
+def test_what_a_daemon_has_started_ends_with_it(tmp_path: Path, by: str) -> None:
+    note, stubborn = tmp_path / "pid", "trap '' TERM; while true; do sleep 1; done"
+    work = f'sh -c "{stubborn}" & echo $! > {note}; exec sleep {0 if by == "its end" else 60}'
+    command = [sys.executable, supervisor.__file__, "0", "sh", "-c", work]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:
+        wait_until(lambda: note.exists() and note.read_text().strip())
+        if by == "a signal":
+            kept.terminate()
+        kept.wait()
+    wait_until(lambda: gone(int(note.read_text())))
+
+
 def test_the_supervisor_exits_as_its_command_did() -> None:
     command = [sys.executable, supervisor.__file__, "0", "sh", "-c", "exit 7"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as kept:

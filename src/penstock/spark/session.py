@@ -9,6 +9,7 @@ installation. Otherwise this home is Spark's.
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ from penstock.core.errors import ClusterError, PlantError, first_line
 from penstock.spark.cluster.embedded import LIGHT_JVM, LOOPBACK
 
 _NEVER: Final = "3650d"
+_END_TIMEOUT: Final = 30.0
+"""Seconds for a JVM to end before it is killed."""
 _LOCAL_CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
@@ -151,6 +154,9 @@ def _create(builder: Any, log: Path) -> SparkSession:
         session: SparkSession = builder.getOrCreate()
     except (PySparkException, Py4JError) as error:
         raise ClusterError(f"Spark did not start: {_reason(error, log)}; see {log}") from error
+    except BaseException:  # Ctrl-C while it starts
+        _end_jvm()
+        raise
     return session
 
 
@@ -175,8 +181,10 @@ def _check_no_session() -> None:
 
 def _close(spark: SparkSession) -> None:
     """Stop the session and its JVM, so that the next session starts a new one."""
-    spark.stop()
-    _end_jvm()
+    try:
+        spark.stop()
+    finally:
+        _end_jvm()
 
 
 def _end_jvm() -> None:
@@ -184,12 +192,17 @@ def _end_jvm() -> None:
     if gateway is None:
         return
     process = getattr(gateway, "proc", None)
-    gateway.shutdown()
-    if process is not None:
-        process.stdin.close()
-        process.wait(30)
-    SparkContext._gateway = None
-    SparkContext._jvm = None
+    SparkContext._gateway = SparkContext._jvm = None
+    try:
+        gateway.shutdown()
+    finally:
+        if process is not None:
+            process.stdin.close()  # by which it ends
+            try:
+                process.wait(_END_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The object-recognition service of the game paper (Section 6.1).
 
 `application` runs it on Spark. `images` makes noisy pictures of shapes; `modules` says what each
-module of the service makes of a batch of them; `denoise` and `outlines` hold its steps, as functions
-on grey pictures.
+module of the service makes of a batch of them; `denoise` and `outlines` hold its steps, as
+functions on grey pictures.
 """
 
 from typing import Final
