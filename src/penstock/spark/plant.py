@@ -88,7 +88,8 @@ class SparkPlant:
         check_degrees(degrees, self.queries)
         check_nodes(decision.configuration.nodes, self.regions.known() if self.regions else ())
         tables = self._tables(decision.configuration)
-        new_frequency = self._set_frequency(decision.configuration.frequency)
+        ghz, control = decision.configuration.frequency, self.frequency
+        new_frequency = ghz is not None and control is not None and control.set(ghz)
         resized = not degrees.items() <= self.actuator.wanted.items()
         if tables or new_frequency or resized:
             for name, table in tables.items():
@@ -101,13 +102,9 @@ class SparkPlant:
         return Configuration(
             degrees=dict(self.actuator.wanted),
             routing=tables,
-            frequency=self.frequency.frequency if new_frequency and self.frequency else None,
+            frequency=control.frequency if new_frequency and control else None,
             nodes=nodes,
         )
-
-    def _set_frequency(self, ghz: float | None) -> bool:
-        """Set the CPU frequency; False if nothing had to change."""
-        return ghz is not None and self.frequency is not None and self.frequency.set(ghz)
 
     def _tables(self, wanted: Configuration) -> dict[str, Routing]:
         """Routing tables that change: those that were decided, and a new one for a new degree."""
@@ -157,12 +154,12 @@ class SparkPlant:
         """Sleep until the step is due, then until a query reports, for a step at the most."""
         time.sleep(max(due - time.monotonic(), 0.0))
         self._check_alive()
-        before = self._newest()
-        while self._newest() == before and time.monotonic() < due + self.step:
+        queries = self.queries.values()
+        before = [watched.newest() for watched in queries]
+        while time.monotonic() < due + self.step:
+            if [watched.newest() for watched in queries] != before:
+                return
             time.sleep(POLL)
-
-    def _newest(self) -> list[str | None]:
-        return [watched.newest() for watched in self.queries.values()]
 
     def _check_alive(self) -> None:
         self.check_cluster()
@@ -185,7 +182,7 @@ class SparkPlant:
         running = self.actuator.running(self._executors)
         shared = running.get(ALL_MODULES)
         modules = {
-            name: self._read_all(name, batches[name], running.get(name, shared or []), occupancy)
+            name: self._read(name, batches[name], running.get(name, shared or []), occupancy)
             for name in self.queries
         }
         replicas, control = sum(len(own) for own in running.values()), self.frequency
@@ -207,19 +204,16 @@ class SparkPlant:
             self.last_event = max(self.last_event or 0.0, batch.ended)
         return [batch for batch, _ in events]
 
-    def _read_all(
-        self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
-    ) -> ModuleReading:
-        reading = self._read(name, events, running, now)
-        return replace(reading, **self.queries[name].measured(reading, events))
-
     def _read(
         self, name: str, events: list[Batch], running: list[Executor], now: Occupancy
     ) -> ModuleReading:
-        rates = self._rates[name].from_offsets(events, self._arrived(name, events), now.at)
+        query = self.queries[name]
+        newest = events[-1].arrived if events else None
+        arrived = newest if query.arrived is None else query.arrived()
+        rates = self._rates[name].from_offsets(events, arrived, now.at)
         mean, cv = service(batch for batch in events if not batch.idle)
         ids = [executor.id for executor in running]
-        return replace(
+        reading = replace(
             reading_of(events, rates, service_time=mean, service_cv=cv),
             utilisation=self._utilisation[name].at_report(now, ids) if events else None,
             failed_tasks=self._new_failures(name),
@@ -227,12 +221,7 @@ class SparkPlant:
             requested=self.actuator.requested.get(name),
             running=None if isinstance(self.actuator, ExecutorPool) else len(running),
         )
-
-    def _arrived(self, name: str, events: list[Batch]) -> int | None:
-        arrived = self.queries[name].arrived
-        if arrived is not None:
-            return arrived()
-        return events[-1].arrived if events else None
+        return replace(reading, **query.measured(reading, events))
 
     def _new_failures(self, name: str) -> int | None:
         if isinstance(self.actuator, ExecutorPool):

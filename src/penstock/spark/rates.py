@@ -21,13 +21,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import sqrt
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.signals import Latency, ModuleReading
-from penstock.spark.backend import Executor, RunningTask
+from penstock.spark.backend import Backend, Executor, RunningTask
 from penstock.spark.progress import LEVELS, Batch
 
 _GRID: Final = (np.arange(100) + 0.5) / 100
@@ -255,18 +255,6 @@ def _mean(values: list[float]) -> float | None:
 # Utilisation: how busy executors are, from what they report of their tasks.
 
 
-class ExecutorStatus(Protocol):
-    """Reports executors and their running tasks."""
-
-    def executors(self, *, driver: bool = False) -> tuple[Executor, ...]:
-        """Every executor the application has or had, and the driver on request."""
-        ...
-
-    def running_tasks(self) -> tuple[RunningTask, ...]:
-        """The tasks that run now."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occupancy:
     """By executor, seconds busy up to a moment, running tasks included."""
@@ -283,7 +271,9 @@ class Occupancy:
     ) -> "Occupancy":
         """From executors and their running tasks."""
         known = list(executors)
-        running = in_flight(tasks, now)
+        running: dict[str, float] = {}
+        for task in tasks:
+            running[task.executor] = running.get(task.executor, 0.0) + max(now - task.launched, 0.0)
         return cls(
             at=now,
             busy={e.id: e.busy + running.get(e.id, 0.0) for e in known},
@@ -306,20 +296,12 @@ class Occupancy:
 
 
 def read_executors(
-    status: ExecutorStatus, now: float, *, driver: bool = False
+    backend: Backend, now: float, *, driver: bool = False
 ) -> tuple[tuple[Executor, ...], Occupancy]:
     """The executors of an application, and their occupancy."""
-    executors = status.executors(driver=driver)
-    tasks = status.running_tasks() if any(e.active_tasks for e in executors) else ()
+    executors = backend.executors(driver=driver)
+    tasks = backend.running_tasks() if any(e.active_tasks for e in executors) else ()
     return executors, Occupancy.of(executors, tasks, now)
-
-
-def in_flight(tasks: Iterable[RunningTask], now: float) -> dict[str, float]:
-    """By executor, seconds that its running tasks have taken."""
-    seconds: dict[str, float] = {}
-    for task in tasks:
-        seconds[task.executor] = seconds.get(task.executor, 0.0) + max(now - task.launched, 0.0)
-    return seconds
 
 
 _FULL: Final = 0.95

@@ -184,11 +184,15 @@ class RowRange(InputPartition):
         self.partitioner, self.worker = partitioner, worker
 
 
-class WorkloadReader(DataSourceStreamReader):
-    """Reads a feed, batch by batch."""
+class RowCountReader(DataSourceStreamReader):
+    """Reads rows batch by batch; an offset is a count of rows."""
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
+    def __init__(self, hint: Path | None, max_rows: int | None, share: int | None) -> None:
+        self._hint, self._max_rows, self._share = hint, max_rows, share
+
+    def available(self) -> int:
+        """Rows that have arrived, read or not."""
+        raise NotImplementedError
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
         """Before the first row."""
@@ -196,18 +200,32 @@ class WorkloadReader(DataSourceStreamReader):
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """All rows that have arrived, or the maximum of a batch."""
-        limit = self._feed.max_rows
-        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+        return ReadAllAvailable() if self._max_rows is None else ReadMaxRows(self._max_rows)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """Where the next batch ends."""
-        feed = self._feed
-        most = batch_limit(feed.share, feed.hint)
-        return end_offset(start["rows"], feed.arrived(time.time()), limit, most)
+        """Where the next batch ends, within Spark's limit and that of its parts."""
+        begin, end = start["rows"], self.available()
+        if isinstance(limit, ReadMaxRows):
+            end = min(end, begin + limit.max_rows)
+        if self._share is not None:
+            end = min(end, begin + self._share * parallelism(self._hint))
+        return {"rows": max(end, begin)}
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Rows that have arrived, read or not."""
-        return {"rows": self._feed.arrived(time.time())}
+        return {"rows": self.available()}
+
+
+class WorkloadReader(RowCountReader):
+    """Reads a feed, batch by batch."""
+
+    def __init__(self, feed: Feed) -> None:
+        super().__init__(feed.hint, feed.max_rows, feed.share)
+        self._feed = feed
+
+    def available(self) -> int:
+        """Rows that have arrived."""
+        return self._feed.arrived(time.time())
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[RowRange]:
         """The batch in as many parts as the module has executors."""
@@ -216,14 +234,13 @@ class WorkloadReader(DataSourceStreamReader):
             partitioner = self._feed.partitioner()
             whole = (start["rows"], end["rows"], began, partitioner)
             return [RowRange(*whole, worker) for worker in range(partitioner.workers)]
-        parts = parallelism(self._feed.hint)
+        parts = parallelism(self._hint)
         return [RowRange(a, b, began) for a, b in slices(start["rows"], end["rows"], parts)]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
-        partitioner = deepcopy(
-            partition.partitioner
-        )  # a part may be read again, and by other tasks
+        # a part may be read again, and by other tasks
+        partitioner = deepcopy(partition.partitioner)
         for begin in range(partition.begin, partition.end, _CHUNK):
             end = min(begin + _CHUNK, partition.end)
             rows = self._feed.batch(begin, end, partition.start)
@@ -250,19 +267,3 @@ class WorkloadSource(DataSource):
 
     def _feed(self) -> Feed:
         return decode(self.options["feed"])
-
-
-def batch_limit(share: int | None, hint: Path | None) -> int | None:
-    """Maximum rows of a batch, given the maximum of each part."""
-    return None if share is None else share * parallelism(hint)
-
-
-def end_offset(
-    start: int, newest: int, limit: ReadLimit, most: int | None = None
-) -> dict[str, int]:
-    """The end of a batch that begins at `start`, within Spark's limit and ours."""
-    if isinstance(limit, ReadMaxRows):
-        newest = min(newest, start + limit.max_rows)
-    if most is not None:
-        newest = min(newest, start + most)
-    return {"rows": max(newest, start)}

@@ -24,13 +24,11 @@ from pyarrow import fs
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceStreamArrowWriter,
-    DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
-from penstock.spark.source import batch_limit, end_offset, parallelism, slices
+from penstock.spark.source import RowCountReader, parallelism, slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +185,6 @@ class Tail:
 
 
 FORMAT: Final = "penstock-stream"
-
-
 _ONLY: Final = ""
 """The route of all rows where there is one target."""
 
@@ -261,31 +257,19 @@ class FilePartition(InputPartition):
         self.pieces = pieces
 
 
-class StreamReader(DataSourceStreamReader):
+class StreamReader(RowCountReader):
     """Reads a stream, batch by batch."""
 
     def __init__(
         self, path: str, hint: Path | None, max_rows: int | None, share: int | None = None
     ) -> None:
-        self._path, self._hint, self._max_rows, self._share = path, hint, max_rows, share
+        super().__init__(hint, max_rows, share)
+        self._path = path
         self._tail: Tail | None = None
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
-        """Before the first row."""
-        return {"rows": 0}
-
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """All available rows, or the maximum of a batch."""
-        return ReadAllAvailable() if self._max_rows is None else ReadMaxRows(self._max_rows)
-
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """Where the next batch ends."""
-        most = batch_limit(self._share, self._hint)
-        return end_offset(start["rows"], self._follow().length(), limit, most)
-
-    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
-        """Rows in the stream, read or not."""
-        return {"rows": self._follow().length()}
+    def available(self) -> int:
+        """Rows in the stream."""
+        return self._follow().length()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[FilePartition]:
         """The batch in as many parts as the module has executors."""
@@ -326,17 +310,9 @@ class StreamSource(DataSource):
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: ARG002, N802
         """A reader of the stream at `path`."""
-        hint = self.options.get("hint")
-        return StreamReader(
-            self.options["path"],
-            Path(hint) if hint else None,
-            max_rows=self._count("max_rows"),
-            share=self._count("share"),
-        )
-
-    def _count(self, option: str) -> int | None:
-        given = self.options.get(option)
-        return int(given) if given else None
+        path, hint, *limits = map(self.options.get, ("path", "hint", "max_rows", "share"))
+        max_rows, share = (int(limit) if limit else None for limit in limits)
+        return StreamReader(str(path), Path(hint) if hint else None, max_rows, share)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802
         """A writer to the stream at `path`."""

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from penstock.core.errors import SettingError
 from penstock.core.signals import Power
@@ -38,36 +38,6 @@ class Reading:
     """GHz, where it is known."""
     microjoules: Mapping[str, int] = field(default_factory=dict)
     """Of each energy counter that could be read."""
-
-
-class Processors(Protocol):
-    """Processors with a frequency and a power; at the end of a block they are as before it."""
-
-    @property
-    def frequencies(self) -> tuple[float, ...]:
-        """GHz that can be set, the lowest first; empty if none can."""
-        ...
-
-    @property
-    def frequency(self) -> float | None:
-        """GHz now; None if unknown."""
-        ...
-
-    def set(self, ghz: float) -> None:
-        """Run all processors at a frequency."""
-        ...
-
-    def read(self, *, at: float, replicas: int) -> Reading:
-        """A reading of the machine; the power is that between two of them."""
-        ...
-
-    def power(self, previous: Reading, now: Reading) -> Power | None:
-        """Mean watts between two readings, measured or modelled; None where neither can be."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object, /) -> None: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,7 +69,7 @@ class ModelledMachine:
         return Reading(at=at, replicas=replicas, frequency=self.frequency)
 
     def power(self, previous: Reading, now: Reading) -> Power | None:  # noqa: ARG002  # as metered
-        """Of what runs now, since decisions take effect just after a reading."""
+        """Mean watts of what runs now, since decisions take effect just after a reading."""
         frequency = self.frequencies[-1] if now.frequency is None else now.frequency
         if frequency not in self.voltages:  # as a real machine's may be
             return None
@@ -167,7 +137,8 @@ class Machine:
 
     def power(self, previous: Reading, now: Reading) -> Power | None:
         """Measured where every counter could be read, and otherwise modelled."""
-        watts = self._measured(previous, now)
+        before, after, seconds = previous.microjoules, now.microjoules, now.at - previous.at
+        watts = self.meter.total(before, after, seconds=seconds) if self.meter else None
         if watts is None:
             return self.model.power(previous, now)
         return Power(watts=watts, modelled=False)
@@ -179,10 +150,9 @@ class Machine:
         if self.cpufreq:
             self.cpufreq.__exit__(kind, error, trace)
 
-    def _measured(self, previous: Reading, now: Reading) -> float | None:
-        if self.meter is None:
-            return None
-        return self.meter.total(previous.microjoules, now.microjoules, seconds=now.at - previous.at)
+
+Processors = Machine | ModelledMachine
+"""Processors with a frequency and a power; at the end of a `with` block they are as before it."""
 
 
 def find_processors(*, decides: bool, voltages: VoltageTable = VOLTAGES) -> Processors | None:
