@@ -6,6 +6,7 @@ Of every batch the first stages are also run alone, into nowhere: what each adds
 
 import time
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +17,8 @@ from benchmarks.quote_stream import cluster, stream, wait_until
 from penstock.apps.trading.application import Algotrader
 from penstock.core.routing import Routing
 from penstock.query.keyed import KeyedOperator
-from penstock.query.keyed.operator import splitter
 from penstock.query.keyed.task import TaskReport
-from penstock.query.keyed.work import ARRIVAL, REPLICA
+from penstock.query.keyed.work import ARRIVAL, REPLICA, route
 from penstock.workload.keys import names
 
 ROWS, EXECUTORS, WARM, BATCHES = 200_000, 2, 6, 12
@@ -66,7 +66,7 @@ def main() -> None:
 def _routed(batch: DataFrame, table: Routing) -> DataFrame:
     added = [StructField(REPLICA, IntegerType()), StructField(ARRIVAL, LongType())]
     columns = StructType([*batch.schema.fields, *added])
-    return batch.mapInArrow(splitter("symbol", table), columns)
+    return batch.mapInArrow(partial(route, key="symbol", table=table), columns)
 
 
 def _nowhere(results: pa.Table, step: int) -> None:

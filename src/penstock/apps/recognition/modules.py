@@ -39,7 +39,7 @@ OUTLINED: Final = f"{_TRUTH}, route string, operator string, edges binary"
 RECOGNISED: Final = f"{_TRUTH}, route string, operator string, recognised string, distance double"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class VisionModule:
     """One module: what it looks at, what it finds, and the columns that it passes on."""
 
@@ -122,40 +122,15 @@ _ARROW: Final = {
     "binary": pa.binary(),
 }
 
-DISPATCHER: Final = VisionModule(
-    name="dispatcher",
-    work=_dispatch,
-    takes=("image",),
-    gives=("route", "amount"),
-    schema=DISPATCHED,
-)
-DENOISER_1: Final = VisionModule(
-    name="denoiser-1",
-    work=_smooth,
-    takes=("image", "amount"),
-    gives=("image",),
-    schema=DENOISED,
-)
-DENOISER_2: Final = VisionModule(
-    name="denoiser-2",
-    work=_restore,
-    takes=("image",),
-    gives=("image",),
-    schema=DENOISED,
-)
+_IMAGE: Final = ("image",)
+DISPATCHER: Final = VisionModule("dispatcher", _dispatch, _IMAGE, ("route", "amount"), DISPATCHED)
+DENOISER_1: Final = VisionModule("denoiser-1", _smooth, ("image", "amount"), _IMAGE, DENOISED)
+DENOISER_2: Final = VisionModule("denoiser-2", _restore, _IMAGE, _IMAGE, DENOISED)
 EDGE_DETECTOR: Final = VisionModule(
-    name="edge-detector",
-    work=_outline,
-    takes=("image",),
-    gives=("operator", "edges"),
-    schema=OUTLINED,
+    "edge-detector", _outline, _IMAGE, ("operator", "edges"), OUTLINED
 )
 RECOGNISER: Final = VisionModule(
-    name="recognizer",
-    work=_recognise,
-    takes=("edges",),
-    gives=("recognised", "distance"),
-    schema=RECOGNISED,
+    "recognizer", _recognise, ("edges",), ("recognised", "distance"), RECOGNISED
 )
 MODULES: Final = {
     module.name: module

@@ -43,7 +43,7 @@ results, one for each window:
 ('B', 1, 24, 25, 124.5)
 """  # noqa: E501  # a table has long lines
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -255,23 +255,18 @@ _MOMENT: Final = pa.timestamp("us", "UTC")
 
 def to_batch(results: Results, symbols: Sequence[str], number: Longs) -> pa.RecordBatch:
     """The results with the names of their keys and the number of the quote that set each off."""
-    names = pa.array(symbols, pa.string()).take(pa.array(results.key))
     columns = {
-        "symbol": names,
+        "symbol": pa.array(symbols, pa.string()).take(pa.array(results.key)),
         "ordinal": pa.array(results.ordinal),
         "number": pa.array(number, pa.int64()),
         "ts": pa.array(results.ts, _MOMENT),
         "oldest": pa.array(results.oldest, _MOMENT),
-        **dict(_prices(results)),
     }
-    return pa.RecordBatch.from_pydict(columns)
-
-
-def _prices(results: Results) -> Iterator[tuple[str, pa.Array]]:
     for side in SIDES:
         for name, values in zip(_COEFFICIENTS, results.parabola(side).T, strict=True):
-            yield f"{side}_{name}", pa.array(values)
+            columns[f"{side}_{name}"] = pa.array(values)
     for side in SIDES:
-        yield f"{side}_points", pa.array(results.points(side), pa.int32())
+        columns[f"{side}_points"] = pa.array(results.points(side), pa.int32())
     for name, values in zip(CANDLE, results.candle.T, strict=True):
-        yield name, pa.array(values)
+        columns[name] = pa.array(values)
+    return pa.RecordBatch.from_pydict(columns)

@@ -30,7 +30,7 @@ from penstock.core.settings import near
 from penstock.workload.keys import shares
 
 FAULTS: Final = ("malformed", "duplicate", "empty", "stranger")
-_MALFORMED, DUPLICATE, _EMPTY, _STRANGER = range(len(FAULTS))
+_MALFORMED, _DUPLICATE, _EMPTY, _STRANGER = range(len(FAULTS))
 STRANGERS: Final = tuple(f"NEW{number}" for number in range(50))
 """Symbols that are on no list."""
 NAMELESS: Final = ("", None)
@@ -40,58 +40,6 @@ _BACK: Final = 1000
 _PRICES: Final = np.array([np.nan, np.inf, -np.inf, 0.0, -1.0])
 
 Columns = dict[str, NDArray[Any]]
-
-
-def check(faults: Mapping[str, float]) -> None:
-    """Refuse shares that cannot be."""
-    for name, share in faults.items():
-        if name not in FAULTS:
-            raise SettingError(f"quotes have no fault {name!r}{near(name, FAULTS)}")
-        if not 0.0 <= share <= 1.0:
-            raise SettingError(f"share of {name} quotes must be in [0, 1], got {share}")
-    if sum(faults.values()) > 1.0:
-        raise SettingError(f"faults must be at most all quotes, got {sum(faults.values()):g}")
-
-
-def kinds(faults: Mapping[str, float], lots: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The fault of each row, by its lot; len(FAULTS) for none."""
-    reached = np.cumsum([faults.get(name, 0.0) for name in FAULTS])
-    return np.searchsorted(reached, lots, side="right")
-
-
-def origins(
-    index: NDArray[np.int64], fault: NDArray[np.int64], lots: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """The number of the quote that each row shows: an earlier one, if it is a duplicate."""
-    earlier = np.maximum(index - 1 - (_BACK * lots).astype(np.int64), 0)
-    return np.where(fault == DUPLICATE, earlier, index)
-
-
-def spoil(
-    rows: Columns, fault: NDArray[np.int64], lots: NDArray[np.float64], symbols: int
-) -> Columns:
-    """Put the faults into columns; the pool of symbols goes on with STRANGERS and NAMELESS."""
-    stranger, empty, bad = fault == _STRANGER, fault == _EMPTY, fault == _MALFORMED
-    new = symbols + (len(STRANGERS) * lots).astype(np.int64)
-    none = symbols + len(STRANGERS) + (len(NAMELESS) * (3 * lots % 1.0)).astype(np.int64)
-    nameless, priced = bad & (lots < 1 / 3), bad & (lots >= 2 / 3)
-    price = _PRICES[(len(_PRICES) * (3 * lots % 1.0)).astype(np.int64)]
-    return {
-        "symbol": np.where(stranger, new, np.where(nameless, none, rows["symbol"])),
-        "bid": np.where(priced, price, rows["bid"]),
-        "ask": rows["ask"],
-        "bid_size": _sizes(rows["bid_size"], priced, empty),
-        "ask_size": np.where(bad & ~nameless & ~priced, -1, np.where(empty, 0, rows["ask_size"])),
-    }
-
-
-def _sizes(
-    sizes: NDArray[Any], priced: NDArray[np.bool_], empty: NDArray[np.bool_]
-) -> NDArray[Any]:
-    """A bad price is a fault only on a side that there is."""
-    return np.where(empty, 0, np.where(priced, np.maximum(sizes, 1), sizes))
-
-
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -126,7 +74,13 @@ class Quotes:
             raise SettingError(f"seed of quotes must not be negative, got {self.seed}")
         if self.symbols < 1:
             raise SettingError(f"quotes need at least one symbol, got {self.symbols}")
-        check(self.faults)
+        for name, share in self.faults.items():
+            if name not in FAULTS:
+                raise SettingError(f"quotes have no fault {name!r}{near(name, FAULTS)}")
+            if not 0.0 <= share <= 1.0:
+                raise SettingError(f"share of {name} quotes must be in [0, 1], got {share}")
+        if (total := sum(self.faults.values())) > 1.0:
+            raise SettingError(f"faults must be at most all quotes, got {total:g}")
 
     @property
     def schema(self) -> str:
@@ -135,16 +89,25 @@ class Quotes:
 
     def columns(self, index: Longs) -> dict[str, pa.Array]:
         """The quotes with these numbers."""
-        if not self.faults:
-            return _arrow(index, self._good(index), _pool(self.symbols))
-        shown, fault = self._faults(index)
-        rows = spoil(self._good(shown), fault, self._chance(shown, _KIND), self.symbols)
-        return _arrow(shown, rows, _pool(self.symbols))
+        number = self._shown(index) if self.faults else index
+        rows = self._good(number)
+        if self.faults:
+            rows = self._spoiled(rows, self._fault(number), self._chance(number, _KIND))
+        return {
+            "number": pa.array(number, pa.int64()),
+            "symbol": _pool(self.symbols).take(pa.array(rows["symbol"], pa.int64())),
+            "bid": pa.array(rows["bid"], pa.float64()),
+            "bid_size": pa.array(rows["bid_size"], pa.int32()),
+            "ask": pa.array(rows["ask"], pa.float64()),
+            "ask_size": pa.array(rows["ask_size"], pa.int32()),
+        }
 
     def _good(self, index: Longs) -> Columns:
         """Without faults; symbols by rank."""
         symbol = np.searchsorted(_reached(self.symbols), self._chance(index, _SYMBOL), side="right")
-        wave = self._wave(index, symbol)
+        pace, phase = _waves(self.seed, self.symbols)
+        swing: Floats = np.sin(index * pace[symbol] + phase[symbol])
+        wave = 0.5 * (_LOWEST + _HIGHEST) + (0.5 * (_HIGHEST - _LOWEST) - _NOISE) * swing
         return {
             "symbol": symbol,
             "bid": wave + _NOISE * (2.0 * self._chance(index, _BID) - 1.0),
@@ -153,24 +116,38 @@ class Quotes:
             "ask_size": (_SIZES * self._chance(index, _ASK_SIZE)).astype(np.int32),
         }
 
-    def _wave(self, index: Longs, symbol: Longs) -> Floats:
-        """Where the price of each symbol is, but for noise."""
-        pace, phase = _waves(self.seed, self.symbols)
-        swing: Floats = np.sin(index * pace[symbol] + phase[symbol])
-        return 0.5 * (_LOWEST + _HIGHEST) + (0.5 * (_HIGHEST - _LOWEST) - _NOISE) * swing
-
-    def _faults(self, index: Longs) -> tuple[Longs, Longs]:
-        """The number that each row shows, and the fault that the quote of this number has.
+    def _shown(self, index: Longs) -> Longs:
+        """The number of the quote that each row shows: an earlier one, if it is a duplicate.
 
         A duplicate of a duplicate would be the first of its number; such a row is left as it is.
         """
-        lots = self._chance(index, _KIND)
-        earlier = origins(index, self._fault(index), lots)
-        shown = np.where(self._fault(earlier) == DUPLICATE, index, earlier)
-        return shown, self._fault(shown)
+        back = 1 + (_BACK * self._chance(index, _KIND)).astype(np.int64)
+        earlier = np.where(self._fault(index) == _DUPLICATE, np.maximum(index - back, 0), index)
+        return np.where(self._fault(earlier) == _DUPLICATE, index, earlier)
 
     def _fault(self, index: Longs) -> Longs:
-        return kinds(self.faults, self._chance(index, _FAULT))
+        """The fault of each quote; len(FAULTS) for none."""
+        reached = np.cumsum([self.faults.get(name, 0.0) for name in FAULTS])
+        return np.searchsorted(reached, self._chance(index, _FAULT), side="right")
+
+    def _spoiled(self, rows: Columns, fault: Longs, lots: Floats) -> Columns:
+        """The columns with their faults."""
+        stranger, empty, bad = fault == _STRANGER, fault == _EMPTY, fault == _MALFORMED
+        thrice = 3 * lots % 1.0
+        new = self.symbols + (len(STRANGERS) * lots).astype(np.int64)
+        none = self.symbols + len(STRANGERS) + (len(NAMELESS) * thrice).astype(np.int64)
+        nameless, priced = bad & (lots < 1 / 3), bad & (lots >= 2 / 3)
+        price = _PRICES[(len(_PRICES) * thrice).astype(np.int64)]
+        # a bad price is a fault only on a side that there is
+        bid_size = np.where(priced, np.maximum(rows["bid_size"], 1), rows["bid_size"])
+        ask_size = np.where(bad & ~nameless & ~priced, -1, rows["ask_size"])
+        return {
+            "symbol": np.where(stranger, new, np.where(nameless, none, rows["symbol"])),
+            "bid": np.where(priced, price, rows["bid"]),
+            "ask": rows["ask"],
+            "bid_size": np.where(empty, 0, bid_size),
+            "ask_size": np.where(empty, 0, ask_size),
+        }
 
     def _chance(self, index: Longs, purpose: int) -> Floats:
         return _chance(index, self.seed, purpose)
@@ -180,19 +157,9 @@ def _chance(index: Longs, seed: int, purpose: int) -> Floats:
     return uniform(index, _PURPOSES * seed + purpose)
 
 
-def _arrow(number: Longs, rows: Columns, pool: pa.Array) -> dict[str, pa.Array]:
-    return {
-        "number": pa.array(number, pa.int64()),
-        "symbol": pool.take(pa.array(rows["symbol"], pa.int64())),
-        "bid": pa.array(rows["bid"], pa.float64()),
-        "bid_size": pa.array(rows["bid_size"], pa.int32()),
-        "ask": pa.array(rows["ask"], pa.float64()),
-        "ask_size": pa.array(rows["ask_size"], pa.int32()),
-    }
-
-
 @cache
 def _pool(symbols: int) -> pa.Array:
+    """Symbols by rank, and after them STRANGERS and NAMELESS."""
     return pa.array([*shares(symbols), *STRANGERS, *NAMELESS], pa.string())
 
 

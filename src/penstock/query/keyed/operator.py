@@ -47,10 +47,9 @@ class OnSpark:
             tasks = rows.sparkSession.range(0, task.table.replicas, 1, task.table.replicas)
             return tasks.mapInArrow(task, output).toArrow()
         added = [StructField(REPLICA, IntegerType()), StructField(ARRIVAL, LongType())]
+        splitter = partial(route, key=task.work.key, table=task.table)
         return (
-            rows.mapInArrow(
-                splitter(task.work.key, task.table), StructType([*rows.schema.fields, *added])
-            )
+            rows.mapInArrow(splitter, StructType([*rows.schema.fields, *added]))
             .repartitionById(task.table.replicas, REPLICA)
             .mapInArrow(task, output)
             .toArrow()
@@ -62,11 +61,6 @@ class OnSpark:
         """By Spark's own comparison; a row without a key has the empty one."""
         among = sql.coalesce(sql.col(column).cast("string"), sql.lit("")).isin(*keys)
         return rows.where(among), rows.where(~among)
-
-
-def splitter(key: str, table: Routing) -> Callable[..., Iterator[pa.RecordBatch]]:
-    """Routes rows by a column, for `mapInArrow`."""
-    return partial(route, key=key, table=table)
 
 
 class InProcess:
@@ -132,8 +126,7 @@ class KeyedOperator:
             raise SettingError(f"keep of the work must be at least 1 row, got {self.work.keep}")
         self._state_store.create()
         self._step = self._state_store.newest()
-        if self._step is not None:
-            self._index = self._state_store.index(self._step)
+        self._index = self._state_store.index(self._step)
         self._state_store.sweep(self._index)
 
     @property
@@ -173,8 +166,7 @@ class KeyedOperator:
             self._deliver()
             if self.pending and self._rows is not None and self._step is not None:
                 step = self._step | 1
-                task = self._task(step, frozenset(), pending_only=True)
-                self._commit(step, *_split_reports(self.engine.run(self._rows, task)))
+                self._commit(step, *self._run(self._rows, step, frozenset(), pending_only=True))
 
     def _take_new(self, batch: Any, step: int) -> None:
         if self.pending and self.setting.protocol == "s-blk":
@@ -204,13 +196,11 @@ class KeyedOperator:
         self._commit(step, pa.concat_tables([first, second]), reports_first + reports_second)
 
     def _run(
-        self, batch: Any, step: int, moved: frozenset[str]
+        self, batch: Any, step: int, moved: frozenset[str], *, pending_only: bool = False
     ) -> tuple[pa.Table, list[TaskReport]]:
-        """Run the replicas; nothing takes effect before it is committed."""
-        return _split_reports(self.engine.run(batch, self._task(step, moved)))
-
-    def _task(self, step: int, moved: frozenset[str], *, pending_only: bool = False) -> ReplicaTask:
-        return ReplicaTask(
+        """Run the replicas; nothing takes effect before it is committed. Returns the results, and
+        the reports of the tasks."""
+        task = ReplicaTask(
             store=self.store,
             identity=self._state_store.identity(),
             step=step,
@@ -222,6 +212,9 @@ class KeyedOperator:
             columns=pa.schema([*self.work.results, (DONE, pa.int64()), (REPORT, pa.string())]),
             pending_only=pending_only,
         )
+        table = self.engine.run(batch, task)
+        reports = [TaskReport(**json.loads(text)) for text in table[REPORT].drop_null().to_pylist()]
+        return table.filter(table[DONE].is_valid()).drop_columns([REPORT]), reports
 
     def _commit(self, step: int, results: pa.Table, reports: list[TaskReport]) -> None:
         before = files_of(self._index)
@@ -270,12 +263,6 @@ class KeyedOperator:
         if self._settling is not None:
             self._settling.cancel()
             self._settling = None
-
-
-def _split_reports(table: pa.Table) -> tuple[pa.Table, list[TaskReport]]:
-    """Results, and the reports of the tasks."""
-    reports = [TaskReport(**json.loads(text)) for text in table[REPORT].drop_null().to_pylist()]
-    return table.filter(table[DONE].is_valid()).drop_columns([REPORT]), reports
 
 
 def _updates(

@@ -119,7 +119,7 @@ class StateStore:
             self._opened[name] = np.asarray(mapped)
         return self._opened[name]
 
-    def entries(self, step: int, keys: Iterable[str]) -> dict[str, KeyState]:
+    def entries(self, step: int | None, keys: Iterable[str]) -> dict[str, KeyState]:
         """The state of these keys, and of all keys with pending rows, after a step."""
         table = self._table(step)
         if table is None:
@@ -128,7 +128,7 @@ class StateStore:
         pending = pc.greater(pc.list_value_length(table["pending"]), 0)
         return _entries(table.filter(pc.or_(wanted, pending)))
 
-    def index(self, step: int) -> dict[str, KeyState]:
+    def index(self, step: int | None) -> dict[str, KeyState]:
         """The state of every key after a step."""
         table = self._table(step)
         return {} if table is None else _entries(table)
@@ -187,9 +187,10 @@ class StateStore:
         named = files_of(index)
         self.forget([entry.name for entry in self._files.iterdir() if entry.name not in named])
 
-    def _table(self, step: int) -> pa.Table | None:
+    def _table(self, step: int | None) -> pa.Table | None:
+        """The index of a step; None where there is none."""
         try:
-            return _read(_path(self._indices, step))
+            return None if step is None else _read(_path(self._indices, step))
         except FileNotFoundError:
             return None
 

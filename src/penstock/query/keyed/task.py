@@ -15,6 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any, Final
@@ -104,60 +105,6 @@ def tail(pieces: tuple[FileSlice, ...], rows: int) -> tuple[FileSlice, ...]:
 
 CACHE: Final = StateCache()
 """Of this process."""
-
-
-@dataclass(slots=True)
-class StateFetch:
-    """Fetches the state of keys in the background, while the replica works on others."""
-
-    store: str
-    """The name of the store."""
-    files: StateStore
-    work: KeyedWork
-    wanted: Mapping[str, KeyState]
-    moved: Collection[str] = ()
-    """Keys that have just moved."""
-    delay: float = 0.0
-    """Extra seconds for each of these, as over a slow network."""
-    _arrived: dict[str, Rows] = field(default_factory=dict)
-    _failure: BaseException | None = None
-    _news: threading.Condition = field(default_factory=threading.Condition, repr=False)
-
-    def begin(self) -> "StateFetch":
-        """Start fetching, in the order in which the keys were given."""
-        if self.wanted:
-            threading.Thread(target=self._fetch, daemon=True).start()
-        return self
-
-    def after(self, needed: Collection[str], *, grace: float = 0.0) -> dict[str, Rows]:
-        """What has arrived once these keys have, and at most so many seconds later."""
-        with self._news:
-            self._news.wait_for(lambda: self._failure or self._arrived.keys() >= set(needed))
-            self._news.wait_for(
-                lambda: self._failure or len(self._arrived) == len(self.wanted), grace
-            )
-            if self._failure is not None:
-                raise self._failure
-            return dict(self._arrived)
-
-    def _fetch(self) -> None:
-        try:
-            for key, entry in self.wanted.items():
-                if self.delay and key in self.moved:
-                    time.sleep(self.delay)
-                self._add(key, self._read(key, entry))
-        except BaseException as error:  # raised again in the thread that waits
-            with self._news:
-                self._failure = error
-                self._news.notify()
-
-    def _read(self, key: str, entry: KeyState) -> Rows:
-        return CACHE.acquire(self.store, self.files, key, entry, self.work)
-
-    def _add(self, key: str, rows: Rows) -> None:
-        with self._news:
-            self._arrived[key] = rows
-            self._news.notify()
 
 
 @dataclass(slots=True)
@@ -265,7 +212,7 @@ class _ReplicaStep:
         self._task, self._work, self._began = task, task.work, began
         self._state_store = StateStore(task.store)
         self._report = TaskReport(replica=replica)
-        self._entries = self._find(fresh)
+        self._entries = self._state_store.entries(task.before, fresh)
         self._fresh = self._with_pending(fresh)
         self._pieces: list[Rows] = []
         self._length = 0
@@ -273,40 +220,44 @@ class _ReplicaStep:
 
     def results(self) -> Iterator[pa.RecordBatch]:
         """Process, write the state, report."""
-        at_hand = {k: CACHE.get(self._task.identity, k, self._entry(k)) for k in self._fresh}
+        task = self._task
+        at_hand = {k: CACHE.get(task.identity, k, self._entry(k)) for k in self._fresh}
         ready = {key: rows for key, rows in at_hand.items() if rows is not None}
         missing = sorted(self._fresh.keys() - ready.keys(), key=lambda k: (self._may_wait(k), k))
-        fetching = StateFetch(
-            self._task.identity,
-            self._state_store,
-            self._work,
-            {key: self._entry(key) for key in missing},
-            self._task.moved,
-            self._task.setting.fetch_delay,
-        ).begin()
-        if self._task.setting.protocol == "r-blk" and self._gets_keys():
-            ready |= fetching.after(missing)
+        fetches = self._fetch(missing)
+        if task.setting.protocol == "r-blk" and not task.moved.isdisjoint(self._fresh):
+            ready |= {key: fetch.result() for key, fetch in fetches.items()}
         yield from self._advance(ready)
-        needed = [key for key in missing if key in self._fresh and not self._may_wait(key)]
-        arrived = fetching.after(needed, grace=self._task.setting.grace)
-        yield from self._advance({key: arrived[key] for key in self._fresh if key in arrived})
-        self._leave_pending()
+        waiting = {key: fetch for key, fetch in fetches.items() if key in self._fresh}
+        wait([fetch for key, fetch in waiting.items() if not self._may_wait(key)])
+        wait(waiting.values(), timeout=task.setting.grace)
+        arrived = {key: fetch.result() for key, fetch in waiting.items() if fetch.done()}
+        yield from self._advance(arrived)
+        for key, rows in self._fresh.items():  # they stay pending
+            self._set(key, rows, whole=False, accepted=-1)
         self._write_state()
         yield self._report_row()
+
+    def _fetch(self, keys: Collection[str]) -> dict[str, "Future[Rows]"]:
+        """Fetch the state of keys in the background, in this order, while others are processed."""
+        task, pool = self._task, ThreadPoolExecutor(1)
+
+        def read(key: str) -> Rows:
+            if task.setting.fetch_delay and key in task.moved:
+                time.sleep(task.setting.fetch_delay)
+            return CACHE.acquire(
+                task.identity, self._state_store, key, self._entry(key), self._work
+            )
+
+        fetches = {key: pool.submit(read, key) for key in keys}
+        pool.shutdown(wait=False)
+        return fetches
 
     def _may_wait(self, key: str) -> bool:
         """Whether its rows may be left for the next step: once, when it has just moved."""
         entry, task = self._entry(key), self._task
         moving = task.setting.protocol == "mp" and key in task.moved
         return moving and entry.count > 0 and not entry.pending
-
-    def _gets_keys(self) -> bool:
-        return any(key in self._task.moved for key in self._fresh)
-
-    def _find(self, fresh: Mapping[str, Rows]) -> dict[str, KeyState]:
-        if self._task.before is None:
-            return {}
-        return self._state_store.entries(self._task.before, fresh)
 
     def _entry(self, key: str) -> KeyState:
         return self._entries.get(key, KeyState())
@@ -367,10 +318,6 @@ class _ReplicaStep:
             whole = len(entry.pieces) + 1 > LONGEST_CHAIN or len(rows) >= work.keep
             self._set(key, state if whole else rows, whole=whole, accepted=len(rows))
             CACHE.put(self._task.identity, key, entry.count + len(rows), state)
-
-    def _leave_pending(self) -> None:
-        for key, rows in self._fresh.items():
-            self._set(key, rows, whole=False, accepted=-1)
 
     def _set(self, key: str, rows: Rows, *, whole: bool, accepted: int) -> None:
         begin, self._length = self._length, self._length + len(rows)
