@@ -263,8 +263,8 @@ def test_a_new_life_takes_up_where_the_old_one_left_off(bench: Bench) -> None:
 def test_what_a_failed_step_left_in_memory_is_not_believed(bench: Bench) -> None:
     """A task may have gone further than the step that counts."""
     bench.step(0, [("A", 0, 1)])
-    task = bench.operator._task(2, frozenset())
-    InProcess().run(table([("A", 1, 100), ("A", 2, 100)]), task)  # and it is not committed
+    rows = table([("A", 1, 100), ("A", 2, 100)])
+    bench.operator._run(rows, 2, frozenset())  # and it is not committed
     bench.operator.take(table([("A", 1, 2)]), 1)
     assert bench.results[2] == [("A", 1, 3, 2)]
 
@@ -361,7 +361,7 @@ def test_rows_without_a_key_have_the_empty_one(tmp_path: Path, protocol: str) ->
 
 def test_files_of_tasks_that_failed_are_swept_away(bench: Bench) -> None:
     bench.step(0, [("A", 0, 1)])
-    InProcess().run(table([("A", 1, 100)]), bench.operator._task(2, frozenset()))
+    bench.operator._run(table([("A", 1, 100)]), 2, frozenset())
     assert len(list((bench.store / "files").iterdir())) == 2
     bench.operator = bench.start()
     assert len(list((bench.store / "files").iterdir())) == 1
