@@ -27,8 +27,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.attachment.attachment import Attachment, Journal, context_ended, try_journal
-from penstock.attachment.errors import ErrorHandler, HoldOnError, OnceLogger
+from penstock.attachment.attachment import Attachment, context_ended, try_journal
+from penstock.attachment.errors import ErrorHandler, HoldOnError
 from penstock.attachment.plant import AttachedPlant, application_actuator
 from penstock.attachment.policy import Size, build_policy, check_effect, guard
 from penstock.attachment.queries import Queries
@@ -72,9 +72,25 @@ def _assemble(
     controller = f"penstock.attach in process {os.getpid()} since {began:%H:%M:%S}"
     acquire_control(spark, controller)
     try:
-        name = spark.sparkContext.appName or "application"
+        name, master = spark.sparkContext.appName or "application", spark.sparkContext.master or ""
         journal = try_journal(settings, name=name, began=began, say=errors.log.warn)
-        plant = _plant(spark, settings, errors, conf, journal)
+        why_not = obstacle(master, conf)
+        if settings.mode == "apply" and why_not is not None:
+            errors.log.warn(f"decisions are only proposed: {why_not}")
+        backend = Backend(spark)
+        queries = Queries(spark, backend, errors.log.info)
+        if journal is not None:
+            queries.on_progress = journal.write_progress
+        plant = AttachedPlant(
+            queries=queries,
+            actuator=application_actuator(backend, graceful=graceful(conf)),
+            step=settings.step,
+            window=settings.metrics_window,
+            local=is_local(master),
+            initial=settings.initial_executors,
+            acts=settings.mode == "apply" and why_not is None,
+            errors=errors,
+        )
     except BaseException:
         release_control(spark)
         raise
@@ -87,39 +103,6 @@ def _assemble(
         patience=_PATIENCE * settings.step,
     )
     return Attachment(spark, settings, errors, plant=plant, policy=holding, journal=journal)
-
-
-def _plant(
-    spark: SparkSession,
-    settings: Settings,
-    errors: ErrorHandler,
-    conf: Mapping[str, str],
-    journal: Journal | None,
-) -> AttachedPlant:
-    backend = Backend(spark)
-    queries = Queries(spark, backend, errors.log.info)
-    if journal is not None:
-        queries.on_progress = journal.write_progress
-    return AttachedPlant(
-        queries=queries,
-        actuator=application_actuator(backend, graceful=graceful(conf)),
-        step=settings.step,
-        window=settings.metrics_window,
-        local=is_local(spark.sparkContext.master or ""),
-        initial=settings.initial_executors,
-        acts=_may_act(spark, settings, conf, errors.log),
-        errors=errors,
-    )
-
-
-def _may_act(
-    spark: SparkSession, settings: Settings, conf: Mapping[str, str], log: OnceLogger
-) -> bool:
-    """Whether decisions are carried out: in mode `apply`, if that is possible."""
-    why = obstacle(spark.sparkContext.master or "", conf)
-    if settings.mode == "apply" and why is not None:
-        log.warn(f"decisions are only proposed: {why}")
-    return settings.mode == "apply" and why is None
 
 
 def _conf_of(spark: Any) -> dict[str, str]:

@@ -42,6 +42,7 @@ def combine(queries: Readings, feeds: Mapping[str, Sequence[str]] | None = None)
     """The readings of all queries as one; unknown where no query reports it."""
     known = list(queries.values())
     mean = _mean((r.service_time, r.processed_rate) for r in known)
+    states = _sum(r.state_rows for r in known)
     return ModuleReading(
         arrival_rate=_sum(r.arrival_rate for r in known),
         processed_rate=_sum(r.processed_rate for r in known),
@@ -49,7 +50,7 @@ def combine(queries: Readings, feeds: Mapping[str, Sequence[str]] | None = None)
         service_time=mean,
         batch_duration=_mean((r.batch_duration, r.processed_rate) for r in known),
         latency=end_to_end({name: r.latency for name, r in queries.items()}, feeds or {}),
-        state_rows=_whole(_sum(r.state_rows for r in known)),
+        state_rows=None if states is None else int(states),
     )
 
 
@@ -76,10 +77,6 @@ def _mean(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
     return sum(value * weight for value, weight in known) / total
 
 
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
-
-
 def end_to_end(
     latencies: Mapping[str, Latency | None], feeds: Mapping[str, Sequence[str]]
 ) -> Latency | None:
@@ -104,18 +101,9 @@ def _onwards(
     here = passed | {name}
     targets = [target for target in feeds.get(name, ()) if target not in here]
     after = worst(_onwards(each, latencies, feeds, here) for each in targets if each in latencies)
-    return _added([latencies[name], after])
-
-
-def _added(parts: Iterable[Latency | None]) -> Latency | None:
-    known = [part for part in parts if part is not None]
-    if not known:
-        return None
-    return Latency(
-        p50=sum(part.p50 for part in known),
-        p95=sum(part.p95 for part in known),
-        p99=sum(part.p99 for part in known),
-    )
+    known = [part for part in (latencies[name], after) if part is not None]
+    sums = {q: sum(getattr(part, q) for part in known) for q in ("p50", "p95", "p99")}
+    return Latency(**sums) if known else None
 
 
 def application_actuator(backend: Backend, *, graceful: bool) -> Actuator:
@@ -172,7 +160,9 @@ class AttachedPlant:
         """One observation per step, until it is stopped or the application ends."""
         attempt = self.errors.attempt
         attempt("the first observation failed, and the next step tries again", self.observe)
-        self._begin()
+        if self.initial is not None:
+            first = Configuration(degrees={APPLICATION: self.initial})
+            self.apply(Decision(configuration=first, why=f"initial executors: {self.initial}"))
         due = self.timer() + self.step
         while self._wait(due):
             seen = attempt("a step failed, and the next tries again", self.observe)
@@ -201,12 +191,14 @@ class AttachedPlant:
         """The observation of one step."""
         at = self.timer() - self.began
         occupancy = self._read_executors()
+        members = self.actuator.members(self._executors)[APPLICATION]
         started = self.queries.refresh()
-        reported = self.queries.read(at, slots=self._slots(), since=self.clock() - self.window)
+        slots = sum(e.cores for e in members) / len(members) if members else 1.0
+        reported = self.queries.read(at, slots=slots, since=self.clock() - self.window)
         # a new query has the window to report, however long there was none
         self._reported_at = at if reported or started else self._reported_at
         step, self._at = at - self._at, at
-        reading = self._read(occupancy, reported=reported)
+        reading = self._read(occupancy, members, reported=reported)
         seen = Observation(
             at=at,
             step=step,
@@ -229,43 +221,33 @@ class AttachedPlant:
             )
         return None
 
-    def _begin(self) -> None:
-        """Request the initial executors."""
-        if self.initial is not None:
-            first = Configuration(degrees={APPLICATION: self.initial})
-            why = f"initial executors: {self.initial}"
-            self.apply(Decision(configuration=first, why=why))
-
     def _wait(self, due: float) -> bool:
-        """Sleep until a step is due; False once it is stopped."""
-        surplus = True
+        """Sleep until a step is due, releasing executors that were busy before; False once it is
+        stopped."""
+        actuator, surplus = self.actuator, True
         while not self.stopped.is_set() and not self.errors.ended():
             left = due - self.timer()
             if left <= 0:
                 return True
             if surplus and self.acts:
-                surplus = bool(
-                    self.errors.attempt("executors cannot be released", self._release_surplus)
+                still_busy = self.errors.attempt(
+                    "executors cannot be released",
+                    lambda: actuator.reconcile(actuator.backend.executors()),
                 )
+                surplus = bool(still_busy)
             self.stopped.wait(min(left, _SLICE))
         return False
-
-    def _release_surplus(self) -> int:
-        """Release executors that were busy before; returns how many still are."""
-        return self.actuator.reconcile(self.actuator.backend.executors())
 
     def _refused(self, error: Exception) -> None:
         """Only propose decisions once the cluster has refused several times."""
         if self.errors.ended():
             return
         self._refusals += 1
-        if self._refusals < _TRIES:
-            trouble = "executors could not be changed, and the next step tries again"
-            self.errors.log.warn(f"{trouble}: {describe(error)}", kind=trouble)
-            return
-        self.acts = False
+        self.acts = self._refusals < _TRIES
         trouble = "decisions are only proposed from now on, executors cannot be changed"
-        self.errors.log.warn(f"{trouble}: {describe(error)}")
+        if self.acts:
+            trouble = "executors could not be changed, and the next step tries again"
+        self.errors.log.warn(f"{trouble}: {describe(error)}", kind=trouble)
 
     def _read_executors(self) -> Occupancy:
         backend = self.actuator.backend
@@ -273,18 +255,17 @@ class AttachedPlant:
         self._utilisation = self._utilisation or Utilisation(occupancy)
         return occupancy
 
-    def _members(self) -> list[Executor]:
-        return self.actuator.members(self._executors)[APPLICATION]
-
-    def _slots(self) -> float:
-        """Cores of an executor, on average."""
-        members = self._members()
-        return sum(e.cores for e in members) / len(members) if members else 1.0
-
-    def _read(self, occupancy: Occupancy, *, reported: bool) -> ModuleReading:
-        members = self._members()
+    def _read(
+        self, occupancy: Occupancy, members: list[Executor], *, reported: bool
+    ) -> ModuleReading:
+        """All queries as one, with the last reports of those that are silent in this step."""
+        recent = {
+            each.name: each.last
+            for each in self.queries.running.values()
+            if each.reported_at is not None and self._at - each.reported_at <= self.window
+        }
         reading = replace(
-            self._combined(),
+            combine(recent, self.queries.feeds()),
             utilisation=self._busy_share(occupancy, members, reported=reported),
             failed_tasks=self._new_failures(),
             wanted=self.actuator.wanted.get(APPLICATION),
@@ -292,15 +273,6 @@ class AttachedPlant:
             running=len(members),
         )
         return reading if reported else replace(reading, latency=None)
-
-    def _combined(self) -> ModuleReading:
-        """All queries as one, with the last reports of those that are silent in this step."""
-        recent = {
-            each.name: each.last
-            for each in self.queries.running.values()
-            if each.reported_at is not None and self._at - each.reported_at <= self.window
-        }
-        return combine(recent, self.queries.feeds())
 
     def _busy_share(
         self, occupancy: Occupancy, members: list[Executor], *, reported: bool
