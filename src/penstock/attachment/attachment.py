@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from types import TracebackType
 from typing import Any, Final, Self
 
 from py4j.protocol import Py4JError
@@ -110,7 +109,10 @@ def open_journal(
         if path is None:
             path = _temporary()
             after.callback(shutil.rmtree, path, ignore_errors=True)
-        folder = _folder(path, described)
+        try:
+            folder = RunFolder.create(path, described)
+        except FileError as error:  # which the command line calls by its own name
+            raise FileError(str(error).replace("give --out", "give record")) from None
         refused.callback(folder.withdraw, keep_logs=False)
         journal = Journal(folder, described, say, whole=settings.record is not None, _after=after)
         if shown:
@@ -139,13 +141,6 @@ def _temporary() -> Path:
             f"no temporary folder can be made: {error.strerror}; set TMPDIR to a folder that can "
             "be written to, or give record"
         ) from error
-
-
-def _folder(path: Path, described: RunSettings) -> RunFolder:
-    try:
-        return RunFolder.create(path, described)
-    except FileError as error:  # which the command line calls by its own name
-        raise FileError(str(error).replace("give --out", "give record")) from None
 
 
 def run_settings(settings: Settings, *, name: str, began: datetime) -> RunSettings:
@@ -184,15 +179,6 @@ def context_ended(spark: SparkSession | None) -> bool:
         return context is None or context._jsc is None or bool(context._jsc.sc().isStopped())
     except (Py4JError, OSError, AttributeError):
         return True
-
-
-def proposed(last: Tick | None, *, dry: bool) -> int | None:
-    """Executors that were proposed or requested."""
-    if last is None:
-        return None
-    decided = last.decided
-    wish = (decided.proposed if dry else None) or decided.configuration
-    return wish.degrees.get(APPLICATION)
 
 
 class Attachment:
@@ -256,6 +242,9 @@ class Attachment:
         last = next(iter(self.ticks[-1:]), None)
         # a policy may have modified the observation
         reading = last.seen.modules.get(APPLICATION) if last else None
+        wish = last.decided.configuration if last else None
+        if last and self.mode != "apply":
+            wish = last.decided.proposed or wish
         return {
             "mode": self.mode,
             "asked_for": self._settings.mode,
@@ -263,7 +252,7 @@ class Attachment:
             "policy": self._settings.policy_name,
             "executors": reading.running if reading else None,
             "requested": reading.requested if reading else None,
-            "proposed": proposed(last, dry=self.mode != "apply"),
+            "proposed": wish.degrees.get(APPLICATION) if wish else None,
             "queries": {} if plant is None else plant.queries.feeds(),
             "why": self.explain(),
             "policy_failures": self._policy.failures if self._policy else 0,
@@ -282,12 +271,7 @@ class Attachment:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _leave(self) -> None:
@@ -306,30 +290,27 @@ class Attachment:
         atexit.unregister(self._leave)
 
     def _run(self) -> None:
+        """Control; at the end, close the recording and release the lock."""
         try:
             self._errors.attempt("it has ended", self._control)
         finally:
-            self._finish()
+            atexit.unregister(self._leave)
+            if self._journal is not None:
+                self._errors.attempt("the recording has no summary", self._journal.close)
+            if self._spark is not None and not context_ended(self._spark):
+                with suppress(Exception):  # the JVM may have ended since
+                    release_control(self._spark)
 
     def _control(self) -> None:
         assert self._plant is not None, "an attachment that is off does not run"  # noqa: S101
         assert self._policy is not None, "a plant comes with a policy"  # noqa: S101
         for tick in control(self._plant, self._policy):
             trouble = "a step failed, and the next tries again"
-            self._errors.attempt(trouble, partial(self._record, tick))
+            self._errors.attempt(trouble, partial(self._record, self._plant, tick))
 
-    def _record(self, tick: Tick) -> None:
+    def _record(self, plant: AttachedPlant, tick: Tick) -> None:
         self._errors.why = tick.decided.why
         self._ticks.append(tick)
-        if self._journal is not None and self._plant is not None:
-            self._journal.link(self._plant.queries.feeds(), acts=self._plant.acts)
-            self._journal.write(tick)
-
-    def _finish(self) -> None:
-        """Close the recording and release the lock."""
-        atexit.unregister(self._leave)
         if self._journal is not None:
-            self._errors.attempt("the recording has no summary", self._journal.close)
-        if self._spark is not None and not context_ended(self._spark):
-            with suppress(Exception):  # the JVM may have ended since
-                release_control(self._spark)
+            self._journal.link(plant.queries.feeds(), acts=plant.acts)
+            self._journal.write(tick)

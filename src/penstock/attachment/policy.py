@@ -1,6 +1,6 @@
 """The policy that decides for an application, inside the guards that its settings ask for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import signature
@@ -61,7 +61,12 @@ aims at no utilisation; leave it out or choose another policy
             "is one; choose latency, threshold or another"
         )
     ours = {**_aims(settings, kind), **_foresight(settings, kind)}
-    _check_twice(settings, ours)
+    if twice := [option for option in ours if option in settings.options]:
+        known = "utilization.target" if twice[0] in _AIMS else "forecast"
+        raise SettingError(
+            f"policy.{twice[0]} of policy {settings.policy_name} is set twice, as {known} too; "
+            "leave one out"
+        )
     given = {**settings.options, **ours}
     fixed = taken(kind, {"graph": graph_of(settings), "slo": settings.slo})
     try:
@@ -155,17 +160,6 @@ def _check_callable(settings: Settings) -> None:
         )
 
 
-def _check_twice(settings: Settings, ours: Mapping[str, object]) -> None:
-    """Refuse an option of the policy that another setting stands for."""
-    for name in ours:
-        if name in settings.options:
-            known = "utilization.target" if name in _AIMS else "forecast"
-            raise SettingError(
-                f"policy.{name} of policy {settings.policy_name} is set twice, as {known} too; "
-                "leave one out"
-            )
-
-
 def _aims(settings: Settings, kind: type[Any]) -> dict[str, object]:
     if settings.utilization_target is None:
         return {}
@@ -209,18 +203,12 @@ def _set_restart_time(guarded: Policy, settings: Settings) -> None:
     """Set the initial estimate of the time that executors take to start."""
     if settings.restart_time is None:
         return
-    for each in _nested(guarded):
-        if isinstance(each, CatchUp):
-            each.rescale_time = settings.restart_time
+    inner: Any = guarded
+    while inner is not None:  # a guard and what it holds, down to the policy
+        if isinstance(inner, CatchUp):
+            inner.rescale_time = settings.restart_time
             return
+        inner = getattr(inner, "policy", None)
     raise SettingError(
         "restart.time has no effect without catch-up.duration; set that too, or leave it out"
     )
-
-
-def _nested(policy: Policy) -> Iterator[Policy]:
-    """A guard and what it holds, down to the policy."""
-    inner: Any = policy
-    while inner is not None:
-        yield inner
-        inner = getattr(inner, "policy", None)

@@ -109,7 +109,10 @@ class Actuator:
             members = self.members(executors)
             for name, module in self.modules.items():
                 if self._surplus(name, members[name]) > 0:
-                    members[name] = self._shrink_if_safe(name, members)
+                    if not module.shuffles or module.between_batches():
+                        members[name] = self._shrink(name, members)
+                    else:
+                        self._shrink_later.add(name)
                 write_parallelism(module, members[name])
             surplus = [self._surplus(name, members[name]) for name in self.modules]
             if min(surplus, default=0) < 0:
@@ -149,43 +152,29 @@ class Actuator:
         """Request what is wanted. This alone releases no running executor."""
         self.requested_at = time.time()
         profiles = {self.modules[module].profile: count for module, count in targets.items()}
-        accepted = self.backend.request({**self._others(), **profiles})
+        # executors of other profiles: a request without them would cancel them
+        present = self.backend.executors() if self.adopts else ()
+        others = Counter(executor.profile for executor in present if executor.active)
+        accepted = self.backend.request({**others, **profiles})
         if self.adopts and not accepted:
             count = sum(targets.values())
             raise ClusterError(f"the cluster did not accept a request for {count} executors")
         self.requested = dict(targets)
 
-    def _others(self) -> dict[int, int]:
-        """Executors of other profiles: a request without them would cancel them."""
-        if not self.adopts:
-            return {}
-        return dict(Counter(e.profile for e in self.backend.executors() if e.active))
-
-    def _shrink_if_safe(self, name: str, members: Members) -> list[Executor]:
-        module = self.modules[name]
-        if not module.shuffles or module.between_batches():
-            return self._shrink(name, members)
-        self._shrink_later.add(name)
-        return members[name]
-
     def _shrink(self, module: str, members: Members) -> list[Executor]:
+        """Release surplus executors, as many as possible now; returns those that stay."""
         self._shrink_later.discard(module)
         surplus = self._surplus(module, members[module])
         if surplus <= 0:
             return members[module]
         per_node = Counter(executor.node for own in members.values() for executor in own)
-        leaving = self._release(members[module], surplus, per_node)
-        self._leaving.update(leaving)
-        return [executor for executor in members[module] if executor.id not in leaving]
-
-    def _release(
-        self, members: list[Executor], count: int, per_node: Mapping[str | None, int]
-    ) -> tuple[str, ...]:
-        """Release so many executors, or as many as possible; returns those released."""
+        own, leaving = members[module], tuple[str, ...]()
         if self.kill_idle is None:
-            return self.backend.decommission(choose_to_release(members, count, per_node))
-        idle = [executor for executor in members if not executor.active_tasks]
-        return self.kill_idle(choose_to_release(idle, count, per_node)) if idle else ()
+            leaving = self.backend.decommission(choose_to_release(own, surplus, per_node))
+        elif idle := [executor for executor in own if not executor.active_tasks]:
+            leaving = self.kill_idle(choose_to_release(idle, surplus, per_node))
+        self._leaving.update(leaving)
+        return [executor for executor in own if executor.id not in leaving]
 
     def _surplus(self, module: str, members: list[Executor]) -> int:
         return len(members) - self.requested.get(module, len(members))

@@ -41,9 +41,14 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 
     An unusable JAVA_HOME is an error rather than a reason to look further.
     """
-    if home := environ.get("JAVA_HOME"):
-        return _from_java_home(Path(home))
-    return _from_path(environ.get("PATH")) or _bundled()
+    if given := environ.get("JAVA_HOME"):
+        return _from_java_home(Path(given))
+    if on_path := shutil.which("java", path=environ.get("PATH")):
+        program = Path(on_path).resolve()
+        version = _version(program)
+        if version is not None and version >= OLDEST and program.parent.name == "bin":
+            return Java(home=program.parent.parent, version=version, origin="PATH")
+    return _bundled()
 
 
 def usable_home(java: Java, scratch: Path) -> Path:
@@ -71,17 +76,6 @@ def _from_java_home(home: Path) -> Java:
             f"Spark needs {OLDEST} or newer: point it there, or unset it to use the bundled one"
         )
     return Java(home=home, version=version, origin="JAVA_HOME")
-
-
-def _from_path(path: str | None) -> Java | None:
-    java = shutil.which("java", path=path)
-    if java is None:
-        return None
-    program = Path(java).resolve()
-    version = _version(program)
-    if version is None or version < OLDEST or program.parent.name != "bin":
-        return None
-    return Java(home=program.parent.parent, version=version, origin="PATH")
 
 
 def _bundled() -> Java:

@@ -1,8 +1,7 @@
 """The parser of Spark's progress events; it needs no pyspark.
 
 A query reports a progress event for each micro-batch. `Batch` is its content in seconds and rows;
-what it lacks is None. `spark/rates.py` derives rates, backlog and latency
-from batches.
+what it lacks is None. `spark/rates.py` derives rates, backlog and latency from batches.
 
 Offsets count rows where a source is one of ours or Kafka:
 
@@ -98,7 +97,9 @@ def parse_progress(event: Event) -> Batch:
     observed = event.get("observedMetrics") or {}
     metrics = observed.get(METRICS) or {}
     states = event.get("stateOperators") or []
-    created = metrics.get("created")
+    created, rows = metrics.get("created"), event.get("numInputRows")
+    if rows is None:
+        rows = sum(source.get("numInputRows") or 0 for source in sources)
     return Batch(
         number=event["batchId"],
         started=datetime.fromisoformat(event["timestamp"]).timestamp(),
@@ -114,7 +115,7 @@ def parse_progress(event: Event) -> Batch:
         state_rows=sum(state["numRowsTotal"] for state in states) if states else None,
         observed=observed,
         query=event.get("name"),
-        input_rows=_input_rows(event, sources),
+        input_rows=max(int(rows), 0),
         waiting=_total([rows_waiting(source) for source in sources]),
         sources=tuple(str(source.get("description", "")) for source in sources),
         sink=str((event.get("sink") or {}).get("description", "")),
@@ -155,28 +156,17 @@ def rows_at(offset: object) -> int | None:
 
 
 def rows_waiting(source: Source) -> float | None:
-    """Rows of a source that have arrived and were not read."""
+    """Rows of a source that have arrived and were not read; by its offsets, else from Kafka's
+    metrics: the mean lag of the partitions, or the largest."""
     newest, read = rows_at(source.get("latestOffset")), rows_at(source.get("endOffset"))
     if newest is not None and read is not None:
         return float(max(newest - read, 0))
-    return _behind(source)
-
-
-def _behind(source: Source) -> float | None:
-    """From Kafka's metrics: the mean lag of the partitions, else the largest."""
     metrics = source.get("metrics") or {}
     mean, most = (_number(metrics.get(f"{which}OffsetsBehindLatest")) for which in ("avg", "max"))
-    read = _parsed(source.get("endOffset"))
-    topics = read.values() if isinstance(read, dict) else ()
+    end = _parsed(source.get("endOffset"))
+    topics = end.values() if isinstance(end, dict) else ()
     parts = sum(len(topic) for topic in topics if isinstance(topic, dict))
     return mean * parts if mean is not None and parts else most
-
-
-def _input_rows(event: Event, sources: Sequence[Source]) -> int:
-    rows = event.get("numInputRows")
-    if rows is None:
-        rows = sum(source.get("numInputRows") or 0 for source in sources)
-    return max(int(rows), 0)
 
 
 def _total(counts: Sequence[_Number | None]) -> _Number | None:
