@@ -112,5 +112,5 @@ def test_gives_nothing_where_nothing_is_of_worth() -> None:
 
 
 def test_needs_a_round() -> None:
-    with pytest.raises(SettingError, match="rounds must be at least 1, got 0"):
+    with pytest.raises(SettingError, match="rounds must be 1 or more, got 0"):
         heuristic_a.solve(Network(budget=1.0, modules=("a",)), rounds=0)

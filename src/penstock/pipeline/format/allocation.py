@@ -14,37 +14,19 @@ planned, and neither run nor simulated.
 >>> graph = read_allocation(read(text, name="job.yaml"))
 >>> graph.network.budget, graph.network.inflows[0].rate, graph.policy.name
 (2.0, 3.0, 'cutting-plane')
-
-Parts of an allocation graph as they are written, with their amounts checked.
-
->>> from penstock.core.located import read
->>> draft = read("{from: a, to: b, produces: -1, consumes: lots}", name="job.yaml")
->>> read_part(draft, (), draft.value, Stream, of="stream a -> b").to
-'b'
+>>> draft = read(text.replace("0.5", "lots").replace("to: a}}", "to: b}}"), name="job.yaml")
+>>> read_allocation(draft)
 >>> for mistake in draft.mistakes:
 ...     print(mistake)
-job.yaml, line 1: produces of stream a -> b must be above 0, got -1
-job.yaml, line 1: consumes of stream a -> b must be a number, got 'lots'
-
-The policy that divides the budget of an allocation graph, and what can be set about it.
-
->>> from penstock.core.located import read
->>> draft = read("policy: {name: cutting-plane, tolerance: 0.01}", name="job.yaml")
->>> read_planner(draft)
-Part(name='cutting-plane', settings={'tolerance': 0.01})
-
-How the parts of an allocation graph fit together: names, ends, amounts at each end, cycles.
-
-A source feeds the one module that its `to` names, by a stream that says how much that module
-consumes of it; a source has no resource, so that such a stream produces nothing. A stream between
-modules says both. Every module is fed by something, else its output would come from nowhere.
+job.yaml, line 5: consumes of stream s -> a must be a number, got 'lots'
+job.yaml, line 3: there is no module 'b'; there are a
+job.yaml, line 5: stream s -> a leads elsewhere than source s says `to: b`; make them agree
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from inspect import signature
 from itertools import islice, pairwise
 from math import inf, nan
 from typing import Annotated, Any, Final, TypeVar
@@ -53,7 +35,7 @@ from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
 from penstock.core.schema import Bounds, Positive, Written
 from penstock.core.schema import read as read_value
-from penstock.core.settings import missing_settings, near
+from penstock.core.settings import decode, missing_settings, near, settings_of
 from penstock.core.units import parse_rate
 from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sequence
 from penstock.pipeline.settings import Part
@@ -102,15 +84,6 @@ class Stream:
     def __str__(self) -> str:
         return f"stream {self.from_} -> {self.to}"
 
-    def as_inflow(self, rate: float) -> Inflow:
-        """What a source gives a module."""
-        return Inflow(name=self.from_, target=self.to, consumes=_given(self.consumes), rate=rate)
-
-    def as_link(self) -> Link:
-        """What a module gives another."""
-        produces, consumes = _given(self.produces), _given(self.consumes)
-        return Link(origin=self.from_, target=self.to, produces=produces, consumes=consumes)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
@@ -120,130 +93,23 @@ class Sink:
     produces: Positive
     weight: Positive = 1.0
 
-    def as_outflow(self, name: str) -> Outflow:
-        """What a module gives the sink."""
-        return Outflow(name=name, origin=self.from_, produces=self.produces, weight=self.weight)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
     """A module, which has no settings here."""
 
 
-def read_part(
-    draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str
-) -> T | None:
-    """A part, with its mistakes noted; None where it is unknown what it joins."""
-    return assemble(draft, path, given, part, of=of) or _stand_in(given, part)
-
-
-def _stand_in(given: Mapping[str, Any], part: type[T]) -> T | None:
-    """A part in place of one whose amounts are wrong, so that this is not followed by others."""
-    known = {name.rstrip("_"): name for name in (f.name for f in fields(part))}  # type: ignore[arg-type]  # a part is a dataclass
-    ends = {known[key]: given.get(key) for key in ("from", "to") if key in known}
-    if not ends or not all(isinstance(end, str) for end in ends.values()):
-        return None
-    if not given.keys() <= known.keys() or missing_settings(part, map(known.__getitem__, given)):
-        return None
-    amounts = {known[key]: nan for key in given if known[key] not in ends}
-    return part(**ends, **amounts)
-
-
-def _given(value: float | None) -> float:
-    return nan if value is None else value  # which no network takes
-
-
-_ANY: Final = Network(
-    budget=1.0,
-    modules=("any",),
-    inflows=(Inflow(name="from", target="any", consumes=1.0),),
-    outflows=(Outflow(name="to", origin="any", produces=1.0),),
-)
-"""One that every planner can do with."""
-
+SECTIONS: Final = ("budget", "policy", "sources", "modules", "streams", "sinks")
 BEST: Final = "cutting-plane"
-"""Which divides where nothing else is asked for."""
+"""The policy that divides unless another is named."""
 
-
-def read_planner(draft: Draft) -> Part:
-    """`policy`: a name, or a mapping with the name and its settings."""
-    given = draft.at(("policy",))
-    if given is None:
-        return Part(BEST)
-    if isinstance(given, str):
-        given = {"name": given}
-    if not isinstance(given, dict):
-        draft.note(("policy",), f"policy must be written as {BEST}, got {kind(given)}")
-        return Part(BEST)
-    name = str(given.get("name", BEST))
-    planner = _planner(draft, name)
-    settings = {key: value for key, value in given.items() if key != "name"}
-    if planner is None:
-        return Part(name)
-    read = _read_settings(draft, name, settings, planner)
-    _try(draft, name, read)
-    return Part(name, read)
-
-
-def _try(draft: Draft, name: str, settings: Mapping[str, Any]) -> None:
-    """Write down the setting that a planner refuses, whatever the network."""
-    if not settings:
-        return
-    try:
-        PLANNERS[name](_ANY, **settings)
-    except SettingError as error:
-        blamed = next((key for key in settings if key in str(error)), "name")
-        draft.note(("policy", blamed), f"{error} (policy {name})")
-
-
-def check_suits(draft: Draft, network: Network, part: Part) -> None:
-    """Note why a policy cannot divide the budget of this network, where that is quick to check."""
-    checks: Mapping[str, Callable[[Network], object]] = {
-        "shrink": tree_nodes,
-        "single-output": only_sink,
-    }
-    if part.name not in checks:
-        return
-    try:
-        checks[part.name](network)
-    except SettingError as error:
-        draft.note(("policy",), str(error))
-
-
-def _planner(draft: Draft, name: str) -> Callable[..., Any] | None:
-    if name not in PLANNERS:
-        sentence = f"policy {name!r} does not divide the budget of an allocation graph"
-        draft.note(("policy", "name"), f"{sentence}{near(name, PLANNERS)}")
-    return PLANNERS.get(name)
-
-
-def _read_settings(
-    draft: Draft, policy: str, given: Mapping[str, Any], planner: Callable[..., Any]
-) -> dict[str, Any]:
-    known = settings_of(planner)
-    read: dict[str, Any] = {}
-    for key, value in given.items():
-        if key not in known:
-            draft.note(("policy", key), f"policy {policy} has no setting {key!r}{near(key, known)}")
-            continue
-        try:
-            read[key] = read_value(known[key], value, what=f"{key} of policy {policy}")
-        except SettingError as error:
-            draft.note(("policy", key, *error.path), str(error))
-    return read
-
-
-def settings_of(planner: Callable[..., Any]) -> dict[str, type]:
-    """What can be set about a planner, with its type: its keywords with a default."""
-    parameters = signature(planner).parameters.values()
-    return {p.name: type(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
-_MOST_COMPARED: Final = 200
-"""Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
-
-_MOST_CYCLES: Final = 10
-"""Cycles reported at once; each takes a search of the whole graph."""
+_PARTS: Final[dict[str, tuple[type[Any], str]]] = {
+    "sources": (Source, "{s: {to: a}}"),
+    "modules": (Share, "{a: {}}"),
+    "streams": (Stream, "[{from: s, to: a, consumes: 0.3}]"),
+    "sinks": (Sink, "{o: {from: a, produces: 0.9}}"),
+}
+"""What each section holds, and how it is written."""
 
 _RULES: Final = {
     ("sources", "to"): "a source feeds a module",
@@ -253,190 +119,16 @@ _RULES: Final = {
 }
 """What may stand at each end."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """The parts that could be read, by name; streams by their position in the file."""
-
-    modules: Collection[str]
-    sources: Mapping[str, Source | None]
-    sinks: Mapping[str, Sink | None]
-    streams: Mapping[int, Stream | None]
-
-    @cached_property
-    def links(self) -> dict[int, Stream]:
-        """Streams between two modules."""
-        return {i: s for i, s in self._sound() if s.from_ in self.modules}
-
-    @cached_property
-    def feeds(self) -> dict[int, Stream]:
-        """Streams from a source to a module."""
-        return {i: s for i, s in self._sound() if s.from_ in self.sources}
-
-    def _sound(self) -> Iterator[tuple[int, Stream]]:
-        return ((i, s) for i, s in self.streams.items() if s and s.to in self.modules)
-
-    def whole(self) -> bool:
-        """Whether every part could be read."""
-        parts = (*self.sources.values(), *self.sinks.values(), *self.streams.values())
-        return None not in parts
-
-    def sort(self, name: str) -> str | None:
-        """What else than a module a name belongs to."""
-        return "source" if name in self.sources else "sink" if name in self.sinks else None
-
-
-def check_shape(draft: Draft, shape: Shape) -> None:
-    """Write down whatever does not fit together, and nothing that only follows from it."""
-    _check_names(draft, shape)
-    before = len(draft.mistakes)
-    _check_ends(draft, shape)
-    sound = len(draft.mistakes) == before and shape.whole()
-    _check_pairs(draft, shape)
-    for i, stream in shape.feeds.items():
-        _check_feed(draft, ("streams", i), stream, shape.sources[stream.from_])
-    for i, stream in shape.links.items():
-        _check_link(draft, ("streams", i), stream)
-    for i, cycle in islice(_cycles(shape), _MOST_CYCLES):
-        draft.note(("streams", i), f"the streams form a cycle: {cycle}; remove one of them")
-    if sound:
-        _check_fed(draft, shape)
-        _check_reached(draft, shape)
-
-
-def _check_names(draft: Draft, shape: Shape) -> None:
-    taken = dict.fromkeys(shape.modules, "module")
-    for section, names in (("sources", shape.sources), ("sinks", shape.sinks)):
-        for name in names:
-            sort = section[:-1]
-            if name in taken:
-                sentence = f"there is a {taken[name]} {name} already; give the {sort} another name"
-                draft.note((section, name), sentence)
-            taken.setdefault(name, sort)
-
-
-def _check_ends(draft: Draft, shape: Shape) -> None:
-    for name, source in shape.sources.items():
-        if source:
-            _check_end(draft, ("sources", name, "to"), source.to, shape)
-    for name, sink in shape.sinks.items():
-        if sink:
-            _check_end(draft, ("sinks", name, "from"), sink.from_, shape)
-    for i, stream in shape.streams.items():
-        if stream and stream.from_ not in shape.sources:
-            _check_end(draft, ("streams", i, "from"), stream.from_, shape)
-        if stream:
-            _check_end(draft, ("streams", i, "to"), stream.to, shape)
-
-
-def _check_end(draft: Draft, path: Path, name: str, shape: Shape) -> None:
-    if name in shape.modules:
-        return
-    sort = shape.sort(name)
-    rule = _RULES[str(path[0]), str(path[-1])]
-    draft.note(path, f"{name} is a {sort}; {rule}" if sort else _no_module(name, shape.modules))
-
-
-def _no_module(name: str, modules: Collection[str]) -> str:
-    if len(modules) > _MOST_COMPARED:
-        return f"there is no module {name!r} among the {len(modules)} of the file"
-    return f"there is no module {name!r}{near(name, modules)}"
-
-
-def _check_pairs(draft: Draft, shape: Shape) -> None:
-    seen = set()
-    for i, stream in shape.streams.items():
-        if stream is None:
-            continue
-        if (stream.from_, stream.to) in seen:
-            draft.note(("streams", i), f"{stream} is given twice; remove one of them")
-        elif stream.from_ == stream.to:
-            draft.note(("streams", i), f"{stream} leads back to where it begins; remove it")
-        seen.add((stream.from_, stream.to))
-
-
-def _check_feed(draft: Draft, path: Path, stream: Stream, source: Source | None) -> None:
-    if source and source.to != stream.to:
-        remedy = f"source {stream.from_} says `to: {source.to}`; make them agree"
-        draft.note((*path, "to"), f"{stream} leads elsewhere than {remedy}")
-    if stream.produces is not None:
-        reason = "comes from a source, which has no resource; leave produces out"
-        draft.note((*path, "produces"), f"{stream} {reason}")
-    _check_consumes(draft, path, stream)
-
-
-def _check_link(draft: Draft, path: Path, stream: Stream) -> None:
-    if stream.produces is None:
-        meaning = f"the flow that a unit of resource of {stream.from_} produces for {stream.to}"
-        draft.note(path, f"{stream} needs produces, {meaning}")
-    _check_consumes(draft, path, stream)
-
-
-def _check_consumes(draft: Draft, path: Path, stream: Stream) -> None:
-    if stream.consumes is None:
-        meaning = f"the flow that a unit of resource of {stream.to} takes from {stream.from_}"
-        draft.note(path, f"{stream} needs consumes, {meaning}")
-
-
-def _cycles(shape: Shape) -> Iterator[tuple[int, str]]:
-    """Cycles with no stream in common, each with the position of its last stream in the file."""
-    left = {(s.from_, s.to): i for i, s in shape.links.items() if s.from_ != s.to}
-    while path := _cycle(left):
-        last = max(pairwise(path), key=left.__getitem__)
-        yield left.pop(last), " -> ".join(path)
-
-
-def _cycle(pairs: Collection[tuple[str, str]]) -> list[str]:
-    sorter: TopologicalSorter[str] = TopologicalSorter()
-    for origin, target in pairs:
-        sorter.add(target, origin)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
-
-
-def _check_fed(draft: Draft, shape: Shape) -> None:
-    leaving = {stream.from_ for stream in shape.feeds.values()}
-    for name, source in shape.sources.items():
-        if name not in leaving and source:
-            remedy = f"add {{from: {name}, to: {source.to}, consumes: 1.0}} to streams"
-            draft.note(("sources", name), f"no stream leaves source {name}; {remedy}")
-    fed = {stream.to for stream in (*shape.feeds.values(), *shape.links.values())}
-    fed |= {source.to for source in shape.sources.values() if source}
-    for name in shape.modules:
-        if name not in fed:
-            remedy = "add a source for it, or a stream from another module"
-            draft.note(("modules", name), f"nothing feeds module {name}; {remedy}")
-
-
-def _check_reached(draft: Draft, shape: Shape) -> None:
-    after: dict[str, list[str]] = {}
-    for stream in shape.links.values():
-        after.setdefault(stream.from_, []).append(stream.to)
-    reached: set[str] = set()
-    ahead = [source.to for source in shape.sources.values() if source]
-    while ahead:
-        module = ahead.pop()
-        if module not in reached:
-            reached.add(module)
-            ahead += after.get(module, ())
-    for name, sink in shape.sinks.items():
-        if sink and sink.from_ not in reached:
-            remedy = f"no source stands above module {sink.from_}; add a source or a stream to it"
-            draft.note(("sinks", name), f"nothing reaches sink {name}: {remedy}")
-
-
-SECTIONS: Final = ("budget", "policy", "sources", "modules", "streams", "sinks")
-
-_PARTS: Final = {
-    "sources": (Source, "{s: {to: a}}"),
-    "modules": (Share, "{a: {}}"),
-    "streams": (Stream, "[{from: s, to: a, consumes: 0.3}]"),
-    "sinks": (Sink, "{o: {from: a, produces: 0.9}}"),
+_SUITS: Final[dict[str, Callable[[Network], object]]] = {
+    "shrink": tree_nodes,
+    "single-output": only_sink,
 }
-"""What each section holds, and how it is written."""
+"""Of policies that suit some networks only, what raises an error for others."""
+
+_MOST_COMPARED: Final = 200
+"""Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
+_MOST_CYCLES: Final = 10
+"""Cycles reported at once; each takes a search of the whole graph."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -460,7 +152,8 @@ def read_allocation(draft: Draft) -> AllocationGraph | None:
     """The graph, with every mistake of it written down; None where there are any."""
     check_keys(draft, (), draft.value, SECTIONS, of="an allocation graph")
     policy = read_planner(draft)
-    budget = _read_budget(draft)
+    given = {key: value for key, value in draft.value.items() if key == "budget"}
+    budget = assemble(draft, (), given, Budget, of="the allocation graph") or Budget()
     shape = Shape(
         sources=_named(draft, "sources"),
         modules=_named(draft, "modules"),
@@ -468,18 +161,43 @@ def read_allocation(draft: Draft) -> AllocationGraph | None:
         sinks=_named(draft, "sinks"),
     )
     if shape.sources and shape.modules and shape.streams and shape.sinks:
-        check_shape(draft, shape)
+        for path, mistake in list(shape.mistakes()):
+            draft.note(path, mistake)
     if draft.mistakes:
         return None
-    network = _network(budget, shape)
-    check_suits(draft, network, policy)
-    return None if draft.mistakes else AllocationGraph(network=network, policy=policy)
+    network = shape.network(budget.budget)
+    try:
+        _SUITS.get(policy.name, bool)(network)
+    except SettingError as error:
+        draft.note(("policy",), str(error))
+        return None
+    return AllocationGraph(network=network, policy=policy)
 
 
-def _read_budget(draft: Draft) -> float:
-    given = {key: draft.value[key] for key in ("budget",) if key in draft.value}
-    made = read_part(draft, (), given, Budget, of="the allocation graph")
-    return made.budget if made else nan
+def read_planner(draft: Draft) -> Part:
+    """`policy`: a name, or a mapping with the name and its settings.
+
+    >>> from penstock.core.located import read
+    >>> read_planner(read("policy: {name: cutting-plane, tolerance: 0.01}", name="job.yaml"))
+    Part(name='cutting-plane', settings={'tolerance': 0.01})
+    """
+    given = draft.at(("policy",))
+    if isinstance(given, str):
+        given = {"name": given}
+    if not isinstance(given, dict):
+        if given is not None:
+            draft.note(("policy",), f"policy must be written as {BEST}, got {kind(given)}")
+        return Part(BEST)
+    name = str(given.get("name", BEST))
+    if name not in PLANNERS:
+        sentence = f"policy {name!r} does not divide the budget of an allocation graph"
+        draft.note(("policy", "name"), f"{sentence}{near(name, PLANNERS)}")
+        return Part(name)
+    settings = {key: value for key, value in given.items() if key != "name"}
+    values, mistakes = decode(PLANNERS[name], settings, of=f"policy {name}", fixed={"network": ...})
+    for path, mistake in mistakes:
+        draft.note(("policy", *path), mistake)
+    return Part(name, {key: value for key, value in values.items() if key != "network"})
 
 
 def _named(draft: Draft, section: str) -> dict[str, Any]:
@@ -489,11 +207,12 @@ def _named(draft: Draft, section: str) -> dict[str, Any]:
     _check_there(draft, section, {})
     parts: dict[str, Any] = {}
     for name in mapping(draft, (section,), of=section, like=like):
-        path = (section, name)
-        _check_name(draft, path)
-        given = mapping(draft, path, of=f"{sort} {name}", like=inner)
-        whole = draft.at(path) is None or given is draft.at(path)
-        parts[name] = read_part(draft, path, given, part, of=f"{sort} {name}") if whole else None
+        path, of = (section, name), f"{sort} {name}"
+        if not name.strip() or not name.isprintable():
+            draft.note(path, f"the name of a {sort} must be printable, got {name!r}")
+        given = mapping(draft, path, of=of, like=inner)
+        readable = draft.at(path) is None or given is draft.at(path)
+        parts[name] = _read_part(draft, path, given, part, of=of) if readable else None
     return parts
 
 
@@ -503,7 +222,7 @@ def _streams(draft: Draft) -> Iterator[Stream | None]:
     for i, given in enumerate(sequence(draft, ("streams",), of="streams", like=like)):
         if isinstance(given, dict):
             of = f"stream {given.get('from', '?')} -> {given.get('to', '?')}"
-            yield read_part(draft, ("streams", i), given, Stream, of=of)
+            yield _read_part(draft, ("streams", i), given, Stream, of=of)
         else:
             sentence = f"a stream must be a mapping such as {like[1:-1]}, got {kind(given)}"
             draft.note(("streams", i), sentence)
@@ -515,19 +234,194 @@ def _check_there(draft: Draft, section: str, empty: object) -> None:
         draft.note((section,), f"{section} is missing; write {section}: {_PARTS[section][1]}")
 
 
-def _check_name(draft: Draft, path: tuple[str, str]) -> None:
-    section, name = path
-    if not name.strip() or not name.isprintable():
-        draft.note(path, f"the name of a {section[:-1]} must be printable, got {name!r}")
+def _read_part(
+    draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str
+) -> T | None:
+    """A part, with its mistakes noted; None where it is unknown what it joins.
+
+    Where only amounts are wrong, a part without them stands in for it, so that the mistake is not
+    followed by others.
+    """
+    if (made := assemble(draft, path, given, part, of=of)) is not None:
+        return made
+    known = {setting.outer: setting.name for setting in settings_of(part)}
+    ends = {known[key]: given.get(key) for key in ("from", "to") if key in known}
+    if not ends or not all(isinstance(end, str) for end in ends.values()):
+        return None
+    if not given.keys() <= known.keys() or missing_settings(part, map(known.__getitem__, given)):
+        return None
+    return part(**{known[key]: nan for key in given} | ends)
 
 
-def _network(budget: float, shape: Shape) -> Network:
-    """The network of parts that fit together."""
-    rates = {name: source.rate for name, source in shape.sources.items() if source}
-    return Network(
-        budget=budget,
-        modules=tuple(shape.modules),
-        inflows=tuple(s.as_inflow(rates[s.from_]) for s in shape.feeds.values()),
-        links=tuple(s.as_link() for s in shape.links.values()),
-        outflows=tuple(sink.as_outflow(name) for name, sink in shape.sinks.items() if sink),
-    )
+Mistake = tuple[Path, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How the parts that could be read fit together, by name; streams by position in the file.
+
+    A source feeds the one module that its `to` names, by a stream that says how much that module
+    consumes of it; a source has no resource, so that such a stream produces nothing. A stream
+    between modules says both. Every module is fed by something.
+    """
+
+    modules: Collection[str]
+    sources: Mapping[str, Source | None]
+    sinks: Mapping[str, Sink | None]
+    streams: Mapping[int, Stream | None]
+
+    @cached_property
+    def links(self) -> dict[int, Stream]:
+        """Streams between two modules."""
+        return self._from(self.modules)
+
+    @cached_property
+    def feeds(self) -> dict[int, Stream]:
+        """Streams from a source to a module."""
+        return self._from(self.sources)
+
+    def _from(self, names: Collection[str]) -> dict[int, Stream]:
+        streams = ((i, s) for i, s in self.streams.items() if s and s.to in self.modules)
+        return {i: stream for i, stream in streams if stream.from_ in names}
+
+    def network(self, budget: float) -> Network:
+        """The network of parts that fit together, each with all its amounts."""
+        rates = {name: source.rate for name, source in self.sources.items() if source}
+        sinks = {name: sink for name, sink in self.sinks.items() if sink}
+        return Network(
+            budget=budget,
+            modules=tuple(self.modules),
+            inflows=tuple(
+                Inflow(s.from_, s.to, consumes=s.consumes or nan, rate=rates[s.from_])
+                for s in self.feeds.values()
+            ),
+            links=tuple(
+                Link(s.from_, s.to, produces=s.produces or nan, consumes=s.consumes or nan)
+                for s in self.links.values()
+            ),
+            outflows=tuple(
+                Outflow(name, sink.from_, produces=sink.produces, weight=sink.weight)
+                for name, sink in sinks.items()
+            ),
+        )
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Whatever does not fit together, and nothing that only follows from it."""
+        yield from self._names()
+        wrong_ends = list(self._ends())
+        yield from wrong_ends
+        yield from self._pairs()
+        yield from self._amounts()
+        for i, cycle in islice(self._cycles(), _MOST_CYCLES):
+            yield ("streams", i), f"the streams form a cycle: {cycle}; remove one of them"
+        parts = (*self.sources.values(), *self.sinks.values(), *self.streams.values())
+        if not wrong_ends and None not in parts:
+            yield from self._unfed()
+            yield from self._unreached()
+
+    def _names(self) -> Iterator[Mistake]:
+        taken = dict.fromkeys(self.modules, "module")
+        for section, names in (("sources", self.sources), ("sinks", self.sinks)):
+            for name in names:
+                if name in taken:
+                    remedy = f"give the {section[:-1]} another name"
+                    yield (section, name), f"there is a {taken[name]} {name} already; {remedy}"
+                taken.setdefault(name, section[:-1])
+
+    def _ends(self) -> Iterator[Mistake]:
+        ends: list[tuple[Path, str]] = []
+        ends += [(("sources", n, "to"), s.to) for n, s in self.sources.items() if s]
+        ends += [(("sinks", n, "from"), s.from_) for n, s in self.sinks.items() if s]
+        for i, stream in self.streams.items():
+            if stream and stream.from_ not in self.sources:
+                ends.append((("streams", i, "from"), stream.from_))
+            if stream:
+                ends.append((("streams", i, "to"), stream.to))
+        for path, name in ends:
+            if name not in self.modules:
+                yield path, self._no_module(path, name)
+
+    def _no_module(self, path: Path, name: str) -> str:
+        for sort, names in (("source", self.sources), ("sink", self.sinks)):
+            if name in names:
+                return f"{name} is a {sort}; {_RULES[str(path[0]), str(path[-1])]}"
+        if len(self.modules) > _MOST_COMPARED:
+            return f"there is no module {name!r} among the {len(self.modules)} of the file"
+        return f"there is no module {name!r}{near(name, self.modules)}"
+
+    def _pairs(self) -> Iterator[Mistake]:
+        seen = set()
+        for i, stream in self.streams.items():
+            if stream is None:
+                continue
+            if (stream.from_, stream.to) in seen:
+                yield ("streams", i), f"{stream} is given twice; remove one of them"
+            elif stream.from_ == stream.to:
+                yield ("streams", i), f"{stream} leads back to where it begins; remove it"
+            seen.add((stream.from_, stream.to))
+
+    def _amounts(self) -> Iterator[Mistake]:
+        for i, stream in self.feeds.items():
+            source = self.sources[stream.from_]
+            if source and source.to != stream.to:
+                remedy = f"source {stream.from_} says `to: {source.to}`; make them agree"
+                yield ("streams", i, "to"), f"{stream} leads elsewhere than {remedy}"
+            if stream.produces is not None:
+                reason = "comes from a source, which has no resource; leave produces out"
+                yield ("streams", i, "produces"), f"{stream} {reason}"
+        for i, stream in self.links.items():
+            if stream.produces is None:
+                produced = f"of {stream.from_} produces for {stream.to}"
+                meaning = f"the flow that a unit of resource {produced}"
+                yield ("streams", i), f"{stream} needs produces, {meaning}"
+        for i, stream in {**self.feeds, **self.links}.items():
+            if stream.consumes is None:
+                meaning = f"the flow that a unit of resource of {stream.to} takes from"
+                yield ("streams", i), f"{stream} needs consumes, {meaning} {stream.from_}"
+
+    def _cycles(self) -> Iterator[tuple[int, str]]:
+        """Cycles with no stream in common, each with the position of its last stream."""
+        left = {(s.from_, s.to): i for i, s in self.links.items() if s.from_ != s.to}
+        while path := _cycle(left):
+            last = max(pairwise(path), key=left.__getitem__)
+            yield left.pop(last), " -> ".join(path)
+
+    def _unfed(self) -> Iterator[Mistake]:
+        leaving = {stream.from_ for stream in self.feeds.values()}
+        sources = {name: source for name, source in self.sources.items() if source}
+        for name, source in sources.items():
+            if name not in leaving:
+                remedy = f"add {{from: {name}, to: {source.to}, consumes: 1.0}} to streams"
+                yield ("sources", name), f"no stream leaves source {name}; {remedy}"
+        fed = {source.to for source in sources.values()}
+        fed |= {stream.to for stream in (*self.feeds.values(), *self.links.values())}
+        for name in self.modules:
+            if name not in fed:
+                remedy = "add a source for it, or a stream from another module"
+                yield ("modules", name), f"nothing feeds module {name}; {remedy}"
+
+    def _unreached(self) -> Iterator[Mistake]:
+        after: dict[str, list[str]] = {}
+        for stream in self.links.values():
+            after.setdefault(stream.from_, []).append(stream.to)
+        reached = dict.fromkeys(source.to for source in self.sources.values() if source)
+        ahead = list(reached)
+        for module in ahead:
+            new = [name for name in after.get(module, ()) if name not in reached]
+            reached.update(dict.fromkeys(new))
+            ahead += new
+        for name, sink in self.sinks.items():
+            if sink and sink.from_ not in reached:
+                remedy = f"no source stands above module {sink.from_}; add a source or a stream"
+                yield ("sinks", name), f"nothing reaches sink {name}: {remedy} to it"
+
+
+def _cycle(pairs: Collection[tuple[str, str]]) -> list[str]:
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for origin, target in pairs:
+        sorter.add(target, origin)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []

@@ -18,9 +18,10 @@ as a share of the budget.
 
 from collections.abc import Mapping
 from math import inf
-from typing import Final
+from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
+from penstock.core.schema import Bounds, Count, read
 from penstock.policy.allocation.allocation import Allocation, checked_allocation
 from penstock.policy.allocation.lp import maximise
 from penstock.policy.allocation.messages import Answer, PricingQuery
@@ -29,9 +30,12 @@ from penstock.policy.allocation.single_output import largest_flows
 
 FINEST: Final = 1e-8
 """Below this the small linear programs are no longer exact enough."""
+_Tolerance = Annotated[float, Bounds(least=FINEST, below=1)]
 
 
-def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000) -> Allocation:
+def solve(
+    network: Network, *, tolerance: _Tolerance = 1e-3, most_passes: Count = 2_000
+) -> Allocation:
     """An allocation whose value is at most a share of `tolerance` below the optimum.
 
     >>> from penstock.policy.allocation.network import Link, Outflow
@@ -51,10 +55,8 @@ def solve(network: Network, *, tolerance: float = 1e-3, most_passes: int = 2_000
     >>> round(best.value, 9), best.passes
     (1.666666667, 7)
     """
-    if not FINEST <= tolerance < 1.0:
-        raise SettingError(f"tolerance must be in [{FINEST:g}, 1), got {tolerance:g}")
-    if most_passes < 1:
-        raise SettingError(f"most_passes must be at least 1, got {most_passes}")
+    read(_Tolerance, tolerance, what="tolerance")
+    read(Count, most_passes, what="most_passes")
     query = PricingQuery(network)
     search = _Search(network, largest_flows(query.bus))
     while search.gap > tolerance:

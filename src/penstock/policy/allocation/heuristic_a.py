@@ -34,7 +34,7 @@ from collections.abc import Collection, Iterable, Mapping
 from math import inf
 from typing import Final, NamedTuple
 
-from penstock.core.errors import SettingError
+from penstock.core.schema import Count, read
 from penstock.policy.allocation.allocation import Allocation, checked_allocation
 from penstock.policy.allocation.messages import MessageBus
 from penstock.policy.allocation.network import Link, Network, Outflow, Stream
@@ -46,10 +46,9 @@ One that brings just as much, to the last digit, can be so large that rounding i
 """
 
 
-def solve(network: Network, *, rounds: int = 10) -> Allocation:
+def solve(network: Network, *, rounds: Count = 10) -> Allocation:
     """A good division for any network, after so many rounds at most; the paper has one."""
-    if rounds < 1:
-        raise SettingError(f"rounds must be at least 1, got {rounds}")
+    read(Count, rounds, what="rounds")
     agents = _Agents(network)
     best = _best_round(agents, rounds)
     return checked_allocation(

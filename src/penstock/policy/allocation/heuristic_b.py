@@ -13,9 +13,10 @@ in a row changed the value by less than the tolerance.
 """
 
 from math import exp, isfinite
-from typing import Final
+from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
+from penstock.core.schema import Bounds, Count, read
 from penstock.policy.allocation.allocation import Allocation, checked_allocation
 from penstock.policy.allocation.messages import Answer, PricingQuery
 from penstock.policy.allocation.network import Network
@@ -27,8 +28,10 @@ SHORTER: Final = 0.3
 CONVERGED: Final = 2
 """Questions in a row that change little: one alone is often a step that went too far."""
 
+_Tolerance = Annotated[float, Bounds(above=0, below=1)]
 
-def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> Allocation:
+
+def solve(network: Network, *, tolerance: _Tolerance = 0.1, questions: Count = 100) -> Allocation:
     """A good allocation, without a bound on its distance from the optimum.
 
     >>> from penstock.policy.allocation.network import Outflow
@@ -37,10 +40,8 @@ def solve(network: Network, *, tolerance: float = 0.1, questions: int = 100) -> 
     >>> round(solve(network).value, 2), round(solve(network, tolerance=0.001).value, 2)
     (3.0, 3.0)
     """
-    if not 0.0 < tolerance < 1.0:
-        raise SettingError(f"tolerance must be between 0 and 1, got {tolerance:g}")
-    if questions < 1:
-        raise SettingError(f"questions must be at least 1, got {questions}")
+    read(_Tolerance, tolerance, what="tolerance")
+    read(Count, questions, what="questions")
     query, ascent = PricingQuery(network), _Ascent(network)
     for _ in range(questions):
         ascent.learn(query.ask(ascent.targets))
