@@ -17,7 +17,7 @@ from penstock.core.signals import Configuration, Decision, Latency, Power, Tick
 from penstock.core.words import percent
 from penstock.pipeline.file import load as load_file
 from penstock.record import RunSettings, SloCheck, Summary, summarise
-from penstock.record.energy import Energy
+from penstock.record.running import Energy
 from penstock.testing import seen
 
 SETTINGS = RunSettings(

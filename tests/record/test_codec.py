@@ -27,10 +27,9 @@ from penstock.core.signals import (
 )
 from penstock.record import RunSettings, SloCheck, Summary, tick_from_json, tick_to_json
 from penstock.record.codec import dumps
-from penstock.record.energy import Energy
-from penstock.record.regions import RegionUse, RequestCount
+from penstock.record.running import Energy
 from penstock.record.settings import settings_from_json
-from penstock.record.summary import ModuleEconomy
+from penstock.record.summary import ModuleEconomy, RegionUse, RequestCount
 from tests.support.paths import DOCS
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)

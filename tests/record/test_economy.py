@@ -4,7 +4,7 @@ import pytest
 
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Tick
-from penstock.record.summary import economy, summarise
+from penstock.record.summary import summarise
 
 GRAPH = FlowGraph(
     source="scan",
@@ -27,36 +27,44 @@ def reading(rate: float | None, time: float | None = 0.1, running: int = 2) -> M
 
 
 def test_the_cost_of_a_step_is_that_of_the_paper() -> None:
-    found = economy([tick(5, reading(4.0), reading(2.0))], GRAPH)
+    found = summarise([tick(5, reading(4.0), reading(2.0))], None, graph=GRAPH).modules
     assert found["scan"].cost == pytest.approx(0.5 / 4 + 2 * 0.01)
     assert found["match"].cost == pytest.approx(0.5 / 2 + 2 * 0.02)
 
 
 def test_costs_of_steps_add_up() -> None:
     ticks = [tick(5, reading(4.0), reading(2.0)), tick(10, reading(2.0), reading(2.0))]
-    assert economy(ticks, GRAPH)["scan"].cost == pytest.approx(0.5 / 4 + 0.5 / 2 + 4 * 0.01)
+    assert summarise(ticks, None, graph=GRAPH).modules["scan"].cost == pytest.approx(
+        0.5 / 4 + 0.5 / 2 + 4 * 0.01
+    )
 
 
 def test_a_step_that_measured_nothing_costs_what_the_one_before_did() -> None:
     ticks = [tick(5, reading(4.0), reading(2.0)), tick(10, reading(None), reading(2.0))]
-    assert economy(ticks, GRAPH)["scan"].cost == pytest.approx(2 * (0.5 / 4 + 0.02))
+    assert summarise(ticks, None, graph=GRAPH).modules["scan"].cost == pytest.approx(
+        2 * (0.5 / 4 + 0.02)
+    )
 
 
 def test_efficiency_is_the_share_of_what_the_executors_could_do() -> None:
-    found = economy([tick(5, reading(10.0), reading(40.0))], GRAPH)
+    found = summarise([tick(5, reading(10.0), reading(40.0))], None, graph=GRAPH).modules
     assert found["scan"].efficiency == pytest.approx(0.5)
     assert found["match"].efficiency == 1.0  # never more than all of it
 
 
 def test_a_module_without_a_price_has_no_cost() -> None:
     free = FlowGraph(source="scan", modules=(Module(name="scan"),))
-    assert economy([tick(5, reading(4.0), reading(2.0))], free)["scan"].cost is None
+    assert (
+        summarise([tick(5, reading(4.0), reading(2.0))], None, graph=free).modules["scan"].cost
+        is None
+    )
 
 
 def test_nothing_measured_is_nothing_known() -> None:
-    found = economy([tick(5, reading(None, None), reading(None, None))], GRAPH)["scan"]
+    ticks = [tick(5, reading(None, None), reading(None, None))]
+    found = summarise(ticks, None, graph=GRAPH).modules["scan"]
     assert (found.throughput, found.efficiency, found.cost) == (None, None, None)
-    assert economy([], GRAPH)["scan"].cost is None
+    assert summarise([], None, graph=GRAPH).modules["scan"].cost is None
 
 
 def test_the_summary_has_the_cost_of_all_modules_or_none() -> None:

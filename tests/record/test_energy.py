@@ -19,7 +19,8 @@ from penstock.core.signals import (
 from penstock.core.words import quantity
 from penstock.record import summarise
 from penstock.record.codec import dumps
-from penstock.record.energy import Energy, spent
+from penstock.record.results import describe_energy
+from penstock.record.running import Energy
 from penstock.record.summary import summary_from_json
 
 HELD = Decision(configuration=Configuration(degrees={}), why="as it was")
@@ -76,7 +77,7 @@ def test_a_run_that_knows_neither_power_nor_clock_has_no_energy() -> None:
 def test_a_clock_alone_leaves_the_energy_unknown() -> None:
     spending = found([tick(4, ghz=2.4)])
     assert (spending.joules, spending.watts_mean, spending.modelled_share) == (None, None, None)
-    assert spent(spending, duration=4) == "unknown, 2.4 GHz on average"
+    assert describe_energy(spending, 4) == "unknown, 2.4 GHz on average"
 
 
 @pytest.mark.parametrize("watts", [nan, inf])
@@ -99,18 +100,18 @@ def test_every_figure_says_whether_it_is_modelled(
     spending = found([tick(4, 10.0, modelled=which) for which in modelled])
     assert spending.origin == origin
     assert spending.modelled_share == sum(modelled) / 2
-    assert spent(spending, duration=8) == text
+    assert describe_energy(spending, 8) == text
 
 
 def test_energy_of_a_part_of_the_run_is_not_reported_as_that_of_all() -> None:
     spending = found([tick(4), tick(4, 10.0)])
-    assert spent(spending, duration=8).startswith("40 J in 4 s of 8 s, 10 W on average")
+    assert describe_energy(spending, 8).startswith("40 J in 4 s of 8 s, 10 W on average")
 
 
 def test_a_step_of_no_length_adds_nothing() -> None:
     spending = found([tick(0, 10.0, 2.0)])
     assert (spending.joules, spending.watts_mean, spending.frequency_mean) == (None, None, None)
-    assert spent(spending, duration=0) == "unknown"
+    assert describe_energy(spending, 0) == "unknown"
 
 
 def test_energy_survives_the_way_to_the_summary_and_back() -> None:

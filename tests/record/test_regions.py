@@ -22,9 +22,8 @@ from penstock.core.signals import (
 from penstock.record import RunFolder, load, summarise, tick_from_json, tick_to_json
 from penstock.record.acts import Act, Change, acts
 from penstock.record.codec import dumps
-from penstock.record.regions import RegionUse, RequestCount, uses
 from penstock.record.results import describe_nodes, describe_requests, describe_silent_regions
-from penstock.record.summary import summary_from_json
+from penstock.record.summary import RegionUse, RequestCount, summary_from_json
 from tests.record.test_codec import a_settings, a_tick
 from tests.support.reports import with_regions
 
@@ -199,7 +198,7 @@ def test_node_seconds_are_nodes_times_seconds_and_a_silence_keeps_the_number_bef
 
 def test_a_region_that_was_left_out_of_a_step_did_not_answer_in_it() -> None:
     ticks = [tick(dc1=having(1), dc2=having(1)), tick(at=2.0, dc1=having(1))]
-    assert uses(ticks)["dc2"].silent_steps == 1
+    assert summarise(ticks, None).regions["dc2"].silent_steps == 1
 
 
 def test_a_region_that_never_answered_makes_the_whole_unknown() -> None:
@@ -212,7 +211,7 @@ def test_a_region_that_never_answered_makes_the_whole_unknown() -> None:
 
 def test_unmet_demand_is_added_up_by_region_and_unknown_where_nobody_measured_it() -> None:
     ticks = [tick(at=n, dc1=having(1, unmet=n % 3), dc2=having(1)) for n in range(1, 6)]
-    found = uses(ticks)
+    found = summarise(ticks, None).regions
     assert (found["dc1"].unmet, found["dc1"].unmet_steps) == (1 + 2 + 0 + 1 + 2, 4)
     assert (found["dc2"].unmet, found["dc2"].unmet_steps) == (None, 0)
 
@@ -224,7 +223,7 @@ def test_what_was_acquired_less_what_was_released_is_what_was_gained(wanted: lis
         tick(at=float(at), nodes={"dc1": after}, dc1=having(now))
         for at, (now, after) in enumerate(zip(before, wanted, strict=True))
     ]
-    use = uses(ticks)["dc1"]
+    use = summarise(ticks, None).regions["dc1"]
     assert use.acquired - use.released == wanted[-1] - 4
     assert use.acquired + use.released == sum(
         abs(now - after) for now, after in zip(before, wanted, strict=True)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from penstock.core.signals import Configuration, Decision, Latency, ModuleReading, Observation, Tick
 from penstock.record import Summary, summarise
 from penstock.record.codec import dumps
-from penstock.record.summary import pooled, summary_from_json
+from penstock.record.latency import pooled
+from penstock.record.summary import summary_from_json
 
 
 def a_tick(

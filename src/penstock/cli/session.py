@@ -157,10 +157,10 @@ def _regions(summary: "Summary") -> Iterator[str]:
 
 def _energy(summary: "Summary") -> Iterator[str]:
     """What the processors took, where that is known."""
-    from penstock.record.energy import spent
+    from penstock.record.results import describe_energy
 
     if summary.energy is not None:
-        yield _row("energy", spent(summary.energy, summary.duration))
+        yield _row("energy", describe_energy(summary.energy, summary.duration))
 
 
 def _economy(summary: "Summary") -> Iterator[str]:

@@ -3,8 +3,8 @@
 Writing: `folder` is the run folder as it is written, with `settings` of the run, values as JSON by
 `codec`, without `secrets`, on a `disk` that may be full. Reading: `load` reads a folder back,
 `follow` while it grows, and `replay` plays it as a plant. What it came to: `measures` are columns
-over time, `acts` what each step changed, `energy`, `regions` and `summary` the figures, `running`
-the same figures while a run goes on, `results` the same in words.
+over time, `acts` what each step changed, `latency` and `summary` the figures, `running` the same
+figures while a run goes on, `results` the same in words.
 """
 
 from penstock.record.codec import tick_from_json, tick_to_json

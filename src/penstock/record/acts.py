@@ -75,28 +75,40 @@ class Act:
 
 
 def acts(ticks: Iterable[Tick], graph: FlowGraph | None = None) -> Iterator[Act]:
-    """What each tick asked the plant to change, one for one as they come.
+    """What each tick asked the plant to change, one for one as they come."""
+    return map(ActReader(graph), ticks)
+
+
+class ActReader:
+    """Reads from one tick after the other what it asked the plant to change.
 
     What was before is what was last asked for, or what the plant reports before any asking; of
     nodes what it reports comes first, because some fail and are asked for again. Routing tables are
     not recorded: an ask that changes nothing else is one, where the graph has keys.
     """
-    keyed = tuple(module.name for module in graph.modules if module.keys) if graph else ()
-    degrees: dict[str, int] = {}
-    nodes: dict[str, int] = {}
-    clock: float | None = None
-    for tick in ticks:
-        if tick.asked is None:
-            yield Act()
-            continue
-        changed = _changed({**current(tick.seen).degrees, **degrees}, tick.asked.degrees)
-        faster = _reset(clock or tick.seen.frequency, tick.asked.frequency)
-        moved = _changed(nodes_in_force(tick.seen, nodes), tick.asked.nodes)
-        rerouted = () if changed or faster or moved else keyed
-        yield Act(degrees=changed, clock=faster, rerouted=rerouted, nodes=moved)
-        degrees.update(tick.asked.degrees)
-        nodes.update(tick.asked.nodes)
-        clock = tick.asked.frequency or clock
+
+    def __init__(self, graph: FlowGraph | None = None) -> None:
+        self._keyed = tuple(module.name for module in graph.modules if module.keys) if graph else ()
+        self._degrees: dict[str, int] = {}
+        self._nodes: dict[str, int] = {}
+        self._clock: float | None = None
+
+    def __call__(self, tick: Tick) -> Act:
+        """What the next tick asked for."""
+        asked = tick.asked
+        if asked is None:
+            return Act()
+        degrees = _changed({**current(tick.seen).degrees, **self._degrees}, asked.degrees)
+        nodes = _changed(nodes_in_force(tick.seen, self._nodes), asked.nodes)
+        before = self._clock or tick.seen.frequency
+        clock = None
+        if asked.frequency not in (None, before):
+            clock = Change(before=before, after=asked.frequency)
+        self._degrees.update(asked.degrees)
+        self._nodes.update(asked.nodes)
+        self._clock = asked.frequency or self._clock
+        rerouted = () if degrees or clock or nodes else self._keyed
+        return Act(degrees=degrees, clock=clock, rerouted=rerouted, nodes=nodes)
 
 
 def nodes_in_force(seen: Observation, asked: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -125,7 +137,3 @@ def _changed(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, C
         for name, degree in after.items()
         if before.get(name) != degree
     }
-
-
-def _reset(before: float | None, after: float | None) -> Change | None:
-    return None if after in (None, before) else Change(before=before, after=after)

@@ -15,8 +15,9 @@ array([ 7., nan])
 (3.5, 4.0, None)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,35 +39,45 @@ def regions(ticks: Sequence[Tick]) -> tuple[str, ...]:
 
 def times(ticks: Sequence[Tick]) -> Column:
     """When each step ended, in seconds since the run began."""
-    return np.array([tick.seen.at for tick in ticks], dtype=np.float64)
+    return observed(ticks, "at")
 
 
 def steps(ticks: Sequence[Tick]) -> Column:
     """How many seconds each step covers."""
-    return np.array([tick.seen.step for tick in ticks], dtype=np.float64)
+    return observed(ticks, "step")
 
 
 def column(ticks: Sequence[Tick], module: str, metric: str) -> Column:
     """One metric of one module, a value a step."""
-    readings = (tick.seen.modules.get(module) for tick in ticks)
-    return _numbers([None if seen is None else getattr(seen, metric) for seen in readings])
+    return observed(ticks, "modules", module, metric)
 
 
-def region_column(ticks: Sequence[Tick], region: str, metric: str) -> Column:
-    """One metric of one region, a value a step."""
-    readings = (tick.seen.regions.get(region) for tick in ticks)
-    return _numbers([None if seen is None else getattr(seen, metric) for seen in readings])
+def observed(ticks: Sequence[Tick], *path: str) -> Column:
+    """A value a step, by its path in an observation: `latency`, `p95` or `regions`, `dc1`, `nodes`.
+
+    >>> observed([], "pool")
+    array([], dtype=float64)
+    """
+    first, *rest = path
+    values: list[Any] = [getattr(tick.seen, first) for tick in ticks]
+    for name in rest:
+        values = [
+            value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+            for value in values
+        ]
+    return np.array([nan if value is None else value for value in values], dtype=np.float64)
 
 
-def pools(ticks: Sequence[Tick]) -> Column:
-    """Executors that all modules share, a value a step."""
-    return _numbers([tick.seen.pool for tick in ticks])
+def watts(ticks: Sequence[Tick], *, modelled: bool) -> Column:
+    """Watts of each step that are modelled, or measured; NaN where there are none."""
+    powers = (tick.seen.power for tick in ticks)
+    values = [p.watts if p and p.modelled == modelled else nan for p in powers]
+    return finite(np.array(values, dtype=np.float64))
 
 
-def latencies(ticks: Sequence[Tick], quantile: str) -> Column:
-    """One quantile of the end-to-end latency, a value a step."""
-    seen = (tick.seen.latency for tick in ticks)
-    return _numbers([None if latency is None else getattr(latency, quantile) for latency in seen])
+def finite(values: Column) -> Column:
+    """What is not finite is unknown, as it is in a recording."""
+    return np.where(np.isfinite(values), values, nan)
 
 
 def reporting(ticks: Sequence[Tick], metric: str) -> dict[str, Column]:
@@ -95,10 +106,6 @@ def held(values: Column) -> Column:
     before = np.searchsorted(known, np.arange(len(values)), side="right") - 1
     filled: Column = values[known[np.maximum(before, 0)]]
     return filled
-
-
-def _numbers(values: list[float | None]) -> Column:
-    return np.array([nan if value is None else value for value in values], dtype=np.float64)
 
 
 def known(values: Column) -> Column:

@@ -4,8 +4,7 @@
 'river 12, mill 7'
 
 >>> from dataclasses import replace
->>> from penstock.record.regions import RegionUse, RequestCount
->>> from penstock.record.summary import summarise
+>>> from penstock.record.summary import RegionUse, RequestCount, summarise
 >>> use = RegionUse(
 ...     node_seconds=42.0, acquired=9, released=8, unmet=3, unmet_steps=2, silent_steps=4
 ... )
@@ -25,8 +24,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from penstock.core.words import count_of, number
-from penstock.record.regions import RequestCount
+from penstock.core.words import UNKNOWN, count_of, duration, number, quantity
+from penstock.record.running import Energy
 from penstock.record.summary import Summary
 
 LONGEST: Final = 300
@@ -90,13 +89,34 @@ def format_value(value: Any) -> str:
 
 def describe_changes(summary: Summary) -> str:
     """Steps that reconfigured, by what they changed; a step may change several things."""
-    kinds = {
-        "of the clock": summary.clock_changes,
-        "of keys only": summary.reroutings,
-    }
-    ways = [f"{summary.scale_outs:,} out", f"{summary.scale_ins:,} in"]
-    ways += [f"{count:,} {kind}" for kind, count in kinds.items() if count]
-    return ", ".join(ways)
+    kinds = {"of the clock": summary.clock_changes, "of keys only": summary.reroutings}
+    others = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
+    return ", ".join([f"{summary.scale_outs:,} out", f"{summary.scale_ins:,} in", *others])
+
+
+def describe_energy(energy: Energy, run_seconds: float) -> str:
+    """Energy, mean power and mean clock of a run of that many seconds, and whether they are
+    modelled. A clock beside modelled watts is taken for modelled too.
+
+    >>> watched = Energy(
+    ...     joules=4956, seconds=120, watts_mean=41.3, frequency_mean=1.62, modelled_share=1
+    ... )
+    >>> describe_energy(watched, 120)
+    '4.96 kJ, 41.3 W and 1.62 GHz on average, all modelled'
+    >>> describe_energy(watched, 124)
+    '4.96 kJ in 2 min of 2.07 min, 41.3 W and 1.62 GHz on average, all modelled'
+    """
+    joules = UNKNOWN if energy.joules is None else quantity(energy.joules, "J")
+    if energy.joules is not None and energy.seconds < run_seconds * (1 - 1e-6):
+        joules += f" in {duration(energy.seconds)} of {duration(run_seconds)}"
+    power, clock = energy.watts_mean, energy.frequency_mean
+    means = [
+        *([] if power is None else [quantity(power, "W")]),
+        *([] if clock is None else [f"{clock:.3g} GHz"]),
+    ]
+    mean = f"{' and '.join(means)} on average" if means else ""
+    origin = "all modelled" if energy.origin == "modelled" else energy.origin
+    return ", ".join(filter(None, [joules, mean, origin]))
 
 
 def describe_nodes(summary: Summary) -> str:
@@ -116,10 +136,8 @@ def describe_unmet(summary: Summary) -> str:
     lacking = {name: use.unmet for name, use in summary.regions.items() if use.unmet}
     if not lacking:
         return ""
-    if len(lacking) == 1:
-        where = next(iter(lacking))
-    else:
-        where = ", ".join(f"{name} {unmet:,}" for name, unmet in lacking.items())
+    several = len(lacking) > 1
+    where = ", ".join(f"{name} {n:,}" if several else name for name, n in lacking.items())
     return f"{count_of(sum(lacking.values()), 'replica')} found no room ({where})"
 
 
@@ -131,7 +149,9 @@ def describe_requests(summary: Summary) -> str:
     refused = sum(count.refused for count in summary.requests.values())
     if not refused:
         return f"all {made:,} granted"
-    return f"{refused:,} of {made:,} refused{_by_level(summary)}"
+    by_level = [f"{n} {c.refused:,} of {c.made:,}" for n, c in summary.requests.items()]
+    levels = f" ({', '.join(by_level)})" if len(by_level) > 1 else ""
+    return f"{refused:,} of {made:,} refused{levels}"
 
 
 def describe_silent_regions(summary: Summary) -> str:
@@ -148,13 +168,3 @@ def _on_average(summary: Summary) -> str:
     if summary.nodes_min == summary.nodes_max:
         return f"{summary.nodes_min} throughout"
     return f"{summary.nodes_mean:.3g} on average ({summary.nodes_min} to {summary.nodes_max})"
-
-
-def _by_level(summary: Summary) -> str:
-    if len(summary.requests) < 2:
-        return ""
-    return f" ({', '.join(f'{k} {_answers(v)}' for k, v in summary.requests.items())})"
-
-
-def _answers(count: RequestCount) -> str:
-    return f"{count.refused:,} of {count.made:,}"

@@ -4,15 +4,39 @@ The live page and the metrics read them after each tick, and `summarise` takes t
 is computed here and nowhere else. What needs hindsight, such as quantiles, is in `summary`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Final
 
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import ModuleReading, Tick
-from penstock.record.acts import Act, acts
-from penstock.record.energy import Energy
+from penstock.record.acts import Act, ActReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    """Energy, power and clock of a run. None is unknown."""
+
+    joules: float | None
+    """Watts times seconds, over the steps that know their watts."""
+    seconds: float
+    """Of the steps that know their watts."""
+    watts_mean: float | None
+    """Over those seconds."""
+    frequency_mean: float | None
+    """GHz, weighted by time, over the steps that know it."""
+    modelled_share: float | None
+    """Share of those seconds whose watts come from the model: 1 is all of them, 0 none."""
+    joules_per_row: float | None = None
+    """Over the steps that know both their watts and their rows."""
+
+    @property
+    def origin(self) -> str:
+        """Where the watts come from: `modelled`, `partly modelled`, `measured`, or nowhere."""
+        if self.modelled_share is None:
+            return ""
+        return {0.0: "measured", 1.0: "modelled"}.get(self.modelled_share, "partly modelled")
 
 
 @dataclass(slots=True)
@@ -132,8 +156,7 @@ class RunningSummary:
     _pool: HeldSum = field(default_factory=HeldSum)
     _replicas: dict[str, HeldSum] = field(default_factory=dict)
     _between: dict[str, HeldSum] = field(default_factory=dict)
-    _inbox: list[Tick] = field(default_factory=list)
-    _acts: Iterator[Act] | None = None
+    _act: ActReader | None = None
 
     def add(self, tick: Tick) -> Act:
         """One more tick; returns what it asked to change."""
@@ -253,10 +276,8 @@ class RunningSummary:
             self.met += 1
 
     def _add_act(self, tick: Tick) -> Act:
-        if self._acts is None:
-            self._acts = acts(self._come(), self.graph)
-        self._inbox.append(tick)
-        act = next(self._acts)
+        self._act = self._act or ActReader(self.graph)
+        act = self._act(tick)
         if act.reconfigures:
             self.reconfigurations += 1
             self.scale_outs += act.grows
@@ -264,10 +285,6 @@ class RunningSummary:
             self.clock_changes += act.clock is not None
             self.reroutings += bool(act.rerouted)
         return act
-
-    def _come(self) -> Iterator[Tick]:
-        while True:
-            yield self._inbox.pop()
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

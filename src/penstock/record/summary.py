@@ -5,54 +5,51 @@ step is `delay_cost` for each second between two results, and `price` for each e
 5 and 6). Its efficiency is how much of what is paid for is used: the seconds between two results
 that its executors could reach, by those that they did.
 
-`pooled` is the latency of a whole run, from the quantiles of its steps. The mean of many 95th
-percentiles is not the 95th percentile. Each step is taken as a hundred equal parts along the
-quantiles that it recorded, and the parts of all steps are sorted together, weighted by rows.
-Between two quantiles parts are spaced as in an exponential distribution, which the tail of a queue
-resembles. Below p50 nothing is recorded: a step is taken to reach as far down as it reaches up, but
-not below 0. The slowest hundredth lies at p99.
-
-Error bound: a row lies between the recorded quantiles around it (0 below p50, the step's maximum
-above p99). A quantile of the run, and `pooled`, therefore lie between the same quantile with every
-row at its lower bound and with every row at its upper one. Where all steps are alike the result is
-exact.
-
->>> calm, storm = Latency(p50=1, p95=1, p99=1), Latency(p50=9, p95=9, p99=9)
->>> pooled([calm, storm], rows=[990, 10]).p95
-1.0
->>> pooled([calm, storm], rows=[500, 500]).p95
-9.0
+>>> from penstock.core.graph import Module
+>>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+>>> reading = ModuleReading(processed_rate=4.0, service_time=0.4, running=2)
+>>> seen = Observation(at=5.0, step=5.0, modules={"match": reading})
+>>> held_on = Decision(configuration=Configuration(degrees={"match": 2}), why="as it was")
+>>> match = Module(name="match", price=0.01, delay_cost=0.5)
+>>> ticks = [Tick(seen=seen, decided=held_on, asked=None)]
+>>> run = summarise(ticks, 2.0, graph=FlowGraph(source="match", modules=(match,)))
+>>> run.modules["match"].throughput, run.modules["match"].efficiency, round(run.cost, 3)
+(4.0, 0.8, 0.145)
+>>> run.slo
+SloCheck(latency_p95=2.0, met=0, violated=0, unknown=1, violated_share=None, idle=0)
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph
 from penstock.core.signals import Latency, Tick
+from penstock.record.acts import acts
 from penstock.record.codec import plain, reader
-from penstock.record.energy import Energy
+from penstock.record.latency import pooled
 from penstock.record.measures import (
     Column,
+    added,
     column,
     held,
     highest,
+    integral,
     last,
-    latencies,
     lowest,
     mean,
     modules,
-    pools,
+    observed,
+    regions,
     reporting,
     steps,
     total,
     whole,
 )
-from penstock.record.regions import RegionUse, RequestCount, node_totals, requests, uses
-from penstock.record.running import Mean, RunningSummary
+from penstock.record.running import Energy, Mean, RunningSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,93 +64,39 @@ class ModuleEconomy:
     """Of all steps together, in the money of price and delay_cost; None where it has neither."""
 
 
-def economy(ticks: Sequence[Tick], graph: FlowGraph) -> dict[str, ModuleEconomy]:
-    """Throughput, efficiency and cost of each module of a graph.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionUse:
+    """One region over a run. None is unknown."""
 
-    >>> from penstock.core.graph import Module
-    >>> from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
-    >>> reading = ModuleReading(processed_rate=4.0, service_time=0.4, running=2)
-    >>> seen = Observation(at=5.0, step=5.0, modules={"match": reading})
-    >>> held = Decision(configuration=Configuration(degrees={"match": 2}), why="as it was")
-    >>> module = Module(name="match", price=0.01, delay_cost=0.5)
-    >>> graph = FlowGraph(source="match", modules=(module,))
-    >>> found = economy([Tick(seen=seen, decided=held, asked=None)], graph)["match"]
-    >>> found.throughput, found.efficiency, round(found.cost, 3)
-    (4.0, 0.8, 0.145)
+    node_seconds: float | None
+    """Nodes integrated over time; a step in which it did not answer keeps the number before."""
+    acquired: int
+    """Nodes that were asked for beyond those that there were."""
+    released: int
+    """Nodes that were asked to go."""
+    unmet: int | None
+    """Replicas that found no node with room, over all steps that measured it."""
+    unmet_steps: int
+    """Steps in which some did."""
+    silent_steps: int
+    """Steps in which it did not say how many nodes it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestCount:
+    """Requests of one level by their answer.
+
+    >>> RequestCount(granted=13, refused=1).made
+    14
     """
-    return _economy(ticks, _running(ticks, None, None, graph))
 
+    granted: int
+    refused: int
 
-def _economy(ticks: Sequence[Tick], running: RunningSummary) -> dict[str, ModuleEconomy]:
-    return {
-        name: ModuleEconomy(
-            throughput=running.throughputs.get(name, Mean()).mean,
-            efficiency=_efficiency(ticks, name),
-            cost=cost,
-        )
-        for name, cost in running.costs.items()
-    }
-
-
-def _efficiency(ticks: Sequence[Tick], name: str) -> float | None:
-    rate = column(ticks, name, "processed_rate")
-    running = held(column(ticks, name, "running"))
-    service = held(column(ticks, name, "service_time"))
-    return mean(np.minimum(rate * service / running, 1.0), steps(ticks))
-
-
-Array = NDArray[np.float64]
-
-_PARTS: Final = 100
-KNOTS: Final = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
-"""Shares of the rows of a step at which its latency is taken as known."""
-_LEVELS: Final = np.minimum(np.arange(1, _PARTS + 1) / _PARTS, KNOTS[-1])
-_RISE: Final = np.array(
-    [np.interp(-np.log1p(-_LEVELS), -np.log1p(-KNOTS), unit) for unit in np.eye(5)]
-)
-"""Weight of p1, p5, p50, p95 and p99 in each part."""
-
-
-def pooled(steps: Sequence[Latency | None], rows: Sequence[float]) -> Latency | None:
-    """The latency of the rows of all steps together, or None where no step knows its own.
-
-    A step whose rows are unknown (NaN) counts as much as the others do on average.
-    """
-    known = [(step, weight) for step, weight in zip(steps, rows, strict=True) if step is not None]
-    if not known:
-        return None
-    corners = quantiles_at_knots([step for step, _ in known])
-    weights = _shares(np.array([weight for _, weight in known]))
-    p50, p95, p99 = _quantiles(np.minimum(corners @ _RISE, corners[:, -1:]), weights)
-    return Latency(p50=p50, p95=p95, p99=p99)
-
-
-def quantiles_at_knots(steps: Sequence[Latency]) -> Array:
-    """The latency of each step at the `KNOTS`: below p50 as far down as above it up, from 0.
-
-    >>> quantiles_at_knots([Latency(p50=3.0, p95=4.0, p99=7.0)]).tolist()
-    [[0.0, 2.0, 3.0, 4.0, 7.0]]
-    """
-    upper = np.array([[step.p50, step.p95, step.p99] for step in steps])
-    upper = np.maximum.accumulate(upper, axis=1)  # estimates from few rows may cross
-    lower = np.maximum(2 * upper[:, :1] - upper[:, :0:-1], 0.0)
-    return np.hstack([lower, upper])
-
-
-def _shares(rows: Array) -> Array:
-    known = rows[~np.isnan(rows)]
-    filled = np.where(np.isnan(rows), known.mean() if known.size else 1.0, rows)
-    filled = filled if filled.sum() > 0 else np.ones_like(rows)
-    return np.asarray(filled / filled.sum())
-
-
-def _quantiles(parts: Array, weights: Array) -> list[float]:
-    """The smallest parts that, with all below them, make up each share of the rows."""
-    order = np.argsort(parts, axis=None, kind="stable")
-    done = np.cumsum(np.repeat(weights / _PARTS, _PARTS)[order])
-    place = np.searchsorted(done, KNOTS[2:] - 1e-9)  # a sum of many may fall a hair short
-    quantiles: list[float] = parts.ravel()[order][np.minimum(place, len(done) - 1)].tolist()
-    return quantiles
+    @property
+    def made(self) -> int:
+        """Both together."""
+        return self.granted + self.refused
 
 
 _NEEDED: Final = ("arrival_rate", "processed_rate", "backlog", "utilisation", "running")
@@ -289,17 +232,19 @@ def summarise(
 
     The graph says at what prices; without it there is nothing to say of single modules. Where it
     holds several pipelines, rows arrive at the source of each.
-
-    >>> summarise([], slo_latency_p95=2.0).slo
-    SloCheck(latency_p95=2.0, met=0, violated=0, unknown=0, violated_share=None, idle=0)
     """
     ticks = tuple(ticks)
-    running = _running(ticks, slo_latency_p95, source, graph)
+    first = source or next(iter(modules(ticks)), "")
+    running = RunningSummary(graph=graph, slo_latency_p95=slo_latency_p95, source=first)
+    for tick in ticks:
+        running.add(tick)
     backlog = total(reporting(ticks, "backlog"), len(ticks))
-    rows = _sum(ticks, _sources(running), "processed_rate") * steps(ticks)
+    sources = (first, *(graph.also if graph else ()))
+    rates = {name: column(ticks, name, "processed_rate") for name in sources}
+    rows = total(rates, len(ticks)) * steps(ticks)
     return Summary(
         steps=running.steps,
-        duration=_duration(ticks),
+        duration=ticks[-1].seen.at - ticks[0].seen.at + ticks[0].seen.step if ticks else 0.0,
         rows_arrived=running.arrivals.total,
         rows_processed=running.processed.total,
         arrival_rate_mean=running.arrivals.mean,
@@ -310,49 +255,29 @@ def summarise(
         slo=_check(ticks, running, backlog),
         executor_seconds={name: sums.total for name, sums in running.by_module.items()},
         executor_seconds_total=running.executor_seconds,
-        **_executors(ticks),
+        **_least_mean_most("executors", _executors(ticks), steps(ticks)),
         reconfigurations=running.reconfigurations,
         scale_outs=running.scale_outs,
         scale_ins=running.scale_ins,
         clock_changes=running.clock_changes,
         reroutings=running.reroutings,
         failed_tasks=sum(running.failed_tasks.values()) if running.failed_tasks else None,
-        steps_with_gaps=int(_gaps(ticks).sum()),
-        modules={} if graph is None else _economy(ticks, running),
+        steps_with_gaps=_gaps(ticks),
+        modules=_economy(ticks, running),
         cost=running.cost,
         energy=running.energy,
-        load_mean=_means(running, "load"),
-        splitting_mean=_means(running, "splitting"),
-        results_rate_mean=_means(running, "results_rate"),
-        regions=uses(ticks),
-        **node_totals(ticks),
-        requests=requests(ticks),
+        load_mean=_known_means(running.means["load"]),
+        splitting_mean=_known_means(running.means["splitting"]),
+        results_rate_mean=_known_means(running.means["results_rate"]),
+        regions=_uses(ticks),
+        node_seconds_total=integral(_nodes(ticks), steps(ticks)),
+        **_least_mean_most("nodes", _nodes(ticks), steps(ticks)),
+        requests=_requests(ticks),
     )
-
-
-def _running(
-    ticks: Sequence[Tick], slo: float | None, source: str | None, graph: FlowGraph | None
-) -> RunningSummary:
-    first = source or next(iter(modules(ticks)), "")
-    running = RunningSummary(graph=graph, slo_latency_p95=slo, source=first)
-    for tick in ticks:
-        running.add(tick)
-    return running
-
-
-def _sources(running: RunningSummary) -> tuple[str, ...]:
-    return (running.source or "", *(running.graph.also if running.graph else ()))
 
 
 def _are_counts(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(n, int) for n in value.values())
-
-
-def _duration(ticks: Sequence[Tick]) -> float:
-    if not ticks:
-        return 0.0
-    first, last = ticks[0].seen, ticks[-1].seen
-    return last.at - first.at + first.step
 
 
 def _check(ticks: Sequence[Tick], running: RunningSummary, backlog: Column) -> SloCheck | None:
@@ -365,35 +290,88 @@ def _check(ticks: Sequence[Tick], running: RunningSummary, backlog: Column) -> S
         violated=running.violated,
         unknown=running.unknown,
         violated_share=running.violated / measured if measured else None,
-        idle=int((np.isnan(latencies(ticks, "p95")) & (backlog == 0)).sum()),
+        idle=int((np.isnan(observed(ticks, "latency", "p95")) & (backlog == 0)).sum()),
     )
 
 
-def _sum(ticks: Sequence[Tick], names: Iterable[str], metric: str) -> Column:
-    return total({name: column(ticks, name, metric) for name in names}, len(ticks))
-
-
-def _executors(ticks: Sequence[Tick]) -> dict[str, Any]:
-    """The fewest, the mean and the most executors that ran at once."""
-    running = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
-    shared = held(pools(ticks))
-    everywhere = total(running, len(ticks)) if np.isnan(shared).all() else shared
+def _least_mean_most(what: str, counts: Column, seconds: Column) -> dict[str, Any]:
     return {
-        "executors_min": whole(lowest(everywhere)),
-        "executors_mean": mean(everywhere, steps(ticks)),
-        "executors_max": whole(highest(everywhere)),
+        f"{what}_min": whole(lowest(counts)),
+        f"{what}_mean": mean(counts, seconds),
+        f"{what}_max": whole(highest(counts)),
     }
 
 
-def _gaps(ticks: Sequence[Tick]) -> Column:
+def _executors(ticks: Sequence[Tick]) -> Column:
+    """Executors that ran at once: those that all modules share, or the sum of theirs."""
+    shared = held(observed(ticks, "pool"))
+    if not np.isnan(shared).all():
+        return shared
+    by_module = {name: held(column(ticks, name, "running")) for name in modules(ticks)}
+    return total(by_module, len(ticks))
+
+
+def _gaps(ticks: Sequence[Tick]) -> int:
     gaps = np.zeros(len(ticks), dtype=bool)
     for metric in _NEEDED:
         for values in reporting(ticks, metric).values():
             gaps |= np.isnan(values)
-    return gaps.astype(np.float64)
+    return int(gaps.sum())
 
 
-def _means(running: RunningSummary, measure: str) -> dict[str, float]:
+def _known_means(means: Mapping[str, Mean]) -> dict[str, float]:
     """By module that ever measured it, weighted by time."""
-    means = {name: average.mean for name, average in running.means[measure].items()}
-    return {name: average for name, average in means.items() if average is not None}
+    return {name: mean.mean for name, mean in means.items() if mean.mean is not None}
+
+
+def _economy(ticks: Sequence[Tick], running: RunningSummary) -> dict[str, ModuleEconomy]:
+    return {
+        name: ModuleEconomy(
+            throughput=running.throughputs.get(name, Mean()).mean,
+            efficiency=_efficiency(ticks, name),
+            cost=cost,
+        )
+        for name, cost in running.costs.items()
+    }
+
+
+def _efficiency(ticks: Sequence[Tick], name: str) -> float | None:
+    rate = column(ticks, name, "processed_rate")
+    running = held(column(ticks, name, "running"))
+    service = held(column(ticks, name, "service_time"))
+    return mean(np.minimum(rate * service / running, 1.0), steps(ticks))
+
+
+def _nodes(ticks: Sequence[Tick]) -> Column:
+    """Nodes of all regions together, a value a step; a gap keeps the value before it."""
+    nodes = {name: held(observed(ticks, "regions", name, "nodes")) for name in regions(ticks)}
+    return total(nodes, len(ticks))
+
+
+def _uses(ticks: Sequence[Tick]) -> dict[str, RegionUse]:
+    changes = [act.nodes for act in acts(ticks)]
+    uses = {}
+    for name in regions(ticks):
+        nodes, unmet = (observed(ticks, "regions", name, what) for what in ("nodes", "unmet"))
+        moves = [
+            round(change.after - change.before)
+            for change in (changed[name] for changed in changes if name in changed)
+            if change.before is not None
+        ]
+        uses[name] = RegionUse(
+            node_seconds=integral(held(nodes), steps(ticks)),
+            acquired=sum(move for move in moves if move > 0),
+            released=-sum(move for move in moves if move < 0),
+            unmet=whole(added(unmet)),
+            unmet_steps=int((unmet > 0).sum()),
+            silent_steps=int(np.isnan(nodes).sum()),
+        )
+    return uses
+
+
+def _requests(ticks: Sequence[Tick]) -> dict[str, RequestCount]:
+    made = Counter((r.level, r.granted) for tick in ticks for r in tick.decided.requests)
+    return {
+        level: RequestCount(granted=made[level, True], refused=made[level, False])
+        for level in dict.fromkeys(level for level, _ in made)
+    }

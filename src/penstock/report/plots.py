@@ -13,9 +13,17 @@ from penstock.core.signals import Tick
 from penstock.core.units import parse_duration
 from penstock.core.words import duration, percent, short_number
 from penstock.record.acts import Act, acts
-from penstock.record.energy import frequency, watt
 from penstock.record.load import Run
-from penstock.record.measures import column, latencies, modules, pools, reporting, times, total
+from penstock.record.measures import (
+    column,
+    finite,
+    modules,
+    observed,
+    reporting,
+    times,
+    total,
+    watts,
+)
 from penstock.report.figures import Plot, Series, by_module, marks, over_time, stretches, thin
 from penstock.report.interference import shaded
 from penstock.report.regions import regions
@@ -29,11 +37,11 @@ def energy(run: Run) -> tuple[Plot, ...]:
 
 
 def _clock(run: Run) -> tuple[Plot, ...]:
-    ghz = frequency(run.ticks)
+    ghz = finite(observed(run.ticks, "frequency"))
     if np.isnan(ghz).all():
         return ()
     # The record does not mark a modelled clock, but only a real one comes with measured watts.
-    modelled = np.isnan(watt(run.ticks, modelled=False)).all() and _any(run, modelled=True)
+    modelled = np.isnan(watts(run.ticks, modelled=False)).all() and _any(run, modelled=True)
     name = "modelled" if modelled else "in force"
     line = Series(name=name, style="c1 fill", at=times(run.ticks), values=ghz, stepped=True)
     decisions = marks(run.ticks, tuple(acts(run.ticks)), _turn)
@@ -47,7 +55,7 @@ def _turn(act: Act) -> str | None:
 def _power(run: Run) -> tuple[Plot, ...]:
     kinds = (("measured", "c1", False), ("modelled", "c2 d1", True))
     lines = tuple(
-        Series(name=name, style=style, at=times(run.ticks), values=watt(run.ticks, modelled=which))
+        Series(name=name, style=style, at=times(run.ticks), values=watts(run.ticks, modelled=which))
         for name, style, which in kinds
         if _any(run, modelled=which)
     )
@@ -55,7 +63,7 @@ def _power(run: Run) -> tuple[Plot, ...]:
 
 
 def _any(run: Run, *, modelled: bool) -> bool:
-    return not np.isnan(watt(run.ticks, modelled=modelled)).all()
+    return not np.isnan(watts(run.ticks, modelled=modelled)).all()
 
 
 # The two levels that keep a pipeline of panes in time, as plots: how loaded its stages are, how
@@ -183,7 +191,7 @@ def _backlog(ticks: Sequence[Tick]) -> tuple[Series, ...]:
 def _latency(run: Run) -> Plot:
     at = times(run.ticks)
     lines = tuple(
-        Series(name=quantile, style=style, at=at, values=latencies(run.ticks, quantile))
+        Series(name=quantile, style=style, at=at, values=observed(run.ticks, "latency", quantile))
         for quantile, style in (("p50", "c3 light"), ("p95", "c1 strong"), ("p99", "c4 light"))
     )
     plot = over_time(run, "Latency, end to end", "s", lines)
@@ -196,7 +204,7 @@ def _latency(run: Run) -> Plot:
 
 def _broken(ticks: Sequence[Tick], promised: float) -> tuple[tuple[float, float], ...]:
     """Spans in which the promise was broken."""
-    p95 = latencies(ticks, "p95")
+    p95 = observed(ticks, "latency", "p95")
     return stretches(ticks, (p95 > promised).tolist())
 
 
@@ -208,7 +216,7 @@ def _executors(run: Run) -> tuple[Plot, ...]:
         for name in modules(run.ticks)
         for plot in (_degree(run, name, made), *splitting(run, name))
     )
-    if np.isnan(shared := pools(run.ticks)).all():
+    if np.isnan(shared := observed(run.ticks, "pool")).all():
         return by_module
     at = times(run.ticks)
     line = Series(name="running", style="c1 fill", at=at, values=shared, stepped=True)

@@ -11,7 +11,7 @@ from penstock.core.signals import Tick
 from penstock.core.words import clock, count_of, joined
 from penstock.record.acts import Act, acts
 from penstock.record.load import Run
-from penstock.record.measures import region_column, times
+from penstock.record.measures import observed, times
 from penstock.record.measures import regions as names
 from penstock.report.figures import (
     Plot,
@@ -92,9 +92,9 @@ def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:
     lines = tuple(
         Series(name=word, style=style, at=at, values=values, stepped=True)
         for metric, word, style in _KINDS
-        if not np.isnan(values := region_column(run.ticks, name, metric)).all()
+        if not np.isnan(values := observed(run.ticks, "regions", name, metric)).all()
     )
-    lacking = region_column(run.ticks, name, "unmet") > 0
+    lacking = observed(run.ticks, "regions", name, "unmet") > 0
     unmet = marked(run.ticks, ["unmet" if lacks else None for lacks in lacking])
     decisions = marks(run.ticks, made, partial(_kind, name))
     plot = over_time(run, name, "nodes", lines, style="low", marks=(*decisions, *unmet))
@@ -107,7 +107,8 @@ def _kind(region: str, act: Act) -> str | None:
 
 
 def _busy(run: Run) -> tuple[Plot, ...]:
-    columns = {name: region_column(run.ticks, name, "utilisation") for name in names(run.ticks)}
+    ticks = run.ticks
+    columns = {name: observed(ticks, "regions", name, "utilisation") for name in names(ticks)}
     lines = tuple(
         Series(name=name, style=colour(index), at=times(run.ticks), values=values)
         for index, (name, values) in enumerate(columns.items())
@@ -117,7 +118,7 @@ def _busy(run: Run) -> tuple[Plot, ...]:
 
 
 def _silent(ticks: Sequence[Tick], name: str) -> list[bool]:
-    return [bool(gap) for gap in np.isnan(region_column(ticks, name, "nodes"))]
+    return [bool(gap) for gap in np.isnan(observed(ticks, "regions", name, "nodes"))]
 
 
 def _when(ticks: Sequence[Tick], spans: Sequence[tuple[float, float]]) -> str:

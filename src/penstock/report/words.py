@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.core.words import UNKNOWN, count_of, duration, percent, quantity, short_number
-from penstock.record.energy import spent
-from penstock.record.results import describe_changes, describe_nodes, describe_requests
+from penstock.record.results import (
+    describe_changes,
+    describe_energy,
+    describe_nodes,
+    describe_requests,
+)
 from penstock.record.settings import RunSettings
 from penstock.record.summary import SloCheck, Summary
 
@@ -117,7 +121,7 @@ def _flow(summary: Summary) -> Iterator[str]:
 
 def _energy(summary: Summary) -> Iterator[str]:
     if summary.energy is not None and summary.energy.joules is not None:
-        yield f"Energy: {spent(summary.energy, summary.duration)}."
+        yield f"Energy: {describe_energy(summary.energy, summary.duration)}."
 
 
 def _nodes(summary: Summary) -> Iterator[str]:

@@ -39,17 +39,17 @@ from penstock.experiment.compare.track import (
     sampled,
 )
 from penstock.record.acts import acts
+from penstock.record.latency import KNOTS, pooled, quantiles_at_knots
 from penstock.record.measures import (
     Column,
     column,
     highest,
-    latencies,
     mean,
+    observed,
     reporting,
     steps,
     total,
 )
-from penstock.record.summary import KNOTS, pooled, quantiles_at_knots
 
 Flags = NDArray[np.bool_]
 Scores = Mapping[str, float | None]
@@ -277,7 +277,7 @@ def _lost(ticks: Sequence[Tick], broken: Column) -> int:
 
 def judged(ticks: Sequence[Tick], promised: float) -> Column:
     """1 for each step that broke the promise, 0 for one that kept it, NaN where it is unknown."""
-    p95, seconds = latencies(ticks, "p95"), steps(ticks)
+    p95, seconds = observed(ticks, "latency", "p95"), steps(ticks)
     verdict = np.where(np.isnan(p95), np.nan, p95 > promised)
     waited = total(reporting(ticks, "backlog"), len(ticks)) != 0  # unknown may be waiting
     silent = np.isnan(p95) & waited
