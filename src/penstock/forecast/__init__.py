@@ -17,7 +17,7 @@ of them was recently.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.plugins import Registry, having
@@ -71,40 +71,31 @@ def make(name: str, settings: Mapping[str, object] = _NOTHING, /) -> Forecaster:
     kind, of = choose(FORECASTERS, name, of="forecaster"), f"forecaster {name}"
     given = dict(settings)
     if "forecaster" in given and "forecaster" in option_names(kind):
-        given["forecaster"] = _inner(given["forecaster"], of)
+        inner: Any = given["forecaster"]
+        given["forecaster"] = build_forecaster(inner, of=of)
     return build(kind, given, of=of)
 
 
-def build_forecaster(given: str | Mapping[str, object], *, trust: bool, of: str) -> Forecaster:
+def build_forecaster(
+    given: Forecaster | str | Mapping[str, object], *, of: str, trust: bool = False
+) -> Forecaster:
     """The forecaster of a policy, by name or by name with settings; on trial where `trust` says so.
 
     >>> build_forecaster({"holt": {"a": 1, "b": 0.015}}, trust=False, of="policy mpc")
     Holt(a=1.0, b=0.015)
     """
-    if not isinstance(given, str) and len(given) != 1:
+    if isinstance(given, Forecaster):
+        return given
+    named = {given: None} if isinstance(given, str) else given
+    if not isinstance(named, Mapping) or len(named) != 1:
         raise SettingError(
             f"forecaster of {of} must be a name, alone or with settings as in "
-            f"{{holt: {{a: 1}}}}, got {dict(given)!r}"
+            f"{{holt: {{a: 1}}}}, got {given!r}"
         )
-    name, settings = (given, None) if isinstance(given, str) else next(iter(given.items()))
+    ((name, settings),) = named.items()
     if not (settings is None or isinstance(settings, Mapping)):
         raise SettingError(
             f"settings of forecaster {name} must be written as {{a: 1}}, got {settings!r}"
         )
-    made = make(name, settings or {})
+    made = make(str(name), settings or {})
     return Trusted(made) if trust and not isinstance(made, Trusted) else made
-
-
-def _inner(given: object, of: str) -> Forecaster:
-    if isinstance(given, Forecaster):
-        return given
-    if isinstance(given, str):
-        return make(given)
-    if isinstance(given, Mapping) and len(given) == 1:
-        ((name, settings),) = given.items()
-        if settings is None or isinstance(settings, Mapping):
-            return make(str(name), settings or {})
-    raise SettingError(
-        f"forecaster of {of} must be a name, alone or with settings as in "
-        f"{{holt: {{a: 1}}}}, got {given!r}"
-    )

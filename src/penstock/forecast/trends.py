@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite, nan
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,83 +84,9 @@ class Holt:
         return (self._line or Line(nan)).ahead(steps)
 
 
-# What repeats: an amount more or less at each place of a period, or a factor.
-
-
-Floats = NDArray[np.float64]
-
 _LEAST_FACTOR: Final = 0.1
 """At a place with a smaller factor a value says little of the level: its noise, divided by the
 factor, would be most of what is learnt."""
-
-
-class Season(Protocol):
-    """How the level and the term of a place make a value."""
-
-    neutral: float
-    """The term of a place that is like the level."""
-
-    def join(self, levels: Floats, terms: Floats, /) -> Floats:
-        """The values of levels at places with these terms."""
-        ...
-
-    def level(self, value: float, term: float, expected: float, /) -> float:
-        """The level that a value with this term implies; if none, the expected level."""
-        ...
-
-    def term(self, value: float, level: float, known: float, period: int, /) -> float:
-        """The term that a value at this level implies; if none, the known term."""
-        ...
-
-
-class Additive:
-    """So much more or less at each place, however high the level.
-
-    >>> Additive().join(np.array([300.0, 600.0]), np.array([50.0, 50.0])).tolist()
-    [350.0, 650.0]
-    """
-
-    neutral = 0.0
-
-    def join(self, levels: Floats, terms: Floats, /) -> Floats:
-        """The sums."""
-        return levels + terms
-
-    def level(self, value: float, term: float, _expected: float, /) -> float:
-        """What a value is without the term."""
-        return value - term
-
-    def term(self, value: float, level: float, _known: float, _period: int, /) -> float:
-        """What a value has more than the level."""
-        return value - level
-
-
-class Multiplicative:
-    """So many times the level at each place: the swing grows with the level.
-
-    >>> Multiplicative().join(np.array([300.0, 600.0]), np.array([1.5, 1.5])).tolist()
-    [450.0, 900.0]
-    """
-
-    neutral = 1.0
-
-    def join(self, levels: Floats, terms: Floats, /) -> Floats:
-        """The products."""
-        return levels * terms
-
-    def level(self, value: float, term: float, expected: float, /) -> float:
-        """What a value is of its factor; a term near zero is ignored."""
-        return value / term if term >= _LEAST_FACTOR else expected
-
-    def term(self, value: float, level: float, known: float, period: int, /) -> float:
-        """How many times the level a value is.
-
-        The factors of a period average one and none is negative, so none exceeds the period.
-        """
-        return min(max(value / level, 0.0), float(period)) if level > 0 else known
-
-
-SEASONS: Final[dict[str, Season]] = {"additive": Additive(), "multiplicative": Multiplicative()}
 
 
 # A level, a trend and what repeats.
@@ -196,7 +122,7 @@ class HoltWinters:
     """
     period: Annotated[int, Bounds(least=2)] | None = None
     """Steps after which the load repeats, 2 or more; none if not given."""
-    season: Annotated[str, OneOf(tuple(SEASONS))] = "additive"
+    season: Annotated[str, OneOf(("additive", "multiplicative"))] = "additive"
     """`additive`: so many rows more or less; `multiplicative`: so many times the level."""
     _line: Line | None = field(default=None, init=False, repr=False)
     _first: list[float] = field(default_factory=list, init=False, repr=False)
@@ -234,19 +160,23 @@ class HoltWinters:
             return levels
         terms = np.array(list(islice(self._terms, steps)))
         with np.errstate(over="ignore", invalid="ignore"):  # beyond all numbers is none
-            return self._kind.join(levels, np.resize(terms, steps))
+            repeated = np.resize(terms, steps)
+            return levels + repeated if self._additive else levels * repeated
 
     @property
-    def _kind(self) -> Season:
-        return SEASONS[self.season]
+    def _additive(self) -> bool:
+        return self.season == "additive"
 
     def _learn(self, value: float) -> None:
         line = self._line or Line(value)
         if self._terms:
             due, known = line.next_level, self._terms[0]
-            text = self._kind.term(value, due, known, len(self._terms))
-            self._terms[0] = known + self.c * (1 - self.a) * (text - known)
-            value = self._kind.level(value, known, due)
+            term = self._term(value, due, known, len(self._terms))
+            self._terms[0] = known + self.c * (1 - self.a) * (term - known)
+            if self._additive:
+                value -= known
+            else:  # a factor near zero says nothing of the level
+                value = value / known if known >= _LEAST_FACTOR else due
         self._line = line.drawn_to(value, a=self.a, b=self.b)
 
     def _begin(self, value: float, period: int) -> None:
@@ -254,12 +184,20 @@ class HoltWinters:
         self._first.append(value if isfinite(value) else nan)  # one NaN, equal to itself
         if len(self._first) < period:
             return
-        known = [value for value in self._first if isfinite(value)]
-        middle = mean(known)
+        middle = mean([value for value in self._first if isfinite(value)])
+        neutral = 0.0 if self._additive else 1.0
         self._line = Line(middle)
-        self._terms.extend(self._first_term(value, middle, period) for value in self._first)
+        self._terms.extend(
+            self._term(value, middle, neutral, period) if isfinite(value) else neutral
+            for value in self._first
+        )
         self._first.clear()
 
-    def _first_term(self, value: float, mean: float, period: int) -> float:
-        neutral = self._kind.neutral
-        return self._kind.term(value, mean, neutral, period) if isfinite(value) else neutral
+    def _term(self, value: float, level: float, known: float, period: int) -> float:
+        """What repeats at a place, by a value at this level; if that says nothing, as known.
+
+        The factors of a period average one and none is negative, so none exceeds the period.
+        """
+        if self._additive:
+            return value - level
+        return min(max(value / level, 0.0), float(period)) if level > 0 else known

@@ -172,11 +172,10 @@ class Trusted:
     @property
     def why(self) -> str:
         """Whether it is believed, and what follows, in words for decisions."""
-        doubt = self._doubt()
-        if doubt:
+        if doubt := self._doubt():
             return f"forecast not trusted, {doubt}: the last rate is used"
         trusted = f"forecast trusted, recent error {_percent(self.error)}"
-        if self._next is None or self._next >= self._least:
+        if not self._limited:
             return trusted
         return f"{trusted}; its decrease limited to {_percent(self.floor)} of the last rate"
 
@@ -196,7 +195,7 @@ class Trusted:
             return None
         if not self.trusts:
             return self.why
-        if self._next is None or self._next >= self._least or not self._least:
+        if not self._limited or not self._least:
             return None
         return f"the decrease of the forecast is limited to {_percent(self.floor)} of the last rate"
 
@@ -222,6 +221,10 @@ class Trusted:
     def _least(self) -> float:
         """What the next step is taken to be at least."""
         return max(self.floor * (self._last or 0.0), 0.0)
+
+    @property
+    def _limited(self) -> bool:
+        return self._next is not None and self._next < self._least
 
     @property
     def _missing(self) -> int:

@@ -1,7 +1,6 @@
 """Rows that arrive fast for a while, then slowly for a while: bursts of a given dispersion."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
@@ -16,13 +15,13 @@ from penstock.core.schema import (
     PositiveSeconds,
     checked,
 )
-from penstock.workload.curve import Curve, Curved, Floats, check_slot, grow
+from penstock.workload.curve import Curve, Floats, Slotted, check_slot
 from penstock.workload.stochastic import scatter, stream
 
 
 @dataclass(frozen=True, slots=True)
 @checked("workload map")
-class Markovian(Curved):
+class Markovian(Slotted):
     """A Markovian arrival process of two states, fitted to a mean rate and a dispersion.
 
     In the fast and in the slow state rows come as a Poisson process, and each state lasts for an
@@ -40,6 +39,8 @@ class Markovian(Curved):
     'fast for 50 ms, slow for 100 ms'
     """
 
+    kind: ClassVar[str] = "map"
+    remedy: ClassVar[str] = "give it a longer slot, a higher dispersion or a lower rate"
     drawn: ClassVar[bool] = True
 
     dispersion: Annotated[float, Bounds(least=1)]
@@ -80,29 +81,20 @@ class Markovian(Curved):
         memory = (self.dispersion - 1.0) / (2.0 * variance * self.rate_)
         return memory / (1.0 - self.share), memory / self.share
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
-        """As many slots, or sojourns where those are shorter, as it takes."""
-        return grow(
-            lambda n: _draw_markovian(self, n),
-            slot=_pace(self),
-            until=until,
-            rows=rows,
-            of="workload map",
-            remedy="give it a longer slot, a higher dispersion or a lower rate",
-        )
+    @property
+    def pace(self) -> float:
+        """Seconds of a slot, or of a mean sojourn where that is shorter.
 
+        So one sojourn or so, and never millions, falls into one step of growth.
+        """
+        mean = sum(self.sojourns) / 2
+        return min(self.slot, mean) if mean > 0 else self.slot
 
-def _pace(bursty: Markovian) -> float:
-    # so that one sojourn or so, and never millions, falls into one step of growth
-    mean = sum(bursty.sojourns) / 2
-    return min(bursty.slot, mean) if mean > 0 else bursty.slot
-
-
-@lru_cache(maxsize=8)
-def _draw_markovian(bursty: Markovian, count: int) -> Curve:
-    until = count * _pace(bursty)
-    starts, rates = _states(bursty, until + bursty.slot)
-    return scatter(starts, rates, slot=bursty.slot, until=until, seed=bursty.seed)
+    def draw(self, slots: int) -> Curve:
+        """Counts by slot, about the rate of each state."""
+        until = slots * self.pace
+        starts, rates = _states(self, until + self.slot)
+        return scatter(starts, rates, slot=self.slot, until=until, seed=self.seed)
 
 
 def _states(bursty: Markovian, until: float) -> tuple[Floats, Floats]:
@@ -134,7 +126,7 @@ _SPREAD: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 @checked("workload self-similar")
-class SelfSimilar(Curved):
+class SelfSimilar(Slotted):
     """Pareto-distributed rows by slot about a level that is long-range dependent.
 
     Independent Pareto counts forget at once: over longer times they average out as fast as those
@@ -154,6 +146,7 @@ class SelfSimilar(Curved):
     '0.71'
     """
 
+    kind: ClassVar[str] = "self-similar"
     drawn: ClassVar[bool] = True
 
     hurst: Annotated[float, Bounds(least=0.5, below=1)]
@@ -168,20 +161,12 @@ class SelfSimilar(Curved):
     def __post_init__(self) -> None:
         check_slot(self.rate_, self.slot, "workload self-similar")
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
-        """As many slots as it takes."""
-        of = "workload self-similar"
-        return grow(
-            lambda n: _draw_self_similar(self, n), slot=self.slot, until=until, rows=rows, of=of
-        )
-
-
-@lru_cache(maxsize=8)
-def _draw_self_similar(flow: SelfSimilar, count: int) -> Curve:
-    shape = _shape(flow.hurst)
-    pareto = (1.0 + stream(flow.seed, 0).pareto(shape, count)) * (shape - 1.0) / shape
-    rates = flow.rate_ * pareto * _level(flow, count)
-    return Curve.through(starts=np.arange(count) * flow.slot, rates=rates)
+    def draw(self, slots: int) -> Curve:
+        """The rate in each slot."""
+        shape = _shape(self.hurst)
+        pareto = (1.0 + stream(self.seed, 0).pareto(shape, slots)) * (shape - 1.0) / shape
+        rates = self.rate_ * pareto * _level(self, slots)
+        return Curve.through(starts=np.arange(slots) * self.slot, rates=rates)
 
 
 def _level(flow: SelfSimilar, count: int) -> Floats:

@@ -9,9 +9,9 @@ Every workload is such a curve. Two rows a second for three seconds, then none:
 [0.5, 3.0, inf]
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 _FEWEST_SLOTS: Final = 1 << 10
 _MOST_SLOTS: Final = 1 << 22  # 48 days of seconds, in 130 MB
+_MOST_ROWS: Final = 1e15
+"""In one slot; counts beyond lose their last digit in a float soon after."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,29 +128,46 @@ class Curved:
         return self.curve(rows=_last(index) + 1.0).times(index)
 
 
-def grow(
-    draw: Callable[[int], Curve],
-    *,
-    slot: float,
-    until: float,
-    rows: float,
-    of: str,
-    remedy: str = "give it a longer slot",
-) -> Curve:
-    """The shortest of the curves of 1024, 4096, ... slots that reaches far enough.
+class Slotted(Curved):
+    """A workload that is drawn slot by slot, as many slots as it takes."""
 
-    Since every longer curve begins with the shorter one, the answer to a question does not depend
-    on what was asked before.
-    """
-    slots = _FEWEST_SLOTS
-    while slots <= _MOST_SLOTS:
-        if (slots - 1) * slot >= until and (curve := draw(slots)).rows[-1] >= rows:
-            return curve
-        slots *= 4
-    goal = f"second {until:g}" if _MOST_SLOTS * slot < until else f"row {rows:g}"
-    raise SettingError(
-        f"{of} does not reach {goal} in {_MOST_SLOTS:,} slots of {slot:g} s; {remedy}"
-    )
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    remedy: ClassVar[str] = "give it a longer slot"
+    """Where the slots that there may be do not reach far enough."""
+    slot: Any
+
+    @property
+    def pace(self) -> float:
+        """Seconds of a slot."""
+        return float(self.slot)
+
+    def draw(self, slots: int) -> Curve:
+        """The curve of so many slots; every longer one begins with it."""
+        raise NotImplementedError
+
+    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
+        """The shortest of the curves of 1024, 4096, ... slots that reaches far enough.
+
+        Since every longer curve begins with the shorter one, the answer to a question does not
+        depend on what was asked before.
+        """
+        slots, slot = _FEWEST_SLOTS, self.pace
+        while slots <= _MOST_SLOTS:
+            if (slots - 1) * slot >= until and (curve := _drawn(self, slots)).rows[-1] >= rows:
+                return curve
+            slots *= 4
+        goal = f"second {until:g}" if _MOST_SLOTS * slot < until else f"row {rows:g}"
+        raise SettingError(
+            f"workload {self.kind} does not reach {goal} in {_MOST_SLOTS:,} slots of {slot:g} s; "
+            f"{self.remedy}"
+        )
+
+
+@lru_cache(maxsize=16)
+def _drawn(workload: Slotted, slots: int) -> Curve:
+    return workload.draw(slots)
 
 
 def _within(edges: Floats, segment: NDArray[np.intp], values: Floats) -> Floats:
@@ -159,10 +178,6 @@ def _within(edges: Floats, segment: NDArray[np.intp], values: Floats) -> Floats:
 
 def _last(values: Floats) -> float:
     return float(np.max(values, initial=0.0))
-
-
-_MOST_ROWS: Final = 1e15
-"""In one slot; counts beyond lose their last digit in a float soon after."""
 
 
 def check_slot(highest: float, slot: float, of: str) -> None:

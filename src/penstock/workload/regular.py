@@ -1,11 +1,10 @@
-"""The same rate for ever."""
+"""Rates without chance: constant, changing at given moments, or rising and falling like a day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from math import inf
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from penstock.core.schema import (
     checked,
 )
 from penstock.core.units import parse_duration, parse_rate
-from penstock.workload.curve import Curve, Curved, grow
+from penstock.workload.curve import Curve, Curved, Slotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ def _read_level(given: object) -> Level:
 
 @dataclass(frozen=True, slots=True)
 @checked("workload daily")
-class Daily(Curved):
+class Daily(Slotted):
     """A sinusoid from `low` up to `high` and back in each `period`, with noise.
 
     Noise multiplies the rate, so that busy hours vary by more rows than quiet ones; it is drawn
@@ -120,6 +119,8 @@ class Daily(Curved):
     >>> daily.rate(np.array([0.0, 15.0, 30.0, 60.0])).round(6).tolist()
     [60.0, 240.0, 420.0, 60.0]
     """
+
+    kind: ClassVar[str] = "daily"
 
     low: NotNegativeRate
     """Rows a second at the start of each period."""
@@ -143,20 +144,15 @@ class Daily(Curved):
             )
 
     @property
-    def _slot(self) -> float:
+    def pace(self) -> float:
+        """Seconds between draws."""
         return self.period / 96 if self.slot is None else self.slot
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
-        """As many slots as it takes."""
-        of = "workload daily"
-        return grow(lambda n: _draw(self, n), slot=self._slot, until=until, rows=rows, of=of)
-
-
-@lru_cache(maxsize=64)
-def _draw(daily: Daily, count: int) -> Curve:
-    at = np.arange(count) * daily._slot
-    swing = (1.0 - np.cos(2 * np.pi * (at % daily.period) / daily.period)) / 2
-    draws = np.random.default_rng(daily.seed).standard_normal(count)
-    rates = daily.low + (daily.high - daily.low) * swing
-    rates *= np.maximum(1.0 + daily.noise * draws, 0.0)
-    return Curve.through(starts=at, rates=rates, joined=True)
+    def draw(self, slots: int) -> Curve:
+        """The rate at the start of each slot, and straight lines between."""
+        at = np.arange(slots) * self.pace
+        swing = (1.0 - np.cos(2 * np.pi * (at % self.period) / self.period)) / 2
+        draws = np.random.default_rng(self.seed).standard_normal(slots)
+        rates = self.low + (self.high - self.low) * swing
+        rates *= np.maximum(1.0 + self.noise * draws, 0.0)
+        return Curve.through(starts=at, rates=rates, joined=True)

@@ -6,7 +6,6 @@
 """
 
 from dataclasses import dataclass, is_dataclass, replace
-from functools import lru_cache
 from math import ceil, inf, isfinite, log
 from typing import Annotated, Any, ClassVar, Final
 
@@ -23,7 +22,7 @@ from penstock.core.schema import (
     Rate,
     checked,
 )
-from penstock.workload.curve import Curve, Curved, Floats, check_slot, grow
+from penstock.workload.curve import Curve, Floats, Slotted, check_slot
 
 
 def with_seed(workload: Any, seed: int) -> Any:
@@ -68,7 +67,7 @@ def stream(seed: int, number: int) -> np.random.Generator:
 
 @dataclass(frozen=True, slots=True)
 @checked("workload poisson")
-class Poisson(Curved):
+class Poisson(Slotted):
     """A Poisson process: exponential inter-arrivals, the variance of every count is its mean.
 
     Counts are drawn by slot, and the rows of a slot come evenly spread over it.
@@ -79,6 +78,7 @@ class Poisson(Curved):
     'mean 300, variance 302'
     """
 
+    kind: ClassVar[str] = "poisson"
     drawn: ClassVar[bool] = True
 
     rate_: PositiveRate
@@ -91,16 +91,10 @@ class Poisson(Curved):
     def __post_init__(self) -> None:
         check_slot(self.rate_, self.slot, "workload poisson")
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
-        """As many slots as it takes."""
-        of = "workload poisson"
-        return grow(lambda n: _draw_poisson(self, n), slot=self.slot, until=until, rows=rows, of=of)
-
-
-@lru_cache(maxsize=8)
-def _draw_poisson(poisson: Poisson, count: int) -> Curve:
-    until, rates = count * poisson.slot, np.array([poisson.rate_])
-    return scatter(np.zeros(1), rates, slot=poisson.slot, until=until, seed=poisson.seed)
+    def draw(self, slots: int) -> Curve:
+        """Counts by slot."""
+        rates = np.array([self.rate_])
+        return scatter(np.zeros(1), rates, slot=self.slot, until=slots * self.slot, seed=self.seed)
 
 
 # A rate that wanders.
@@ -108,7 +102,7 @@ def _draw_poisson(poisson: Poisson, count: int) -> Curve:
 
 @dataclass(frozen=True, slots=True)
 @checked("workload random-walk")
-class RandomWalk(Curved):
+class RandomWalk(Slotted):
     """A rate that moves by a normal draw in every slot and is reflected at its bounds.
 
     >>> walk = RandomWalk(start=300.0, step=50.0, low=200.0, high=400.0)
@@ -116,6 +110,8 @@ class RandomWalk(Curved):
     >>> bool(rates[0] == 300 and rates.min() >= 200 and rates.max() <= 400)
     True
     """
+
+    kind: ClassVar[str] = "random-walk"
 
     start: NotNegativeRate
     """Rows a second in the first slot."""
@@ -146,20 +142,12 @@ class RandomWalk(Curved):
     def _step(self) -> float:
         return self.start / 20 if self.step is None else self.step
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
-        """As many slots as it takes."""
-        of = "workload random-walk"
-        return grow(
-            lambda n: _draw_random_walk(self, n), slot=self.slot, until=until, rows=rows, of=of
-        )
-
-
-@lru_cache(maxsize=64)
-def _draw_random_walk(walk: RandomWalk, count: int) -> Curve:
-    draws = np.random.default_rng(walk.seed).standard_normal(count)
-    free = walk.start + walk._step * np.append(0.0, np.cumsum(draws[:-1]))
-    rates = reflected(free, walk.low, walk.high)
-    return Curve.through(starts=np.arange(count) * walk.slot, rates=rates)
+    def draw(self, slots: int) -> Curve:
+        """The rate in each slot."""
+        draws = np.random.default_rng(self.seed).standard_normal(slots)
+        free = self.start + self._step * np.append(0.0, np.cumsum(draws[:-1]))
+        rates = reflected(free, self.low, self.high)
+        return Curve.through(starts=np.arange(slots) * self.slot, rates=rates)
 
 
 def reflected(free: Floats, low: float, high: float) -> Floats:
@@ -183,7 +171,7 @@ _MOST_SIGMA: Final = 10  # a factor of 22,000
 
 @dataclass(frozen=True, slots=True)
 @checked("workload lognormal-walk")
-class LognormalWalk(Curved):
+class LognormalWalk(Slotted):
     """Exponential inter-arrivals whose mean is multiplied by a lognormal draw in every period.
 
     The logarithm of the rate is a random walk, reflected at its bounds so that it does not wander
@@ -197,6 +185,8 @@ class LognormalWalk(Curved):
     [24760.0, 40357.0, 61983.0]
     """
 
+    kind: ClassVar[str] = "lognormal-walk"
+    remedy: ClassVar[str] = "give it a longer slot or period"
     drawn: ClassVar[bool] = True
 
     start: PositiveRate
@@ -230,29 +220,17 @@ class LognormalWalk(Curved):
         low = self.start / 10 if self.low is None else self.low
         return low, self.start * 10 if self.high is None else self.high
 
-    def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:
-        """As many slots as it takes."""
-        slot = min(self.slot, self.period)
-        return grow(
-            lambda n: _draw_lognormal_walk(self, n * slot),
-            slot=slot,
-            until=until,
-            rows=rows,
-            of="workload lognormal-walk",
-            remedy="give it a longer slot or period",
-        )
+    @property
+    def pace(self) -> float:
+        """Seconds of the shorter: between draws, or between moves."""
+        return min(self.slot, self.period)
 
-
-@lru_cache(maxsize=8)
-def _draw_lognormal_walk(walk: LognormalWalk, until: float) -> Curve:
-    rates = _walked(walk, ceil((until + walk.slot) / walk.period))
-    starts = np.arange(len(rates), dtype=np.float64) * walk.period
-    return scatter(starts, rates, slot=walk.slot, until=until, seed=walk.seed)
-
-
-def _walked(walk: LognormalWalk, moves: int) -> Floats:
-    low, high = walk.bounds
-    draws = stream(walk.seed, 2).standard_normal(moves)
-    free = log(walk.start) + walk.sigma * np.append(0.0, np.cumsum(draws))
-    # a rate may leave its bounds by rounding
-    return np.clip(np.exp(reflected(free, log(low), log(high))), low, high)
+    def draw(self, slots: int) -> Curve:
+        """Counts by slot, about a rate that holds for a period."""
+        until, (low, high) = slots * self.pace, self.bounds
+        draws = stream(self.seed, 2).standard_normal(ceil((until + self.slot) / self.period))
+        free = log(self.start) + self.sigma * np.append(0.0, np.cumsum(draws))
+        # a rate may leave its bounds by rounding
+        rates = np.clip(np.exp(reflected(free, log(low), log(high))), low, high)
+        starts = np.arange(len(rates), dtype=np.float64) * self.period
+        return scatter(starts, rates, slot=self.slot, until=until, seed=self.seed)
