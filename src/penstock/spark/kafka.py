@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -72,15 +72,13 @@ def jars_of(
     Settings of Spark's in `conf` that begin with `spark.jars.` say where to look, such as
     `spark.jars.repositories` and `spark.jars.ivySettings`.
     """
-    cache = cache or cache_folder()
-    return [jar for each in wanted for jar in _jars(each, java_home, conf, cache)]
-
-
-def _jars(wanted: Packages, java_home: Path, conf: Mapping[str, str], cache: Path) -> list[Path]:
-    folder = cache / _name(wanted)
-    if not folder.is_dir():
-        _fetch(wanted, java_home, conf, folder)
-    return sorted(folder.glob("*.jar"))
+    jars: list[Path] = []
+    for each in wanted:
+        folder = (cache or cache_folder()) / _name(each)
+        if not folder.is_dir():
+            _fetch(each, java_home, conf, folder)
+        jars += sorted(folder.glob("*.jar"))
+    return jars
 
 
 def _name(wanted: Packages) -> str:
@@ -91,24 +89,21 @@ def _name(wanted: Packages) -> str:
 
 def _fetch(wanted: Packages, java_home: Path, conf: Mapping[str, str], folder: Path) -> None:
     """Fetch packages into a folder atomically."""
-    draft = _draft(folder.parent)
+    cache = folder.parent
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        draft = Path(mkdtemp(prefix=".fetching-", dir=cache))
+    except OSError as error:
+        raise ClusterError(
+            f"Java packages cannot be cached in {cache} ({error.strerror}); set XDG_CACHE_HOME to "
+            "a folder that can be written"
+        ) from None
     try:
         _submit(wanted, java_home, conf, draft)
         if not folder.is_dir():  # another run may have been faster
             (draft / "jars").rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _draft(cache: Path) -> Path:
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        return Path(mkdtemp(prefix=".fetching-", dir=cache))
-    except OSError as error:
-        raise ClusterError(
-            f"Java packages cannot be cached in {cache} ({error.strerror}); set XDG_CACHE_HOME to "
-            "a folder that can be written"
-        ) from None
 
 
 def _submit(wanted: Packages, java_home: Path, conf: Mapping[str, str], ivy: Path) -> None:
@@ -197,17 +192,14 @@ def connector(
 
 def check_reachable(addresses: Sequence[str], of: str) -> None:
     """Refuse brokers if none of them answers."""
-    failures = [failure for failure in map(_try, addresses) if failure]
+    places = [address.rpartition(":") for address in addresses]
+    attempts = [try_connecting((host.strip("[]"), int(port))) for host, _, port in places]
+    failures = [failure for failure in attempts if failure]
     if len(failures) == len(addresses):
         raise ClusterError(
             f"no Kafka broker answers at {', '.join(addresses)} ({failures[0]}); start it, "
             f"or correct servers of {of}"
         )
-
-
-def _try(address: str) -> str | None:
-    host, _, port = address.rpartition(":")
-    return try_connecting((host.strip("[]"), int(port)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -224,11 +216,11 @@ class TopicOffsets:
 
     def earliest(self) -> dict[int, int]:
         """The first offset of each partition."""
-        return self._offsets(lambda specs: specs.earliest())
+        return self._offsets("earliest")
 
     def latest(self) -> dict[int, int]:
         """The offset that the next record of each partition will have."""
-        return self._offsets(lambda specs: specs.latest())
+        return self._offsets("latest")
 
     def close(self) -> None:
         """Close the connection."""
@@ -236,7 +228,7 @@ class TopicOffsets:
             self._client.close()
             self._client = None
 
-    def _offsets(self, which: Callable[[Any], Any]) -> dict[int, int]:
+    def _offsets(self, which: str) -> dict[int, int]:
         try:
             return self._list_offsets(which)
         except Py4JJavaError as error:
@@ -247,14 +239,15 @@ class TopicOffsets:
                 "leave spark.jars and spark.jars.packages out, or add kafka-clients to them"
             ) from None
 
-    def _list_offsets(self, which: Callable[[Any], Any]) -> dict[int, int]:
+    def _list_offsets(self, which: str) -> dict[int, int]:
         jvm: Any = self.spark._jvm
         admin, kafka = self._admin(), jvm.org.apache.kafka
-        described = admin.describeTopics(_list(jvm, self.topic)).allTopicNames().get()
+        topics = jvm.java.util.Collections.singletonList(self.topic)
+        described = admin.describeTopics(topics).allTopicNames().get()
         wanted = jvm.java.util.HashMap()
         for partition in described.get(self.topic).partitions():
             place = kafka.common.TopicPartition(self.topic, partition.partition())
-            wanted.put(place, which(kafka.clients.admin.OffsetSpec))
+            wanted.put(place, getattr(kafka.clients.admin.OffsetSpec, which)())
         offsets = admin.listOffsets(wanted).all().get()
         return {place.partition(): int(offsets.get(place).offset()) for place in wanted.keySet()}
 
@@ -279,10 +272,3 @@ class TopicOffsets:
         return ClusterError(
             f"Kafka at {servers} refused the offsets of topic {self.topic} ({cause})"
         )
-
-
-def _list(jvm: Any, *items: str) -> Any:
-    made = jvm.java.util.ArrayList()
-    for item in items:
-        made.add(item)
-    return made

@@ -44,7 +44,12 @@ class Regions:
         before = {name: self.nodes.requested(name) for name in nodes}
         self.wanted.update(nodes)
         for name, count in nodes.items():
-            self._resize(name, count)
+            while self.nodes.requested(name) < count:
+                self.nodes.acquire(name)
+            while self.nodes.requested(name) > count:
+                if self.nodes.release(name) is None:
+                    self._refused[name] = "no node was released, because none is idle"
+                    break
         after = {name: self.nodes.requested(name) for name in nodes}
         return {name: count for name, count in after.items() if count != before[name]}
 
@@ -55,21 +60,11 @@ class Regions:
     def read(self, modules: Mapping[str, ModuleReading]) -> dict[str, RegionReading]:
         """The reading of every region in this step, given those of the modules."""
         status = self.nodes.poll()
-        return {
-            region.name: self._read(region, status[region.name], self._hosted(region, modules))
-            for region in self.known()
-        }
-
-    def _resize(self, name: str, count: int) -> None:
-        while self.nodes.requested(name) < count:
-            self.nodes.acquire(name)
-        while self.nodes.requested(name) > count:
-            if self.nodes.release(name) is None:
-                self._refused[name] = "no node was released, because none is idle"
-                return
-
-    def _hosted(self, region: Region, modules: Mapping[str, ModuleReading]) -> list[ModuleReading]:
-        return [m for name, m in modules.items() if self.placement.get(name) == region.name]
+        readings = {}
+        for region in self.known():
+            hosted = [m for name, m in modules.items() if self.placement.get(name) == region.name]
+            readings[region.name] = self._read(region, status[region.name], hosted)
+        return readings
 
     def _read(
         self, region: Region, seen: RegionStatus, modules: list[ModuleReading]
@@ -97,7 +92,8 @@ class Regions:
         """That no node answers, or else new troubles, each reported once: decisions about a region
         with one stuck node go on."""
         if seen.is_silent:
-            return f"{', '.join(seen.silent)} {_verb(seen.silent)} not answer"
+            verb = "does" if len(seen.silent) == 1 else "do"
+            return f"{', '.join(seen.silent)} {verb} not answer"
         wrong = {f"{node} ended for good" for node in seen.lost}
         wrong |= {f"{node} does not answer" for node in seen.silent}
         wrong |= {f"{node} {_restarted(times)}" for node, times in seen.restarts.items()}
@@ -134,7 +130,3 @@ def mean_utilisation(modules: list[ModuleReading]) -> float | None:
 
 def _restarted(times: int) -> str:
     return "ended and was restarted" + (f", {times} times in all" if times > 1 else "")
-
-
-def _verb(names: tuple[str, ...]) -> str:
-    return "does" if len(names) == 1 else "do"

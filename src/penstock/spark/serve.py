@@ -34,10 +34,10 @@ class Serve:
         """Serve every row, adding how long it took."""
         random = np.random.default_rng()
         for batch in batches:
-            yield from self._work(batch, random) if self.own else [self._pass(batch, random)]
-
-    def _pass(self, batch: pa.RecordBatch, random: np.random.Generator) -> pa.RecordBatch:
-        return _with_service(batch, self._serve(batch.num_rows, random))
+            if self.own:
+                yield from self._work(batch, random)
+            else:
+                yield _with_service(batch, self._serve(batch.num_rows, random))
 
     def _work(self, batch: pa.RecordBatch, random: np.random.Generator) -> list[pa.RecordBatch]:
         """Each row through its real work, then through the rest of its service time."""
@@ -48,8 +48,7 @@ class Serve:
             for work in self.own:
                 row = work(row)
             left = float(expected) - (time.perf_counter() - begin)
-            if left > 0 and self.work in _SPEND:
-                _SPEND[self.work](left)
+            spend(self.work, left)
             done.append(_with_service(row, np.array([time.perf_counter() - begin])))
         return pa.Table.from_batches(done).combine_chunks().to_batches() if done else []
 

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from penstock.core.graph import Module
-from penstock.core.signals import ModuleReading, Tick
+from penstock.core.signals import Tick
 from penstock.record import Run
 from penstock.record.folder import PROGRESS
 from penstock.spark.progress import Batch, parse_line
@@ -137,25 +137,19 @@ def _running(ticks: Sequence[Tick], name: str, at: float) -> int | None:
 
 
 def _of_steps(ticks: Sequence[Tick], module: Module) -> Iterator[MicroBatch]:
+    """The mean batch of each step."""
     for tick in ticks:
         seen = tick.seen.modules.get(module.name)
-        batch = _of_step(tick, seen, module.trigger) if seen else None
-        if batch is not None:
-            yield batch
-
-
-def _of_step(tick: Tick, seen: ModuleReading, trigger: float) -> MicroBatch | None:
-    """The mean batch of a step."""
-    if not (seen.batch_duration and seen.processed_rate and seen.running):
-        return None
-    cv = seen.service_cv or 0.0
-    every = max(trigger, seen.batch_duration)
-    return MicroBatch(
-        at=tick.seen.at,
-        duration=seen.batch_duration,
-        rows=seen.processed_rate * every,
-        count=tick.seen.step / every,
-        replicas=seen.running,
-        service=seen.service_time,
-        squared=None if seen.service_time is None else seen.service_time**2 * (1 + cv**2),
-    )
+        if not (seen and seen.batch_duration and seen.processed_rate and seen.running):
+            continue
+        cv = seen.service_cv or 0.0
+        every = max(module.trigger, seen.batch_duration)
+        yield MicroBatch(
+            at=tick.seen.at,
+            duration=seen.batch_duration,
+            rows=seen.processed_rate * every,
+            count=tick.seen.step / every,
+            replicas=seen.running,
+            service=seen.service_time,
+            squared=None if seen.service_time is None else seen.service_time**2 * (1 + cv**2),
+        )

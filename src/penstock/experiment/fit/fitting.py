@@ -52,26 +52,27 @@ def check(run: Run) -> None:
             f"the recording {run.path} has {len(run.ticks)} steps, and a fit needs at least "
             f"{FEWEST_STEPS}; record a longer run"
         )
-    _check_times(run)
-    why = _no_twin(run)
-    if why is not None:
-        raise FileError(f"the recording {run.path} is of {why}, and `fit` makes no twin of that")
-    if not any(_worked(run, name) for name in run.settings.graph.sources):
-        raise FileError(
-            f"in the recording {run.path} no row was processed; record a run with rows in it"
-        )
-
-
-def _check_times(run: Run) -> None:
-    """Refuse steps without a duration, or out of order: no run writes those."""
     before = 0.0
-    for number, tick in enumerate(run.ticks, start=1):
+    for number, tick in enumerate(run.ticks, start=1):  # no run writes steps like these
         if not tick.seen.at > before or not tick.seen.step > 0:
             raise FileError(
                 f"step {number} of the recording {run.path} lasts {tick.seen.step:g} s and ends at "
                 f"{tick.seen.at:g} s, after one that ends at {before:g} s; was it edited?"
             )
         before = tick.seen.at
+    why = _no_twin(run)
+    if why is not None:
+        raise FileError(f"the recording {run.path} is of {why}, and `fit` makes no twin of that")
+    processed = (
+        reading.processed_rate
+        for tick in run.ticks
+        for name, reading in tick.seen.modules.items()
+        if name in run.settings.graph.sources
+    )
+    if not any(processed):
+        raise FileError(
+            f"in the recording {run.path} no row was processed; record a run with rows in it"
+        )
 
 
 def notes(run: Run) -> tuple[str, ...]:
@@ -102,11 +103,6 @@ def _no_twin(run: Run) -> str | None:
         return "a preference query"
     keyed = [module.name for module in graph.modules if module.keys]
     return f"a pipeline with rows routed by key ({keyed[0]})" if keyed else None
-
-
-def _worked(run: Run, name: str) -> bool:
-    seen = [tick.seen.modules.get(name) for tick in run.ticks]
-    return any(reading is not None and reading.processed_rate for reading in seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +196,13 @@ def make(run: Run, estimates: Sequence[Estimate], *, dry: bool = False) -> Pipel
 
     A dry run becomes one that acts, unless `dry`.
     """
-    workload = arrivals(run)
-    sections = _sections(run, as_section(workload))
+    workload, given = arrivals(run), run.settings.file
+    known = {key: given[key] for key in _TAKEN if given.get(key) is not None}
+    sections: dict[str, Any] = {
+        **(known if "modules" in given else _attached(run)),
+        "source": {"module": run.settings.graph.source},
+        "workload": as_section(workload),
+    }
     if not dry:
         sections["guards"] = [guard for guard in sections["guards"] if guard != "dry-run"]
     file = load_text(json.dumps(sections), name=f"the file of {run.path}")
@@ -216,47 +217,27 @@ def make(run: Run, estimates: Sequence[Estimate], *, dry: bool = False) -> Pipel
     return resolve(file, sections)
 
 
-def _sections(run: Run, workload: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections of the recorded file that a twin can do with, its workload replaced."""
-    graph, given = run.settings.graph, run.settings.file
-    known = {key: given[key] for key in _TAKEN if given.get(key) is not None}
-    sections = known if "modules" in given else _attached(run)
-    return {**sections, "source": {"module": graph.source}, "workload": dict(workload)}
-
-
 def _attached(run: Run) -> dict[str, Any]:
     """An application that was attached to has no pipeline file: its graph and policy stand in."""
-    graph = run.settings.graph
+    graph, promised = run.settings.graph, run.settings.slo_latency_p95
+    policy: dict[str, Any] = {"name": "threshold"}  # one of the user's own is not ours to build
+    if knows_policy(run):
+        given = run.settings.file.get("attached")
+        options = given.items() if isinstance(given, Mapping) else ()
+        ours = {k.removeprefix("policy."): v for k, v in options if k.startswith("policy.")}
+        policy = {"name": run.settings.policy, **ours}
     return {
         "modules": {module.name: {} for module in graph.modules},
         "streams": [{"from": s.origin, "to": s.target} for s in graph.streams],
         "guards": ["hold", *(["dry-run"] if run.settings.dry else [])],
-        "slo": _promise(run),
-        "policy": _policy(run),
-    }
-
-
-def _policy(run: Run) -> dict[str, Any]:
-    """The policy with its settings; one of the user's own is not ours to build."""
-    if not knows_policy(run):
-        return {"name": "threshold"}
-    attached = run.settings.file.get("attached")
-    given = attached if isinstance(attached, Mapping) else {}
-    options = {key: value for key, value in given.items() if key.startswith("policy.")}
-    return {
-        "name": run.settings.policy,
-        **{key.removeprefix("policy."): value for key, value in options.items()},
+        "slo": {} if promised is None else {"latency_p95": f"{promised!r}s"},
+        "policy": policy,
     }
 
 
 def knows_policy(run: Run) -> bool:
     """Whether the policy of a run is one that a file can name."""
     return run.settings.policy in POLICIES
-
-
-def _promise(run: Run) -> dict[str, str]:
-    promised = run.settings.slo_latency_p95
-    return {} if promised is None else {"latency_p95": f"{promised!r}s"}
 
 
 def _fitted(run: Run, estimates: Sequence[Estimate]) -> FlowGraph:
@@ -340,24 +321,20 @@ def write(fitted: Fit, path: Path, *, run: Path) -> tuple[Path, ...]:
     """
     sections, workload = dict(fitted.file.resolved), fitted.file.workload
     trace = path.with_suffix(".trace")
-    written = [path]
     if isinstance(workload, Recorded):
         sections["workload"] = {"kind": "trace", "path": trace.name}
-        written.append(trace)
-    try:
-        path.write_text(_text(sections, run), encoding="utf-8")
-        if isinstance(workload, Recorded):
-            trace.write_text(workload.trace(), encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            f"cannot write {error.filename} ({error.strerror}); give --out another file"
-        ) from None
-    return tuple(written)
-
-
-def _text(sections: dict[str, Any], run: Path) -> str:
     remark = (
         f"# Twin fitted by `penstock fit {run}`. It can be simulated and compared; to run the\n"
         "# pipeline on Spark, take the file of that run.\n"
     )
-    return remark + yaml.safe_dump(sections, sort_keys=False, allow_unicode=True)
+    texts = {path: remark + yaml.safe_dump(sections, sort_keys=False, allow_unicode=True)}
+    if isinstance(workload, Recorded):
+        texts[trace] = workload.trace()
+    try:
+        for file, text in texts.items():
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"cannot write {error.filename} ({error.strerror}); give --out another file"
+        ) from None
+    return tuple(texts)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
-from penstock.core.errors import ClusterError, PlantError
+from penstock.core.errors import ClusterError, PenstockError, PlantError
 from penstock.spark.cluster import supervisor
 from penstock.spark.cluster.nodes import WorkerSpec, fetch, live_workers
 
@@ -140,7 +140,7 @@ class EmbeddedCluster:
 
     def check(self) -> None:
         """Raise if a required daemon has ended and is not restarted."""
-        self._check(self._required)
+        self._check(self._required, PlantError)
 
     def state(self, timeout: float = 5.0) -> dict[str, Any]:
         """The master's status: workers, cores, applications; empty if it does not answer."""
@@ -237,7 +237,7 @@ class EmbeddedCluster:
     def _await(self, ready: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + _START_TIMEOUT
         while not ready():
-            self._check_start()
+            self._check({**self._required, **self._optional}, ClusterError)
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"the {what} of the embedded cluster did not come up in "
@@ -245,16 +245,10 @@ class EmbeddedCluster:
                 )
             time.sleep(0.05)
 
-    def _check_start(self) -> None:
-        try:
-            self._check({**self._required, **self._optional})
-        except PlantError as error:
-            raise ClusterError(str(error)) from None
-
-    def _check(self, daemons: Mapping[str, Daemon]) -> None:
+    def _check(self, daemons: Mapping[str, Daemon], kind: type[PenstockError]) -> None:
         for name, daemon in daemons.items():
             if daemon.exit_code is not None:
-                raise PlantError(
+                raise kind(
                     f"the {name} of the embedded cluster ended with exit code {daemon.exit_code}; "
                     f"read {self.folder / name}.log"
                 )
