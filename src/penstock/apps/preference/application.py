@@ -44,7 +44,9 @@ def preference(file: PipelineFile) -> Application:
     require_compiler("preference", extra="apps")
     settings = file.query or PreferenceQuery()
     rows = rows_of(settings, file.seed)
-    query = query_of(settings, rows, slots=_slots(file))
+    stages = [m for m in file.graph.modules if "wlq" in (m.operators or (m.name,))]
+    # as many tasks as the window stage can ever have executors
+    query = query_of(settings, rows, slots=stages[0].max_replicas if stages else 1)
     return Application(
         rows=lambda *_: rows,
         partitioning=partitioning_of(file, query.work.panes),
@@ -97,8 +99,8 @@ def query_of(settings: PreferenceQuery, rows: Any, *, slots: int) -> Query:
         on=rows.names,
         panes=settings.panes(),
         time="ts",
-        slack=_length(settings.slack),
-        max_slack=_length(settings.max_slack),
+        slack=timedelta(seconds=settings.slack),
+        max_slack=timedelta(seconds=settings.max_slack),
         drop_rate=settings.drop_rate,
         slots=slots,
         name=QUERY,
@@ -109,18 +111,6 @@ def columns_of(names: Sequence[str]) -> StructType:
     """The columns of tuples on Spark; there is no session yet that could parse them."""
     first = [StructField("ts", TimestampType()), StructField("number", LongType())]
     return StructType([*first, *(StructField(name, DoubleType()) for name in names)])
-
-
-def _length(seconds: float) -> timedelta:
-    return timedelta(microseconds=round(seconds * 1e6))
-
-
-def _slots(file: PipelineFile) -> int:
-    """As many tasks as the window stage can ever have executors."""
-    for module in file.graph.modules:
-        if "wlq" in (module.operators or (module.name,)):
-            return module.max_replicas
-    return 1
 
 
 def _ddl(schema: StructType) -> str:
@@ -172,18 +162,16 @@ class Best:
         late = np.quantile(self._latencies or [np.nan], [0.5, 0.99]).round(3).tolist()
         return {
             "windows": self.windows,
-            "late_windows": self._late(),
+            "late_windows": None if self.limit is None else self._late(self.limit),
             "best_tuples": self.tuples,
             "digest": self._digest.hexdigest()[:16],
             "window_latency_seconds": {"p50": late[0], "p99": late[1]} if self._latencies else None,
             "newest_window": self._newest,
         }
 
-    def _late(self) -> int | None:
-        """Windows that came later than promised; None where nothing was."""
-        if self.limit is None:
-            return None
-        return int((np.array(self._latencies) > self.limit).sum())
+    def _late(self, limit: float) -> int:
+        """Windows that came later than promised."""
+        return int((np.array(self._latencies) > limit).sum())
 
 
 def _micros(results: pa.Table, edge: str) -> Any:

@@ -58,15 +58,12 @@ class PaneStage:
             self._take_routed(buffer, table) if self.routed else self._take(buffer, table)
             buffer.busy += time.perf_counter() - began
         began = time.perf_counter()
-        parts = list(self._parts(buffer))
+        rows = list(self._parts(buffer))
         buffer.busy += time.perf_counter() - began
-        measured = self._measures(buffer)
-        if parts or measured:
-            here = where()._asdict()
-            first = {**here, "pane": 0}  # null would turn the column into doubles in pandas
-            yield pa.RecordBatch.from_pylist(
-                [{**first, **row} for row in (*parts, *measured)], SCHEMA
-            )
+        rows += self._measures(buffer)
+        if rows:
+            here = {**where()._asdict(), "pane": 0}  # null would become a double in pandas
+            yield pa.RecordBatch.from_pylist([{**here, **row} for row in rows], SCHEMA)
 
     def panes_of(self, table: pa.Table) -> Ints:
         """The pane of each row."""
@@ -105,19 +102,17 @@ class PaneStage:
     def _measures(self, buffer: "_PaneBuffer") -> list[dict[str, Any]]:
         """The work of this task, and the arrivals."""
         rows = sum(buffer.rows.values())
-        done = [{"rows": rows, "busy": buffer.busy}] if rows else []
-        reports = [
-            {
-                "task": report[splitting.TASK],
-                "arrivals": report[splitting.ARRIVALS],
-                "set_aside": report[splitting.SET_ASIDE],
-            }
-            for report in buffer.reports
-        ]
-        if not buffer.arrivals.count and not buffer.set_aside:
-            return [*done, *reports]
-        own = {"arrivals": list(astuple(buffer.arrivals)), "set_aside": buffer.set_aside}
-        return [{**(done[0] if done else {}), **own}]
+        done: dict[str, Any] = {"rows": rows, "busy": buffer.busy} if rows else {}
+        if buffer.arrivals.count or buffer.set_aside:
+            own = {"arrivals": list(astuple(buffer.arrivals)), "set_aside": buffer.set_aside}
+            return [done | own]
+        names = {
+            "task": splitting.TASK,
+            "arrivals": splitting.ARRIVALS,
+            "set_aside": splitting.SET_ASIDE,
+        }
+        reports = [{ours: report[its] for ours, its in names.items()} for report in buffer.reports]
+        return [*([done] if done else []), *reports]
 
 
 @dataclass(slots=True)
