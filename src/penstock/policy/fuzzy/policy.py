@@ -1,6 +1,6 @@
 """The controller of two stages as a policy of a running pipeline: ppq, Section 4.2."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan, nan
 from sys import maxsize
@@ -14,7 +14,7 @@ from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.sentences import change
 from penstock.policy.fuzzy.splitting import SplittingControl
-from penstock.policy.fuzzy.step import PAPERS, DegreeBounds, Points, Terms, next_degrees
+from penstock.policy.fuzzy.step import PAPERS, TERMS, DegreeBounds, Points, Terms, next_degrees
 
 # One of the two stages, as the controller sees it: how loaded it is, on how many executors.
 
@@ -69,16 +69,24 @@ class Stage:
         over = f"{percent(self.load - 1, '.0f')} " if 1.005 <= self.load < 2 else ""
         over = "far " if self.load >= 2 else over
         words = {"fast": "faster than needed", "slow": f"{over}too slow"}.get(speed, speed)
-        panes = "" if self.parts is None else f", panes in {_parts(self.parts)}"
-        waits = ", more than a step of work waiting" if self.behind > 1 else ""
-        return f"{self.name} {words} (load {self.load:.3g}){panes}{self._coming()}{waits}"
+        more = []
+        if self.parts is not None:
+            more.append(f"panes in {'one part' if self.parts == 1 else f'{self.parts:.2g} parts'}")
+        if missing := self.degree - self.running:
+            executors = count_of(abs(missing), "executor")
+            more.append(f"{executors} still to {'come' if missing > 0 else 'leave'}")
+        if self.behind > 1:
+            more.append("more than a step of work waiting")
+        return ", ".join([f"{self.name} {words} (load {self.load:.3g})", *more])
 
-    def _coming(self) -> str:
-        missing = self.degree - self.running
-        if not missing:
-            return ""
-        executors = count_of(abs(missing), "executor")
-        return f", {executors} still to {'come' if missing > 0 else 'leave'}"
+    def move(self, after: int) -> str:
+        """The degree that it is to have, as text.
+
+        >>> Stage(name="plq", load=1.5, degree=4, running=4).move(6)
+        'plq 4 -> 6'
+        """
+        how = f"holds at {after}" if after == self.degree else change(self.degree, after)
+        return f"{self.name} {how}"
 
 
 def stage_of(
@@ -93,7 +101,9 @@ def stage_of(
         return f"{name} was not seen"
     if degree is None or reading.running is None:
         return f"executors of {name} unknown"
-    doubt = _doubt(name, reading)
+    doubt, behind = _doubt(name, reading), 0.0
+    if reading.backlog is not None and reading.service_time is not None and reading.running:
+        behind = reading.backlog * reading.service_time / (reading.running * step)
     return Stage(
         name=name,
         load=nan if doubt else load_of(reading) or 0.0,
@@ -101,14 +111,8 @@ def stage_of(
         running=reading.running,
         parts=None if doubt else reading.splitting,
         doubt=doubt,
-        behind=_behind(reading, step),
+        behind=behind,
     )
-
-
-def _behind(reading: ModuleReading, step: float) -> float:
-    if reading.backlog is None or reading.service_time is None or not reading.running:
-        return 0.0
-    return reading.backlog * reading.service_time / (reading.running * step)
 
 
 def _doubt(name: str, reading: ModuleReading) -> str:
@@ -142,50 +146,7 @@ def load_of(reading: ModuleReading) -> float | None:
     return None
 
 
-def _parts(count: float) -> str:
-    return "one part" if count == 1 else f"{count:.2g} parts"
-
-
-# What is asked for of each stage now: what the rules want, where the stage can be judged.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """The degree that a stage is to have.
-
-    >>> stage = Stage(name="plq", load=1.5, degree=4, running=4)
-    >>> growth = Plan(stage=stage, after=6)
-    >>> growth.text, growth.expects
-    ('plq 4 -> 6', 1.0)
-    """
-
-    stage: Stage
-    after: int
-
-    @property
-    def grows(self) -> bool:
-        """Whether it asks for more executors."""
-        return self.after > self.stage.degree
-
-    @property
-    def changes(self) -> bool:
-        """Whether it asks for another number of executors."""
-        return self.after != self.stage.degree
-
-    @property
-    def text(self) -> str:
-        """The plan in words."""
-        if self.changes:
-            return f"{self.stage.name} {change(self.stage.degree, self.after)}"
-        return f"{self.stage.name} holds at {self.after}"
-
-    @property
-    def expects(self) -> float:
-        """The load once the plan has come true, if as much work comes."""
-        return self.stage.load * self.stage.running / self.after
-
-
-def plans(stages: Iterable[Stage], wanted: Iterable[int], pool: int) -> tuple[Plan, ...]:
+def degrees_for(stages: Sequence[Stage], wanted: Iterable[int], pool: int) -> list[int]:
     """What each stage is to have, none beyond what the other leaves of the pool.
 
     The rules share the pool between the degrees that they want. A stage in doubt keeps its own, and
@@ -193,19 +154,16 @@ def plans(stages: Iterable[Stage], wanted: Iterable[int], pool: int) -> tuple[Pl
 
     >>> unknown = Stage(name="plq", load=0.9, degree=10, running=10, doubt="load of plq unknown")
     >>> slow = Stage(name="wlq", load=1.4, degree=45, running=45)
-    >>> [plan.text for plan in plans([unknown, slow], [5, 54], pool=59)]
-    ['plq holds at 10', 'wlq 45 -> 49']
+    >>> degrees_for([unknown, slow], [5, 54], pool=59)
+    [10, 49]
     """
-    both = zip(stages, wanted, strict=True)
-    made = tuple(
-        Plan(stage=s, after=s.degree if s.doubt or s.keeps(after) else after) for s, after in both
-    )
-    over = sum(plan.after for plan in made) - pool
-    return tuple(_less(plan, over) if over > 0 and plan.grows else plan for plan in made)
-
-
-def _less(plan: Plan, over: int) -> Plan:
-    return replace(plan, after=max(plan.after - over, plan.stage.degree))
+    both = list(zip(stages, wanted, strict=True))
+    after = [s.degree if s.doubt or s.keeps(degree) else degree for s, degree in both]
+    over = max(sum(after) - pool, 0)
+    return [
+        max(degree - over, s.degree) if degree > s.degree else degree
+        for s, degree in zip(stages, after, strict=True)
+    ]
 
 
 _SHORTEST: Final = 0.001
@@ -273,14 +231,9 @@ plq 4 -> 6, wlq 12 -> 15'
                 f"got {len(names)}, {', '.join(names[:10])}; choose another policy"
             )
         self._check_numbers()
-        usual = PAPERS.around(self.setpoint)
-        self._terms = Terms(
-            fast=usual.fast if self.fast is None else self.fast,
-            acceptable=usual.acceptable if self.acceptable is None else self.acceptable,
-            slow=usual.slow if self.slow is None else self.slow,
-            moderate=self.moderate,
-            intensive=self.intensive,
-        )
+        points = {name: getattr(self, name) for name in TERMS}
+        given = {name: value for name, value in points.items() if value is not None}
+        self._terms = replace(PAPERS.around(self.setpoint), **given)
 
     @property
     def inner(self) -> SplittingControl | None:
@@ -308,32 +261,36 @@ plq 4 -> 6, wlq 12 -> 15'
     def _decide(self, plq: Stage, wlq: Stage, known: Mapping[str, int]) -> Decision:
         pool = self._pool()
         parts = 1.0 if plq.parts is None else plq.parts
-        loads = [self.setpoint if stage.doubt else stage.expected_load for stage in (plq, wlq)]
+        rho_plq, rho_wlq = (self.setpoint if s.doubt else s.expected_load for s in (plq, wlq))
         wanted = next_degrees(
-            *(loads[0], parts, loads[1], plq.degree, wlq.degree, pool),
+            *(rho_plq, parts, rho_wlq, plq.degree, wlq.degree, pool),
             terms=self._terms,
             bounds=self._bounds(),
         )
-        made = plans((plq, wlq), wanted, pool)
-        judged = f"{plq.text(self._terms)}; {wlq.text(self._terms)}"
-        full = f"; the pool of {pool} is used up" * (sum(p.after for p in made) >= pool)
+        after = dict(zip((plq, wlq), degrees_for((plq, wlq), wanted, pool), strict=True))
+        judged = "; ".join(stage.text(self._terms) for stage in after)
+        moves = ", ".join(stage.move(degree) for stage, degree in after.items())
+        full = f"; the pool of {pool} is used up" * (sum(after.values()) >= pool)
+        # the load once the change has come true, if as much work comes
+        loads = {s: s.load * s.running / n for s, n in after.items() if n != s.degree}
         return Decision(
-            configuration=Configuration(degrees={**known, **{p.stage.name: p.after for p in made}}),
-            why=f"{judged}: {', '.join(p.text for p in made)}{full}",
-            expects={
-                f"load:{p.stage.name}": p.expects for p in made if p.changes and isfinite(p.expects)
-            },
+            configuration=Configuration(
+                degrees={**known, **{stage.name: degree for stage, degree in after.items()}}
+            ),
+            why=f"{judged}: {moves}{full}",
+            expects={f"load:{s.name}": load for s, load in loads.items() if isfinite(load)},
         )
 
     def _bounds(self) -> tuple[DegreeBounds, DegreeBounds]:
         """Of a stage that may have all of the pool that the other can do without, the pool alone
         is the bound: the rules share it by what both ask for."""
         plq, wlq = (self.graph[name] for name in self.graph.order())
-        return self._bounds_of(plq, beside=wlq), self._bounds_of(wlq, beside=plq)
 
-    def _bounds_of(self, module: Module, *, beside: Module) -> DegreeBounds:
-        least, most = module.min_replicas, module.max_replicas
-        return least, most if most < self._pool() - beside.min_replicas else maxsize
+        def bounds(stage: Module, other: Module) -> DegreeBounds:
+            limited = stage.max_replicas < self._pool() - other.min_replicas
+            return stage.min_replicas, stage.max_replicas if limited else maxsize
+
+        return bounds(plq, wlq), bounds(wlq, plq)
 
     def _pool(self) -> int:
         if self.pool is not None:

@@ -48,8 +48,8 @@ got 0.9, 0.5
     """Parts of a pane up to which it is not split intensively, and from which it wholly is."""
 
     def __post_init__(self) -> None:
-        for term in fields(self):
-            _check_points(term.name, getattr(self, term.name))
+        for term in TERMS:
+            _check_points(term, getattr(self, term))
         _check_order("fast", self.fast[0], self.acceptable)
         _check_order("slow", -self.slow[-1], tuple(-point for point in self.acceptable))
         _check_overlap("load", "fast", self.fast[-1], "acceptable", self.acceptable[0])
@@ -126,6 +126,7 @@ def _check_overlap(of: str, lower: str, end: float, upper: str, begin: float) ->
         )
 
 
+TERMS: Final = tuple(field.name for field in fields(Terms))
 PAPERS: Final = Terms()
 """The points of the published controller."""
 
@@ -177,13 +178,13 @@ def factors(
     """
     plq, wlq = terms.of_load(rho_plq), terms.of_load(rho_wlq)
     split = terms.of_splitting(splitting)
-    active = [
-        (rule, min(plq[rule.plq], split[rule.splitting] if rule.splitting else 1.0, wlq[rule.wlq]))
+    strengths = [
+        min(plq[rule.plq], split[rule.splitting] if rule.splitting else 1.0, wlq[rule.wlq])
         for rule in RULES
     ]
     return (
-        _average((rule.plq_factor, strength) for rule, strength in active),
-        _average((rule.wlq_factor, strength) for rule, strength in active),
+        _average(zip((rule.plq_factor for rule in RULES), strengths, strict=True)),
+        _average(zip((rule.wlq_factor for rule in RULES), strengths, strict=True)),
     )
 
 
@@ -239,14 +240,11 @@ def next_degrees(
     if isnan(rho_plq) or isnan(splitting) or isnan(rho_wlq):
         return int(plq), int(wlq)
     for_plq, for_wlq = factors(rho_plq, splitting, rho_wlq, terms)
-    wanted = _next(plq, for_plq), _next(wlq, for_wlq)
+    wanted = [_next(plq, for_plq), _next(wlq, for_wlq)]
     if bounds is not None:  # before they share: what a stage cannot have is for the other
-        wanted = _within(wanted[0], bounds[0]), _within(wanted[1], bounds[1])
-    return _share(*wanted, pool)
-
-
-def _within(degree: int, bounds: DegreeBounds) -> int:
-    return min(max(degree, bounds[0]), bounds[1])
+        both = zip(wanted, bounds, strict=True)
+        wanted = [min(max(degree, least), most) for degree, (least, most) in both]
+    return _share(wanted[0], wanted[1], pool)
 
 
 def _next(degree: int, factor: float) -> int:

@@ -1,11 +1,12 @@
 """Managers that grant or refuse what the managers below them propose, and both levels together."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from penstock.core.graph import FlowGraph
-from penstock.core.regions import Infrastructure, Region
+from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
 from penstock.core.words import count_of
@@ -13,21 +14,47 @@ from penstock.policy.common.degrees import in_force, with_degrees
 from penstock.policy.common.nodes import nodes_in_force
 from penstock.policy.hierarchy.rules import Answer, Proposal, Rule
 
-# How a manager submits proposals to its rule, and reports the answers.
-
-
 PARTLY: Final = "a part of the request"
 
 
-def ask(rule: Rule, proposals: Sequence[Proposal], seen: Observation) -> tuple[list[Answer], str]:
-    """The answers, and what there is to say of them: e2df, Section 6.3, steps 1 to 3."""
-    answers = rule.accept(rule.prioritise(proposals, seen), seen)
-    after = rule.follow_up(answers, seen)
-    clauses = [*_grants(answers), *_refusals(answers), *([after] if after else [])]
-    return answers, "; ".join(clauses)
+@dataclass
+class Manager:
+    """A policy whose changes are requests, each from a manager below, that a rule answers."""
+
+    policy: Policy
+    rule: Rule
+
+    def _answered(
+        self, decided: Decision, proposals: Iterable[Proposal], seen: Observation, *limits: str
+    ) -> tuple[dict[str, int], Decision]:
+        """What each of those below may have, and the decision with what there is to say of it.
+
+        The three steps of e2df, Section 6.3: prioritise, accept and follow up.
+        """
+        asked = [proposal for proposal in proposals if proposal.change]
+        answers = self.rule.accept(self.rule.prioritise(asked, seen), seen)
+        after = self.rule.follow_up(answers, seen)
+        grants = [f"{a.proposal.manager} {a.granted:+d}" for a in answers if a.granted]
+        clauses = [
+            decided.why,
+            *limits,
+            f"granted: {', '.join(grants)}" if grants else "",
+            *(
+                f"{a.proposal.manager} is refused {a.refused:+d}, {a.why}"
+                for a in answers
+                if a.refused
+            ),
+            after or "",
+        ]
+        granted = {a.proposal.manager: a.proposal.before + a.granted for a in answers}
+        return granted, replace(
+            decided,
+            why="; ".join(filter(None, clauses)),
+            requests=(*decided.requests, *_requests(answers)),
+        )
 
 
-def requests(answers: Iterable[Answer]) -> Iterator[Request]:
+def _requests(answers: Iterable[Answer]) -> Iterator[Request]:
     """What is recorded: the part that was granted, and the part that was not."""
     for answer in answers:
         for change, granted in ((answer.granted, True), (answer.refused, False)):
@@ -52,19 +79,8 @@ def clauses_about(why: str, name: str) -> str:
     return "; ".join(clauses) or why
 
 
-def _grants(answers: Iterable[Answer]) -> list[str]:
-    text = [f"{a.proposal.manager} {a.granted:+d}" for a in answers if a.granted]
-    return [f"granted: {', '.join(text)}"] if text else []
-
-
-def _refusals(answers: Iterable[Answer]) -> list[str]:
-    return [
-        f"{a.proposal.manager} is refused {a.refused:+d}, {a.why}" for a in answers if a.refused
-    ]
-
-
-@dataclass
-class ApplicationManager:
+@dataclass(kw_only=True)
+class ApplicationManager(Manager):
     """Any policy, whose changes of replicas are requests that a rule grants or refuses.
 
     >>> from penstock.core.graph import Module
@@ -81,68 +97,49 @@ class ApplicationManager:
 next in 1 min; 0 of 1 token left'
     """
 
-    policy: Policy
-    rule: Rule
-    _: KW_ONLY
     graph: FlowGraph
     infrastructure: Infrastructure | None = None
-    _regions: dict[str, str | None] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        self._regions = {module.name: module.region for module in self.graph.modules}
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy proposes, as far as it is granted."""
         decided, now = self.policy(seen), in_force(seen)
-        answers, text = ask(self.rule, self._proposals(decided, now, seen), seen)
-        degrees = dict(decided.configuration.degrees)
-        for answer in answers:
-            degrees[answer.proposal.manager] = answer.proposal.before + answer.granted
-        return replace(
-            with_degrees(decided, degrees),
-            why="; ".join(filter(None, [decided.why, text])),
-            requests=(*decided.requests, *requests(answers)),
+        wanted = decided.configuration.degrees
+        places = {} if self.infrastructure is None else self._regions
+        proposals = (
+            Proposal(
+                level="application",
+                manager=name,
+                before=now[name],
+                change=wanted.get(name, now[name]) - now[name],
+                why=clauses_about(decided.why, name),
+                region=places.get(name),
+                load=_load(seen.modules[name]),
+            )
+            for name in dict.fromkeys((*self.graph.names(), *wanted))
+            if name in now
         )
+        granted, answered = self._answered(decided, proposals, seen)
+        return with_degrees(answered, {**wanted, **granted})
 
-    def _proposals(
-        self, decided: Decision, now: Mapping[str, int], seen: Observation
-    ) -> list[Proposal]:
-        degrees = decided.configuration.degrees
-        names = dict.fromkeys((*self.graph.names(), *degrees))
-        return [
-            self._proposal(name, now[name], degrees[name], decided.why, seen.modules[name])
-            for name in names
-            if name in now and degrees.get(name, now[name]) != now[name]
-        ]
+    @cached_property
+    def _regions(self) -> dict[str, str | None]:
+        return {module.name: module.region for module in self.graph.modules}
 
-    def _proposal(
-        self, name: str, before: int, after: int, why: str, reading: ModuleReading
-    ) -> Proposal:
-        return Proposal(
-            level="application",
-            manager=name,
-            before=before,
-            change=after - before,
-            why=clauses_about(why, name),
-            region=self._region(name),
-            load=reading.utilisation if reading.load is None else reading.load,
-        )
 
-    def _region(self, name: str) -> str | None:
-        if self.infrastructure is None:
-            return None
-        return self._regions.get(name)
+def _load(reading: ModuleReading) -> float | None:
+    return reading.utilisation if reading.load is None else reading.load
 
 
 # The infrastructure manager: grants or refuses what each region's manager proposes.
 
 
-@dataclass
-class InfrastructureManager:
+@dataclass(kw_only=True)
+class InfrastructureManager(Manager):
     """A policy of regions, whose changes of nodes are requests that a rule grants or refuses.
 
     No region leaves its `min_nodes` and `max_nodes`, whatever is proposed.
 
+    >>> from penstock.core.regions import Region
     >>> from penstock.core.signals import RegionReading
     >>> from penstock.policy.hierarchy import Accept
     >>> from penstock.policy.nodes import SimpleNodes
@@ -153,78 +150,45 @@ class InfrastructureManager:
     'dc1 3 -> 4 nodes: 1 idle, fewer than 2; granted: dc1 +1'
     """
 
-    policy: Policy
-    rule: Rule
-    _: KW_ONLY
     infrastructure: Infrastructure
 
     def __call__(self, seen: Observation, /) -> Decision:
         """What the policy proposes, within bounds and as far as it is granted."""
-        decided, limits = self._clamped(self.policy(seen))
-        proposals = self._proposals(decided, nodes_in_force(seen), seen)
-        answers, text = ask(self.rule, proposals, seen)
-        return replace(
-            _with_nodes(decided, answers),
-            why="; ".join(filter(None, [decided.why, *limits, text])),
-            requests=(*decided.requests, *requests(answers)),
-        )
-
-    def _clamped(self, decided: Decision) -> tuple[Decision, list[str]]:
-        wanted = decided.configuration.nodes
-        allowed = {name: self._within(name, count) for name, count in wanted.items()}
-        clauses = [
-            _limited(self.infrastructure[name], wanted[name])
-            for name in wanted
-            if allowed[name] != wanted[name]
-        ]
-        if not clauses:
-            return decided, []
-        return _changed(decided, allowed), clauses
-
-    def _within(self, name: str, count: int) -> int:
-        region = self.infrastructure[name]
-        return max(region.min_nodes, min(count, region.max_nodes))
-
-    def _proposals(
-        self, decided: Decision, now: Mapping[str, int], seen: Observation
-    ) -> list[Proposal]:
-        nodes = decided.configuration.nodes
-        return [
+        decided, now = self.policy(seen), nodes_in_force(seen)
+        wanted, limits = self._within_bounds(decided.configuration.nodes)
+        proposals = (
             Proposal(
                 level="infrastructure",
                 manager=name,
                 before=now[name],
-                change=nodes[name] - now[name],
+                change=wanted.get(name, now[name]) - now[name],
                 why=clauses_about(decided.why, name),
                 region=name,
                 load=seen.regions[name].utilisation,
             )
             for name in self.infrastructure.names()
-            if name in now and nodes.get(name, now[name]) != now[name]
-        ]
+            if name in now
+        )
+        granted, answered = self._answered(decided, proposals, seen, *limits)
+        nodes, before = {**wanted, **granted}, decided.configuration
+        if nodes == wanted == before.nodes:
+            return answered
+        return replace(
+            answered,
+            configuration=replace(before, nodes=nodes),
+            proposed=decided.proposed or before,
+        )
 
-
-def _with_nodes(decided: Decision, answers: list[Answer]) -> Decision:
-    """The decision with the nodes that were granted; what was proposed is kept beside it."""
-    granted = {a.proposal.manager: a.proposal.before + a.granted for a in answers}
-    return _changed(decided, {**decided.configuration.nodes, **granted})
-
-
-def _changed(decided: Decision, nodes: dict[str, int]) -> Decision:
-    if nodes == decided.configuration.nodes:
-        return decided
-    return replace(
-        decided,
-        configuration=replace(decided.configuration, nodes=nodes),
-        proposed=decided.proposed or decided.configuration,
-    )
-
-
-def _limited(region: Region, wanted: int) -> str:
-    most = wanted > region.max_nodes
-    allowed = region.max_nodes if most else region.min_nodes
-    limit = f"{region.name} limited to {count_of(allowed, 'node')}"
-    return f"{limit}, the {'most' if most else 'fewest'} allowed"
+    def _within_bounds(self, wanted: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
+        allowed, limits = dict(wanted), []
+        for name, nodes in wanted.items():
+            region = self.infrastructure[name]
+            allowed[name] = max(region.min_nodes, min(nodes, region.max_nodes))
+            if allowed[name] != nodes:
+                which = "most" if nodes > allowed[name] else "fewest"
+                limit = f"{name} limited to {count_of(allowed[name], 'node')}"
+                limits.append(f"{limit}, the {which} allowed")
+        return allowed, limits
 
 
 # Both levels together: replicas by one policy, nodes by another.
@@ -259,14 +223,21 @@ class TwoLevels:
         """What both decide, the application with the room that the regions will have."""
         other = self.infrastructure(seen)
         one = self.application(with_room(seen, other.requests, self.slots))
+        proposed = _with_nodes(
+            one.proposed or one.configuration, other.proposed or other.configuration
+        )
         return replace(
             one,
-            configuration=_merged(one.configuration, other.configuration),
+            configuration=_with_nodes(one.configuration, other.configuration),
             why=f"{one.why}; nodes: {other.why}",
-            proposed=_proposed(one, other),
+            proposed=proposed if one.proposed or other.proposed else None,
             expects={**one.expects, **other.expects},
             requests=(*one.requests, *other.requests),
         )
+
+
+def _with_nodes(replicas: Configuration, nodes: Configuration) -> Configuration:
+    return replace(replicas, nodes=nodes.nodes)
 
 
 def with_room(
@@ -283,20 +254,8 @@ def with_room(
     2
     """
     change = {r.manager: r.change * slots.get(r.manager, 0) for r in requests if r.granted}
-    regions = {
-        name: reading
-        if reading.free is None or name not in change
-        else replace(reading, free=max(reading.free + change[name], 0))
-        for name, reading in seen.regions.items()
-    }
+    regions = dict(seen.regions)
+    for name, reading in seen.regions.items():
+        if reading.free is not None and name in change:
+            regions[name] = replace(reading, free=max(reading.free + change[name], 0))
     return replace(seen, regions=regions)
-
-
-def _merged(replicas: Configuration, nodes: Configuration) -> Configuration:
-    return replace(replicas, nodes=nodes.nodes)
-
-
-def _proposed(one: Decision, other: Decision) -> Configuration | None:
-    if one.proposed is None and other.proposed is None:
-        return None
-    return _merged(one.proposed or one.configuration, other.proposed or other.configuration)

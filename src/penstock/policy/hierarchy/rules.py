@@ -1,7 +1,7 @@
 """What managers propose, and the three steps in which the one above them answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Protocol, runtime_checkable
 
@@ -76,11 +76,6 @@ def granted(proposal: Proposal, why: str) -> Answer:
     return Answer(proposal=proposal, granted=proposal.change, why=why)
 
 
-def refused(proposal: Proposal, why: str) -> Answer:
-    """None of it."""
-    return Answer(proposal=proposal, granted=0, why=why)
-
-
 # Every request is granted.
 
 
@@ -111,7 +106,7 @@ class Accept:
 
 
 @dataclass
-class Conflicts:
+class Conflicts(Accept):
     """Grants no more replicas in a region than it has room for, the busiest module first.
 
     The first request in a region is granted even where there is no room, if only for one replica:
@@ -138,10 +133,6 @@ class Conflicts:
         left: dict[str, int] = {}
         return [self._judge(proposal, seen, left) for proposal in proposals]
 
-    def follow_up(self, _: Sequence[Answer], __: Observation, /) -> str | None:
-        """Nothing."""
-        return None
-
     def _judge(self, wish: Proposal, seen: Observation, left: dict[str, int]) -> Answer:
         if not wish.grows:
             return granted(wish, "scaling in is always granted")
@@ -154,16 +145,13 @@ class Conflicts:
         room = left.get(region, reading.free)
         given = min(wish.change, max(room, 1) if first else room)
         left[region] = max(room - given, 0)
-        why = _because(given, wish, room, region)
+        if given > room:
+            why = f"{region} has no room, granted to show it the demand"
+        elif given == wish.change:
+            why = f"{region} has room for it"
+        else:
+            why = f"no {'more ' * (given > 0)}room is left in {region}"
         return Answer(proposal=wish, granted=given, why=why, without_room=room == 0 and given > 0)
-
-
-def _because(given: int, wish: Proposal, room: int, region: str) -> str:
-    if given > room:
-        return f"{region} has no room, granted to show it the demand"
-    if given == wish.change:
-        return f"{region} has room for it"
-    return f"no {'more ' * (given > 0)}room is left in {region}"
 
 
 def _idleness(proposal: Proposal) -> float:
@@ -176,7 +164,7 @@ def _idleness(proposal: Proposal) -> float:
 
 @dataclass
 @checked("manager token-bucket")
-class TokenBucket:
+class TokenBucket(Conflicts):
     """Grants a change for a token, of which one comes `every` so many seconds.
 
     Unused tokens are kept, `burst` of them at most. Where modules want the same room it
@@ -196,21 +184,18 @@ class TokenBucket:
     """Seconds in which a token comes."""
     burst: Count = 1
     """Tokens that are kept, at most; there are as many at the start."""
-    _conflicts: Conflicts = field(default_factory=Conflicts, init=False, repr=False)
     _tokens: float = field(default=0.0, init=False, repr=False, compare=False)
     _at: float | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._tokens = float(self.burst)
 
-    def prioritise(self, proposals: Sequence[Proposal], seen: Observation, /) -> list[Proposal]:
-        """The busiest first."""
-        return self._conflicts.prioritise(proposals, seen)
-
     def accept(self, proposals: Sequence[Proposal], seen: Observation, /) -> list[Answer]:
         """What there is room and a token for."""
-        self._refill(seen.at)
-        return [self._pay(answer) for answer in self._conflicts.accept(proposals, seen)]
+        passed = 0.0 if self._at is None else max(seen.at - self._at, 0.0)
+        self._tokens = min(self._tokens + passed / self.every, float(self.burst))
+        self._at = seen.at
+        return [self._pay(answer) for answer in super().accept(proposals, seen)]
 
     def follow_up(self, answers: Sequence[Answer], _: Observation, /) -> str | None:
         """How many tokens are left, where some were asked for."""
@@ -219,17 +204,12 @@ class TokenBucket:
         whole = int(self._tokens + _ROUNDING)
         return f"{whole} of {count_of(self.burst, 'token')} left"
 
-    def _refill(self, at: float) -> None:
-        passed = 0.0 if self._at is None else max(at - self._at, 0.0)
-        self._tokens = min(self._tokens + passed / self.every, float(self.burst))
-        self._at = at
-
     def _pay(self, answer: Answer) -> Answer:
         if not answer.granted or answer.without_room:
             return answer
         if self._tokens < 1 - _ROUNDING:
             wait = format_duration((1 - self._tokens) * self.every)
-            return refused(answer.proposal, f"no token is left, next in {wait}")
+            return replace(answer, granted=0, why=f"no token is left, next in {wait}")
         self._tokens = max(self._tokens - 1, 0.0)
         return answer
 
