@@ -191,13 +191,17 @@ def test_the_json_has_the_shape_that_others_script_against(
     assert tuple(document["figures"]) == expected.figures
     assert {entry["table"] for entry in document["tables"]} == expected.tables
     places = [
-        {k: v for k, v in e.items() if k not in ("ours", "paper", "differs")}
+        {k: v for k, v in e.items() if k not in ("ours", "paper", "differs", "calibrated")}
         for e in document["tables"]
     ]
     assert len({json.dumps(place, sort_keys=True) for place in places}) == len(places)
     assert all(list(e["ours"]) == ["mean", "low", "high", "runs"] for e in document["tables"])
     assert all(isinstance(e["tolerance"], float) for e in document["tables"])
-    assert set(document["claims"][0]) == {"claim", "kind", "found", "holds"}
+    assert all(isinstance(e["calibrated"], bool) for e in document["tables"])
+    for claim in document["claims"]:
+        assert set(claim) == {"claim", "kind", "limit", "calibrated", "found", "holds", "reason"}
+        assert claim["limit"].startswith(claim["kind"])
+        assert not (claim["holds"] and claim["reason"])
     assert {c["kind"] for c in document["claims"]} <= {"agrees", "at least", "at most", "order"}
 
 

@@ -12,8 +12,8 @@ Made = Mapping[tuple[Hashable, str], float]
 NAMES = ("game", "mpc", "ppq", "e2df", "alloc")
 
 
-def paper(name: str) -> Paper[Any, Any, Any]:
-    found: Paper[Any, Any, Any] = import_module(f"penstock.papers.{name}.results").PAPER
+def paper(name: str) -> Paper[Any, Any]:
+    found: Paper[Any, Any] = import_module(f"penstock.papers.{name}.results").PAPER
     return found
 
 
@@ -21,7 +21,7 @@ def made_up(values: Made, details: Any = None, **options: Any) -> Results[Any]:
     """Results of one seed."""
     chosen = Options(**{"seeds": 1, **options})
     measured = {key: [value] for key, value in values.items()}
-    return Results(options=chosen, measured=measured, details=details)
+    return Results(options=chosen, measured=measured, details=details or {})
 
 
 def answers(name: str, results: Results[Any]) -> tuple[Claim, ...]:

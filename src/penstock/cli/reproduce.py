@@ -134,7 +134,7 @@ def _options(args: Namespace) -> "Options":
     return _paper(args.paper).options(clock=perf_counter, **{"jobs": usable_cores(), **chosen})
 
 
-def _paper(name: str) -> "Paper[Any, Any, Any]":
+def _paper(name: str) -> "Paper[Any, Any]":
     """Only the paper asked for is imported."""
-    paper: Paper[Any, Any, Any] = import_module(f"penstock.papers.{name}.results").PAPER
+    paper: Paper[Any, Any] = import_module(f"penstock.papers.{name}.results").PAPER
     return paper

@@ -88,8 +88,8 @@ def sheets(done: "Reproduction") -> Iterator[str]:
     yield ""
     yield "Found again?"
     for claim in done.claims:
-        answer = "yes" if claim.holds else "NO"
-        yield from wrapped(f"{claim.text} {claim.found}", console.width, mark=f"{answer:<4}")
+        answer = ("fit" if claim.calibrated else "yes") if claim.holds else "NO"
+        yield from wrapped(f"{claim.text} {claim.answer}", console.width, mark=f"{answer:<4}")
 
 
 def wide_console() -> "Console":

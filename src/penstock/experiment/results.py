@@ -80,6 +80,8 @@ class Entry:
     """As printed; None where the paper has no such figure."""
     tolerance: float
     """Share of the paper's figure by which ours may be off before it needs a reason."""
+    calibrated: bool = False
+    """Whether settings of ours were fitted to the paper's figure, so that it confirms nothing."""
 
     @property
     def differs(self) -> bool:
@@ -96,6 +98,7 @@ class Entry:
             "paper": self.paper,
             "tolerance": self.tolerance,
             "differs": self.differs,
+            "calibrated": self.calibrated,
         }
 
 
@@ -175,11 +178,30 @@ class Claim:
     holds: bool
     kind: str = "order"
     """`agrees` (a tolerance on both sides), `at least`, `at most`, or `order`."""
+    limit: str = ""
+    """The kind with its tolerance or bound, in words."""
+    calibrated: bool = False
+    """Whether settings of ours were fitted to make it hold."""
+    reason: str = ""
+    """Why it does not hold, where that is known."""
+
+    @property
+    def answer(self) -> str:
+        """What was found, how it was judged, and why it does not hold."""
+        judged = f"[{self.limit or self.kind}{', calibrated' * self.calibrated}]"
+        return " ".join(filter(None, (self.found, judged, "" if self.holds else self.reason)))
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        named = {"claim": self.text, "kind": self.kind}
-        return {**named, "found": self.found, "holds": self.holds}
+        return {
+            "claim": self.text,
+            "kind": self.kind,
+            "limit": self.limit or self.kind,
+            "calibrated": self.calibrated,
+            "found": self.found,
+            "holds": self.holds,
+            "reason": "" if self.holds else self.reason,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +271,7 @@ def small(half: float) -> str:
 def cell(entry: Entry | None, words: Words, *, half: Words = small) -> str:
     """A figure, half of its interval, and the paper's; nothing where there is no figure.
 
-        >>> entry = Entry(where={}, ours=interval([850.0, 860.0]), paper=792.0, tolerance=0.05)
+    >>> entry = Entry(where={}, ours=interval([850.0, 860.0]), paper=792.0, tolerance=0.05)
     >>> cell(entry, lambda value: f"{value:.1f}")
     '855.0 ±64 (792)*'
 
@@ -266,7 +288,7 @@ def cell(entry: Entry | None, words: Words, *, half: Words = small) -> str:
     shown = words(entry.ours.mean)
     shown += "" if entry.ours.half_width is None else f" ±{half(entry.ours.half_width)}"
     shown += "" if entry.paper is None else f" ({_short_number(words(entry.paper))})"
-    return shown + "*" * entry.differs
+    return shown + "†" * entry.calibrated + "*" * entry.differs
 
 
 def _short_number(words: str) -> str:

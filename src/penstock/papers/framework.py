@@ -1,15 +1,15 @@
 """A paper's experiment as data: what is simulated, and the tables, figures and claims it gives.
 
-A paper is one `Paper` object. `reproduce` runs its tasks in processes, gathers what they measured
-into `Results`, and fills the paper's tables, figures and claims from these. What is printed, drawn,
+A paper is one `Paper` object. `reproduce` runs its tasks in processes, collects what they measured
+in `Results`, and fills the paper's tables, figures and claims from these. What is printed, drawn,
 written as JSON and tested is the `Reproduction` that it returns; nothing is computed afterwards.
 
 A cell of a table names what was measured (a subject and a quantity), the published value and the
 tolerance; both sides of the tolerance count:
 
 >>> results = Results(options=Options(seeds=2), measured={("nash", "cost"): (1850.0, 1860.0)})
->>> cell = Cell(where={"table": "V", "quantity": "cost"}, subject="nash", paper=1792.0)
->>> table = Table(title="Tab. V", header=("strategy", "cost"), rows=(Row(("selfish",), (cell,)),))
+>>> row = cells("nash", {"table": "V"}, {"cost": decimals(1)}, {"cost": 1792.0})
+>>> table = Table(title="Tab. V", header=("strategy", "cost"), rows=(Row(("selfish",), row),))
 >>> table.fill(results).rows
 (('selfish', '1,855.0 ±63.5 (1,792)'),)
 
@@ -20,20 +20,22 @@ A claim has a kind: `agrees` has a tolerance on both sides, `at least` and `at m
 ...     text="Cooperation costs 5 to 20 % less.",
 ...     measured=lambda results: [0.12],
 ...     test=between(0.05, 0.20),
-...     found=lambda shares: f"{100 * shares[0]:.0f} %",
+...     found=lambda shares: percent(shares[0], ".0f"),
 ... )
->>> claim.answer(results)
-Claim(text='Cooperation costs 5 to 20 % less.', found='12 %', holds=True, kind='agrees')
+>>> shown_claim = claim.answer(results)
+>>> shown_claim.holds, shown_claim.answer
+(True, '12 % [agrees: 0.05 to 0.2]')
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from penstock.core.errors import SettingError
+from penstock.core.words import percent
 from penstock.experiment import results as shown
 from penstock.experiment.results import (
     Chart,
@@ -50,7 +52,11 @@ from penstock.experiment.workers import Progress, check_amounts, check_workloads
 
 Clock = Callable[[], float]
 """Returns seconds since an arbitrary start."""
-TABLE_OF_ASSUMPTIONS: Final = "What the paper leaves open, and what was taken"
+Detail = TypeVar("Detail")
+Values = Mapping[tuple[Hashable, str], Sequence[float] | Interval]
+"""By subject and quantity: one value for each seed, or an interval."""
+Collected = Mapping[tuple[Hashable, str], list[float]]
+"""The same as it was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +74,14 @@ class Options:
     """Measures how long decisions take, where a table has that."""
 
 
-Detail = TypeVar("Detail")
+@dataclass(frozen=True, slots=True, eq=False)
+class Run(Generic[Detail]):
+    """What one task measured; picklable, as it comes from another process."""
+
+    values: Sequence[tuple[Hashable, Mapping[str, float]]]
+    """Quantities of each subject."""
+    details: Mapping[Any, Detail] = field(default_factory=dict)
+    """What figures draw step by step: of the first seed only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,9 +89,8 @@ class Results(Generic[Detail]):
     """What was measured, by subject and quantity, one value for each seed."""
 
     options: Options
-    measured: Mapping[tuple[Hashable, str], Sequence[float] | Interval]
-    details: Detail = None  # type: ignore[assignment]  # papers without details have None
-    """Runs step by step, for figures."""
+    measured: Values
+    details: Mapping[Any, Detail] = field(default_factory=dict)
 
     def interval(self, subject: Hashable, quantity: str) -> Interval | None:
         """Mean and interval over the seeds; None where nothing was measured."""
@@ -89,12 +101,12 @@ class Results(Generic[Detail]):
 
     def mean(self, subject: Hashable, quantity: str) -> float | None:
         """Mean over the seeds; None where nothing was measured."""
-        score = self.interval(subject, quantity)
-        return None if score is None else score.mean
+        measured = self.interval(subject, quantity)
+        return None if measured is None else measured.mean
 
-    def means(self, subjects: Iterable[Hashable], quantity: str) -> list[float] | None:
-        """Mean of each subject; None where one of them was not measured."""
-        return all_known(self.mean(subject, quantity) for subject in subjects)
+    def means(self, subjects: Iterable[Hashable], *quantities: str) -> list[float] | None:
+        """Mean of each subject, and of each quantity; None where one was not measured."""
+        return all_known(self.mean(s, quantity) for s in subjects for quantity in quantities)
 
 
 Value = TypeVar("Value")
@@ -112,22 +124,40 @@ def all_known(values: Iterable[Value | None]) -> list[Value] | None:
 
 
 def collect(
-    rows: Iterable[tuple[Hashable, Mapping[str, float]]],
+    values: Iterable[tuple[Hashable, Mapping[str, float]]],
 ) -> dict[tuple[Hashable, str], list[float]]:
     """Values by subject and quantity, in the order of the runs; what is not a number is left out.
 
     >>> collect([("nash", {"cost": 2.0}), ("nash", {"cost": 3.0})])
     {('nash', 'cost'): [2.0, 3.0]}
     """
-    values: dict[tuple[Hashable, str], list[float]] = {}
-    for subject, quantities in rows:
+    collected: dict[tuple[Hashable, str], list[float]] = {}
+    for subject, quantities in values:
         for quantity, value in quantities.items():
             if not np.isnan(value):
-                values.setdefault((subject, quantity), []).append(value)
-    return values
+                collected.setdefault((subject, quantity), []).append(value)
+    return collected
 
 
 # Tables.
+
+
+def printed(text: str, labels: int = 1) -> dict[Any, dict[str, float]]:
+    """A table as a paper prints it: columns in the first line, then rows of labels and values.
+
+    >>> printed('''
+    ... nodes  edges  share
+    ... 20      74.2  0.744
+    ... ''')
+    {'20': {'edges': 74.2, 'share': 0.744}}
+    """
+    header, *rows = (line.split() for line in text.strip().splitlines())
+    return {
+        row[0] if labels == 1 else tuple(row[:labels]): dict(
+            zip(header[labels:], map(float, row[labels:]), strict=True)
+        )
+        for row in rows
+    }
 
 
 def decimals(digits: int, scale: float = 1.0) -> Words:
@@ -154,6 +184,8 @@ class Cell:
     words: Words = field(default_factory=lambda: decimals(1))
     half: Words | None = None
     """How half of the interval is written; like the value unless given."""
+    calibrated: bool = False
+    """Whether settings of ours were fitted to the printed value."""
     listed: bool = True
     """Whether it is an entry of this table; else it only repeats one of another."""
 
@@ -162,11 +194,42 @@ class Cell:
         ours = results.interval(self.subject, self.where["quantity"])
         if ours is None:
             return None
-        return Entry(where=self.where, ours=ours, paper=self.paper, tolerance=self.tolerance)
+        return Entry(
+            where=self.where,
+            ours=ours,
+            paper=self.paper,
+            tolerance=self.tolerance,
+            calibrated=self.calibrated and self.paper is not None,
+        )
 
     def text(self, results: Results[Any]) -> str:
         """As it is printed; empty where nothing was measured."""
         return shown.cell(self.entry(results), self.words, half=self.half or self.words)
+
+
+def cells(
+    subject: Hashable,
+    where: Mapping[str, str],
+    words: Mapping[str, Words],
+    printed: Mapping[str, float | None] | None = None,
+    *,
+    tolerance: float | Callable[[str], float] = 0.1,
+    calibrated: Collection[str] = (),
+    **same: Any,
+) -> tuple[Cell, ...]:
+    """Several quantities of one subject, each with how it is written and its published value."""
+    return tuple(
+        Cell(
+            where={**where, "quantity": quantity},
+            subject=subject,
+            paper=(printed or {}).get(quantity),
+            tolerance=tolerance(quantity) if callable(tolerance) else tolerance,
+            words=write,
+            calibrated=quantity in calibrated,
+            **same,
+        )
+        for quantity, write in words.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +261,21 @@ class Reason:
             yield self.text
 
 
-def about(*quantities: str) -> Callable[[Entry], bool]:
-    """Selects entries of these quantities."""
-    return lambda entry: entry.where["quantity"] in quantities
+def about(*quantities: str, **where: str) -> Callable[[Entry], bool]:
+    """Selects entries of these quantities (all if none is given) at a place."""
+
+    def selects(entry: Entry) -> bool:
+        known = not quantities or entry.where["quantity"] in quantities
+        return known and where.items() <= entry.where.items()
+
+    return selects
 
 
 Note = str | Reason | Callable[[Sequence[Entry]], Iterable[str]]
 """A sentence, a reason, or a function of the entries that differ."""
+CALIBRATED: Final = (
+    "† is calibrated: settings of ours were fitted to the paper's figure, so it confirms nothing."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,15 +294,29 @@ class Table:
                 if isinstance(cell, Cell) and cell.listed and (entry := cell.entry(results)):
                     yield entry
 
+    def differing(self, results: Results[Any]) -> list[Entry]:
+        """Values that are off by more than their tolerance."""
+        return [entry for entry in self.entries(results) if entry.differs]
+
+    def without_paper(self) -> "Table":
+        """The same without published values, for runs that do not compare with them."""
+
+        def ours(cells: Iterable[Any]) -> tuple[Any, ...]:
+            return tuple(replace(c, paper=None) if isinstance(c, Cell) else c for c in cells)
+
+        rows = [Row(row.labels, ours(row.cells), ours(row.unprinted)) for row in self.rows]
+        return replace(self, rows=rows)
+
     def fill(self, results: Results[Any]) -> shown.Table:
-        """The table as it is printed."""
-        differing = [entry for entry in self.entries(results) if entry.differs]
-        notes = ([note] if isinstance(note, str) else note(differing) for note in self.notes)
+        """The table as it is printed; a note says what calibrated values are, if it has any."""
+        differing = self.differing(results)
+        each = ((note,) if isinstance(note, str) else note(differing) for note in self.notes)
+        notes = list(chain.from_iterable(each))
+        if notes and any(entry.calibrated for entry in self.entries(results)):
+            notes.insert(1, CALIBRATED)  # after the legend
+        rows = chain.from_iterable(row.fill(results) for row in self.rows)
         return shown.Table(
-            title=self.title,
-            header=self.header,
-            rows=tuple(filled for row in self.rows for filled in row.fill(results)),
-            notes=tuple(chain.from_iterable(notes)),
+            title=self.title, header=self.header, rows=tuple(rows), notes=tuple(notes)
         )
 
 
@@ -252,7 +337,7 @@ class Assumption:
 def assumptions(made: Sequence[Assumption], note: str) -> shown.Table:
     """A table of all of them."""
     return shown.Table(
-        title=TABLE_OF_ASSUMPTIONS,
+        title="What the paper leaves open, and what was taken",
         header=("open", "taken", "set by"),
         rows=tuple((a.open, a.taken, a.set_by) for a in made),
         notes=(note,),
@@ -287,9 +372,7 @@ def drawable(figures: Iterable[Figure]) -> Iterator[Figure]:
     for figure in figures:
         charts = tuple(c for c in figure.charts if c.lines and np.isfinite(c.lines[0].y).any())
         if charts:
-            yield Figure(
-                number=figure.number, title=figure.title, charts=charts, notes=figure.notes
-            )
+            yield replace(figure, charts=charts)
 
 
 # Claims.
@@ -303,6 +386,8 @@ class Test:
     kind: str
     """`agrees` (both sides), `at least`, `at most`, or `order`."""
     passes: Callable[[Any], bool]
+    limit: str = ""
+    """The kind with its tolerance or bound, in words."""
 
 
 def order(passes: Callable[[Any], bool]) -> Test:
@@ -316,17 +401,23 @@ def at_least(bounds: float | Sequence[float]) -> Test:
     >>> at_least([1.0, 2.0]).passes([1.0, 2.5]), at_least(3.0).passes([2.0])
     (True, False)
     """
-    return Test("at least", lambda values: all(a >= b for a, b in _paired(values, bounds)))
+    passes = lambda values: all(a >= b for a, b in _paired(values, bounds))  # noqa: E731
+    return Test("at least", passes, f"at least {_bound(bounds)}")
 
 
 def at_most(bounds: float | Sequence[float]) -> Test:
     """No value is above its bound."""
-    return Test("at most", lambda values: all(a <= b for a, b in _paired(values, bounds)))
+    passes = lambda values: all(a <= b for a, b in _paired(values, bounds))  # noqa: E731
+    return Test("at most", passes, f"at most {_bound(bounds)}")
 
 
 def between(low: float, high: float) -> Test:
     """Every value lies between both."""
-    return Test("agrees", lambda values: all(low <= v <= high for v in _numbers(values)))
+    return Test(
+        "agrees",
+        lambda values: all(low <= value <= high for value in _numbers(values)),
+        f"agrees: {low:g} to {high:g}",
+    )
 
 
 def agrees(published: float | Sequence[float], *, within: float, share: bool = False) -> Test:
@@ -340,7 +431,11 @@ def agrees(published: float | Sequence[float], *, within: float, share: bool = F
         pairs = _paired(values, published)
         return all(abs(a / b - 1) < within if share else abs(a - b) <= within for a, b in pairs)
 
-    return Test("agrees", passes)
+    return Test("agrees", passes, f"agrees within {percent(within) if share else f'{within:g}'}")
+
+
+def _bound(bounds: float | Sequence[float]) -> str:
+    return f"{bounds:g}" if isinstance(bounds, float | int) else "the paper's"
 
 
 def _numbers(values: Any) -> list[float]:
@@ -360,21 +455,22 @@ def falling(values: Sequence[float]) -> bool:
     return all(after < before for before, after in pairwise(values))
 
 
-R = TypeVar("R", bound=Results[Any])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(Generic[R]):
+class Claim(Generic[Detail]):
     """A statement of the paper, or of ours, and how it is tested on the results."""
 
     text: str
-    measured: Callable[[R], Any]
+    measured: Callable[[Results[Detail]], Any]
     """The values that it is about; None or nothing where the runs do not show them."""
     test: Test
     found: Callable[[Any], str]
     """What was measured, in words."""
+    calibrated: bool = False
+    """Whether settings of ours were fitted to make it hold."""
+    reason: str = ""
+    """Why it may not hold; printed where it does not."""
 
-    def answer(self, results: R) -> shown.Claim | None:
+    def answer(self, results: Results[Detail]) -> shown.Claim | None:
         """Whether it holds; None where nothing can be said."""
         values = self.measured(results)
         if values is None or (isinstance(values, Mapping | Sequence) and not values):
@@ -384,7 +480,17 @@ class Claim(Generic[R]):
             found=self.found(values),
             holds=bool(self.test.passes(values)),
             kind=self.test.kind,
+            limit=self.test.limit,
+            calibrated=self.calibrated,
+            reason=self.reason,
         )
+
+
+HOW_CLAIMS_ARE_JUDGED: Final = (
+    "Of findings, [agrees] is a tolerance on both sides, [at least] and [at most] are one side "
+    "only, and [order] compares our own values with one another. Where it says calibrated, "
+    "settings of ours were fitted so that it holds, which is no agreement."
+)
 
 
 def listed(values: Iterable[float], digits: int = 1, scale: float = 1.0) -> str:
@@ -396,15 +502,42 @@ def listed(values: Iterable[float], digits: int = 1, scale: float = 1.0) -> str:
     return ", ".join(map(decimals(digits, scale), values))
 
 
+def percents(shares: Iterable[float], digits: int = 1) -> str:
+    """Shares with commas between them and the unit behind the last.
+
+    >>> percents([0.5, 0.25])
+    '50.0, 25.0 %'
+    """
+    return ", ".join(percent(share, f".{digits}f") for share in shares).replace(" %,", ",")
+
+
+def named(values: Mapping[Any, float], write: Callable[[float], str]) -> str:
+    """Values with their names in brackets.
+
+    >>> named({"cyclic": 0.07, "trend": 0.08}, percent)
+    '7 % (cyclic), 8 % (trend)'
+    """
+    return ", ".join(f"{write(value)} ({name})" for name, value in values.items())
+
+
 # The paper as a whole, and its one runner.
 
 
 Task = TypeVar("Task")
-Outcome = TypeVar("Outcome")
+
+
+class Experiment(Protocol[Task, Detail]):
+    """What is run; the module `experiment` of a paper is one. Tasks are picklable."""
+
+    def tasks(self, options: Options, /) -> Iterable[Task]:
+        """Everything that is run."""
+
+    def examine(self, task: Task, /) -> Run[Detail]:
+        """Run one task, in any process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper(Generic[Task, Outcome, R]):
+class Paper(Generic[Task, Detail]):
     """Everything that `penstock reproduce` knows about a paper."""
 
     name: str
@@ -418,18 +551,16 @@ class Paper(Generic[Task, Outcome, R]):
     """Options of `Options` that it has beside seeds and jobs."""
     check: Callable[[Options], None] = lambda _: None
     """Refuses options that cannot be used, such as a folder without data."""
-    tasks: Callable[[Options], Iterable[Task]]
-    examine: Callable[[Task], Outcome]
-    """Runs one task; picklable, and so are tasks and outcomes."""
-    shorten: Callable[[Task], Task]
-    """A task that compiles the same code and takes no time."""
-    gather: Callable[[Options, Sequence[Outcome]], R]
-    parameters: Callable[[Options], Mapping[str, Any]]
+    experiment: Experiment[Task, Detail]
+    derive: Callable[[Options, Collected], Values] = lambda *_: {}
+    """Further values, from those of all tasks."""
+    settings: Callable[[Options], Mapping[str, Any]]
+    """In the JSON, beside the options."""
     remarks: Callable[[Options], Iterable[str]]
     """How it was done."""
-    tables: Callable[[R], Iterable[Table | shown.Table]]
-    figures: Callable[[R], Iterable[Figure]]
-    claims: Sequence[Claim[R]] = field(default=())
+    tables: Callable[[Results[Detail]], Iterable[Table | shown.Table]]
+    figures: Callable[[Results[Detail]], Iterable[Figure]]
+    claims: Sequence[Claim[Detail]]
 
     def options(self, **given: Any) -> Options:
         """The defaults and what was given, checked."""
@@ -446,28 +577,43 @@ class Paper(Generic[Task, Outcome, R]):
         self.check(options)
         return options
 
+    def parameters(self, options: Options) -> dict[str, Any]:
+        """The options that it takes, and its settings."""
+        taken = {"steps": options.steps, "workloads": list(options.workloads)}
+        chosen = {name: value for name, value in taken.items() if name in self.takes}
+        return {"seeds": options.seeds, **chosen, **self.settings(options)}
 
-def simulate(paper: Paper[Task, Outcome, R], options: Options, progress: Progress = silent) -> R:
-    """Run every task, in the same order whatever the number of jobs."""
-    tasks = list(paper.tasks(options))
-    outcomes = repeat(
-        paper.examine,
-        tasks,
-        jobs=options.jobs,
-        progress=progress,
-        compile_with=paper.shorten(tasks[0]),
+
+def simulate(
+    paper: Paper[Task, Detail], options: Options, progress: Progress = silent
+) -> Results[Detail]:
+    """Run every task; values are in the same order whatever the number of jobs."""
+    tasks, examine = list(paper.experiment.tasks(options)), paper.experiment.examine
+    short = next(iter(paper.experiment.tasks(replace(options, seeds=1, steps=1))))
+    runs = repeat(examine, tasks, jobs=options.jobs, progress=progress, compile_with=short)
+    return gather(paper, options, runs)
+
+
+def gather(
+    paper: Paper[Any, Detail], options: Options, runs: Sequence[Run[Detail]]
+) -> Results[Detail]:
+    """Values and details of all runs, and what is derived from them."""
+    measured = collect(pair for run in runs for pair in run.values)
+    return Results(
+        options=options,
+        measured={**measured, **paper.derive(options, measured)},
+        details={key: detail for run in runs for key, detail in run.details.items()},
     )
-    return paper.gather(options, outcomes)
 
 
 def reproduce(
-    paper: Paper[Any, Any, Any], options: Options, progress: Progress = silent
+    paper: Paper[Any, Any], options: Options, progress: Progress = silent
 ) -> Reproduction:
     """Repeat the experiments of a paper, and compare them with what it printed."""
     return present(paper, simulate(paper, options, progress))
 
 
-def present(paper: Paper[Any, Any, R], results: R) -> Reproduction:
+def present(paper: Paper[Any, Detail], results: Results[Detail]) -> Reproduction:
     """Tables, figures and claims of results."""
     tables = list(paper.tables(results))
     filled = (t.fill(results) if isinstance(t, Table) else t for t in tables)
@@ -481,5 +627,5 @@ def present(paper: Paper[Any, Any, R], results: R) -> Reproduction:
         tables=tuple(table for table in filled if table.rows),
         figures=tuple(paper.figures(results)),
         claims=tuple(answer for answer in answers if answer is not None),
-        remarks=tuple(paper.remarks(results.options)),
+        remarks=(*paper.remarks(results.options), HOW_CLAIMS_ARE_JUDGED),
     )

@@ -21,14 +21,24 @@ def paper_page(done: Reproduction, *, subtitle: str) -> str:
 
 
 def _lead(claims: tuple[Claim, ...]) -> str:
-    held = sum(claim.holds for claim in claims)
-    if held == len(claims):
-        return f"All {held} findings were found again."
-    return f"{held} of {len(claims)} findings were found again."
+    """How many findings hold; those that settings were fitted to are counted apart.
+
+    >>> _lead((
+    ...     Claim(text="a", found="", holds=True),
+    ...     Claim(text="b", found="", holds=True, calibrated=True),
+    ... ))
+    'All 1 findings were found again; 1 more by calibration.'
+    """
+    others = [claim.holds for claim in claims if not claim.calibrated]
+    held, fitted = sum(others), sum(claim.holds for claim in claims if claim.calibrated)
+    every = f"All {held}" if held == len(others) else f"{held} of {len(others)}"
+    more = f"; {fitted} more by calibration" if fitted else ""
+    return f"{every} findings were found again{more}."
 
 
 def _finding(claim: Claim) -> Finding:
-    return Finding(text=claim.text, found=claim.found, mark="" if claim.holds else "missed")
+    mark = ("tied" if claim.calibrated else "") if claim.holds else "missed"
+    return Finding(text=claim.text, found=claim.answer, mark=mark)
 
 
 def _section(figure: Figure) -> Section:

@@ -29,12 +29,11 @@ from penstock.papers.e2df.experiment import (
     Task,
     counted,
     examine,
-    gather,
     stretches,
 )
 from penstock.papers.e2df.results import printed_row
-from penstock.papers.framework import Options
-from tests.support.papers import find, run
+from penstock.papers.framework import Options, gather
+from tests.support.papers import find, paper, run
 
 STEPS = 300
 FORTNIGHT = 14 * DAY
@@ -50,7 +49,8 @@ def done() -> Reproduction:
 def runs() -> Measured:
     """Two weeks, of which nine days count, of Tab. 1 and of a row of Tab. 2."""
     tasks = [Task(play=play, seed=1, slots=FORTNIGHT) for play in (*COMBINATIONS, SCARCE)]
-    return gather(Options(seeds=1, steps=FORTNIGHT), repeat(examine, tasks, jobs=1))
+    options = Options(seeds=1, steps=FORTNIGHT)
+    return gather(paper("e2df"), options, repeat(examine, tasks, jobs=1))
 
 
 def value(runs: Measured, play: Play, quantity: str, stretch: str = LEARNED) -> float:
@@ -61,10 +61,10 @@ def value(runs: Measured, play: Play, quantity: str, stretch: str = LEARNED) -> 
 
 @pytest.mark.parametrize("play", COMBINATIONS, ids=lambda p: f"{p.infrastructure}-{p.application}")
 def test_table_1_is_near_the_papers(runs: Measured, play: Play) -> None:
-    paper = printed_row("1", play)
-    assert value(runs, play, "replicas") == pytest.approx(paper.replicas, rel=0.1)
-    assert value(runs, play, "nodes") == pytest.approx(paper.nodes, rel=0.2)
-    assert value(runs, play, "reconfigurations") == pytest.approx(paper.reconfigurations, rel=0.3)
+    """The load and the bound of an operator were chosen so: a test of the calibration."""
+    row = printed_row("1", play)
+    for quantity, share in {"replicas": 0.1, "nodes": 0.2, "reconfigurations": 0.3}.items():
+        assert value(runs, play, quantity) == pytest.approx(row[quantity], rel=share)
     assert value(runs, play, "violations") < 0.005
 
 
@@ -107,12 +107,13 @@ def test_static_nodes_leave_no_request_unmet(runs: Measured) -> None:
 def test_a_play_of_both_tables_runs_once() -> None:
     assert (len(COMBINATIONS), len(OBJECTIVES), len(PLAYS)) == (6, 10, 14)
     assert set(COMBINATIONS) & set(OBJECTIVES) == set(COMBINATIONS[4:])
-    assert printed_row("1", COMBINATIONS[4]).nodes == printed_row("2", COMBINATIONS[4]).nodes
+    assert printed_row("1", COMBINATIONS[4])["nodes"] == 9.66
+    assert printed_row("2", COMBINATIONS[4])["nodes"] == 9.66
 
 
 def test_every_row_of_the_paper_is_played() -> None:
     assert {(p.infrastructure, p.application) for p in COMBINATIONS} == set(published.TABLE_1)
-    assert {(p.demand_weight, p.application) for p in OBJECTIVES} == set(published.TABLE_2)
+    assert {(f"{p.demand_weight:g}", p.application) for p in OBJECTIVES} == set(published.TABLE_2)
 
 
 def test_only_static_regions_begin_with_many_nodes() -> None:
@@ -167,7 +168,7 @@ def test_a_run_may_be_as_short_as_it_likes(steps: int) -> None:
     done = run("e2df", seeds=1, steps=steps)
     json.dumps(done.to_json(), allow_nan=False)
     assert "nan" not in " ".join(claim.found for claim in done.claims)
-    assert "figures are left out" in done.remarks[-1]
+    assert "figures are left out" in " ".join(done.remarks)
 
 
 def course(slots: int, **changed: np.ndarray) -> Course:
@@ -184,19 +185,20 @@ def course(slots: int, **changed: np.ndarray) -> Course:
 
 
 def test_a_violation_is_a_response_above_the_bound_or_without_end() -> None:
-    found = counted(course(4, response=np.array([0.06, 0.0601, inf, 0.01])))
-    assert found[WHOLE].violations == 0.5
-    assert found[LEARNED].violations == 0.5
+    answers = course(4, response=np.array([0.06, 0.0601, inf, 0.01]))
+    for stretch in (WHOLE, LEARNED):
+        assert counted(answers, stretches(4)[stretch])["violations"] == 0.5
 
 
 def test_what_happens_while_learning_counts_in_whole_runs_only() -> None:
     slots = 10 * DAY
     unmet = np.zeros(slots, np.int64)
     unmet[:7200] = 1
-    found = counted(course(slots, unmet=unmet, reconfigured=unmet > 0))
-    assert (found[WHOLE].unmet, found[WHOLE].reconfigurations) == (DAY / 2, 0.5)
-    assert (found[LEARNED].unmet, found[LEARNED].reconfigurations) == (0.0, 0.0)
-    assert found[FIRST].unmet == found[EARLY].unmet == DAY
+    learning = course(slots, unmet=unmet, reconfigured=unmet > 0)
+    counts = {name: counted(learning, minutes) for name, minutes in stretches(slots).items()}
+    both = {name: (c["unmet"], c["reconfigurations"]) for name, c in counts.items()}
+    assert (both[WHOLE], both[LEARNED]) == ((DAY / 2, 0.5), (0.0, 0.0))
+    assert counts[FIRST]["unmet"] == counts[EARLY]["unmet"] == DAY
 
 
 def test_stretches_of_learning_never_overlap_what_is_compared() -> None:
@@ -220,5 +222,4 @@ def test_curves_keep_the_worst_minute_of_each_half_hour() -> None:
 
 def test_only_the_first_seed_is_drawn() -> None:
     first, second = (examine(Task(play=PLAYS[0], seed=seed, slots=10)) for seed in (1, 2))
-    assert first.curves is not None
-    assert second.curves is None
+    assert (list(first.details), list(second.details)) == ([PLAYS[0]], [])

@@ -19,9 +19,7 @@ from penstock.papers.mpc.experiment import (
     WALK_FILE,
     Case,
     Course,
-    Score,
     Tally,
-    Task,
     Triggers,
     Variant,
     at_splitter,
@@ -31,6 +29,7 @@ from penstock.papers.mpc.experiment import (
     first,
     play,
     quotes,
+    score,
     shares,
     watts,
 )
@@ -176,18 +175,18 @@ def test_a_score_counts_misses_of_latency_where_that_is_the_quality() -> None:
         done=ones,
         latency=np.array([0.001, 0.003, np.nan, 0.002]),
     )
-    assert Score.of(course, late=0.002).violations == 2
-    assert Score.of(course, late=None).violations == 0
+    assert score(course, late=0.002)["violations"] == 2
+    assert score(course, late=None)["violations"] == 0
 
 
 def test_steps_are_handed_back_only_where_they_are_shown() -> None:
     case = Case(workload="rwalk", seed=1, variant=VARIANTS[0], seconds=1)
-    assert examine(Task(case)).course is None
-    assert examine(Task(case, detailed=True)).course is not None
+    assert list(examine(case).details) == [("rwalk", "th-node nosw")]
+    for other in (replace(case, seed=2), replace(case, variant=VARIANTS[1])):
+        assert not examine(other).details
 
 
 def test_decisions_are_timed_by_the_clock_that_is_given() -> None:
     ticks = iter(range(1000))
-    for effort in efforts([300e3, 310e3], clock=lambda: float(next(ticks))):
-        assert effort.seconds == {"branch-and-bound": 1.0, "dynamic-programming": 1.0}
-        assert effort.agreed
+    for _, values in efforts([300e3, 310e3], clock=lambda: float(next(ticks))):
+        assert (values["seconds"], values["agreed"]) == (1.0, 1.0)

@@ -11,7 +11,7 @@ import pytest
 from penstock.core.errors import FileError
 from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import repeat
-from penstock.papers.framework import Options, Table
+from penstock.papers.framework import Options, Run, Table, gather
 from penstock.papers.ppq import experiment as plays
 from penstock.papers.ppq.experiment import (
     FILES,
@@ -19,29 +19,26 @@ from penstock.papers.ppq.experiment import (
     SECONDS,
     Course,
     Measured,
-    Outcome,
     Play,
-    Score,
     Setup,
     Task,
     costs,
     examine,
-    gather,
     generated,
+    measure,
     policy,
     published,
+    score,
     splitting,
 )
 from penstock.papers.ppq.published import (
     KEPT,
-    KEPT_AT_8,
     LATEST,
-    PEAK,
-    RATE,
+    PID_AT_8,
     ROWS,
     SETPOINT,
-    SPLIT_AT_8,
     STREAMS,
+    TABLE_3,
     WORKLOADS,
 )
 from penstock.policy import Static
@@ -71,7 +68,8 @@ def runs() -> Measured:
     wanted += [plays.split(8, even=False)]
     tasks = [Task(play=play, seed=1) for play in wanted]
     brief = replace(tasks[0], seconds=2.5)
-    return gather(Options(seeds=1), repeat(examine, tasks, jobs=2, compile_with=brief))
+    done = repeat(examine, tasks, jobs=2, compile_with=brief)
+    return gather(paper("ppq"), Options(seeds=1), done)
 
 
 def value(runs: Measured, play: Play, quantity: str) -> float:
@@ -93,8 +91,8 @@ def test_fig_11_seven_workers_are_enough_and_the_pid_splits_no_further(runs: Mea
     assert value(runs, plays.split(7, even=True), "load") < 0.9
     even, pid = (plays.split(8, even=even) for even in (True, False))
     assert value(runs, even, "splitting") == pytest.approx(8.0, rel=0.02)
-    assert value(runs, pid, "splitting") == pytest.approx(SPLIT_AT_8, rel=0.15)
-    assert value(runs, pid, "kept") == pytest.approx(KEPT_AT_8, abs=0.04)
+    assert value(runs, pid, "splitting") == pytest.approx(PID_AT_8["splitting"], rel=0.15)
+    assert value(runs, pid, "kept") == pytest.approx(PID_AT_8["kept"], abs=0.04)
     assert value(runs, even, "kept") == pytest.approx(KEPT[8], abs=0.02)
 
 
@@ -108,7 +106,7 @@ def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Measured
 def test_table_4_has_the_papers_workers_and_is_on_time(runs: Measured) -> None:
     for workload in ("map-1k", "game1"):
         play, row = plays.summary(workload, "skyline", published=False), ROWS["skyline"]
-        assert value(runs, play, "wlq") == pytest.approx(row[workload].wlq, rel=0.15)
+        assert value(runs, play, "wlq") == pytest.approx(row[workload]["wlq"], rel=0.15)
         assert value(runs, play, "delta") < LATEST
         assert value(runs, play, "load") == pytest.approx(SETPOINT, abs=0.1)
         assert value(runs, play, "window_load") == pytest.approx(SETPOINT, abs=0.1)
@@ -174,8 +172,8 @@ def test_generated_streams_are_those_of_table_3(workload: str) -> None:
     for seed in (1, 2):
         flow = generated(workload, seed)
         counts = np.diff(flow.workload.arrivals(np.arange(flow.duration + 1.0)))
-        assert counts.mean() == pytest.approx(RATE[workload], rel=0.1)
-        assert counts.max() / counts.mean() == pytest.approx(PEAK[workload], rel=0.25)
+        assert counts.mean() == pytest.approx(TABLE_3[workload]["rate"], rel=0.1)
+        assert counts.max() / counts.mean() == pytest.approx(TABLE_3[workload]["peak"], rel=0.25)
     assert generated(workload, 1).workload != flow.workload
 
 
@@ -185,7 +183,7 @@ def test_published_streams_last_as_long_and_are_those_of_table_3(workload: str) 
     flow = published(workload, str(PPQ))
     assert flow.duration == SECONDS[workload]
     rate = flow.workload.arrivals(np.array([flow.duration]))[0] / flow.duration
-    assert rate == pytest.approx(RATE[workload], rel=0.1)
+    assert rate == pytest.approx(TABLE_3[workload]["rate"], rel=0.1)
 
 
 @needs_published
@@ -221,21 +219,19 @@ def course(**changed: Any) -> Course:
 
 def test_a_score_counts_loads_only_after_the_start() -> None:
     loads = np.array([9.0, 9.0, 0.6, np.nan, 0.8])
-    score = Score.of(course(load=loads), aim=0.8)
-    assert score.load == pytest.approx(0.7)
-    assert score.load_of_all == pytest.approx(4.85)
-    assert score.distance == pytest.approx(0.125)
-    assert (score.splitting, score.kept, score.merges) == (2.5, 0.4, 0.25)
-    assert score.delta == pytest.approx(0.02)
-    assert score.cv == 1.0
+    values = score(course(load=loads), aim=0.8)
+    assert values["load"] == pytest.approx(0.7)
+    assert values["load_of_all"] == pytest.approx(4.85)
+    assert values["distance"] == pytest.approx(0.125)
+    assert [values[name] for name in ("splitting", "kept", "merges")] == [2.5, 0.4, 0.25]
+    assert values["delta"] == pytest.approx(0.02)
+    assert values["cv"] == 1.0
 
 
 def test_what_was_never_measured_is_no_entry() -> None:
     nothing = course(load=np.full(5, np.nan), totals=PaneTotals())
     play = plays.bursty("map-1k", levels=1)
-    task = Task(play=play, seed=1)
-    outcome = Outcome(task=task, score=Score.of(nothing, aim=0.7), course=nothing)
-    results = gather(Options(seeds=1), [outcome])
+    results = gather(paper("ppq"), Options(seeds=1), [Run(measure(play, nothing))])
     tables = [table for table in paper("ppq").tables(results) if isinstance(table, Table)]
     found = [entry for table in tables for entry in table.entries(results)]
     assert {entry.where["quantity"] for entry in found} == {"settled"}

@@ -1,32 +1,30 @@
 """The experiments of Section 7: every planner on random graphs, every reading on random trees."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isnan, nan
 from statistics import fmean, stdev
 from typing import Final
 
 import numpy as np
 
-from penstock.experiment.results import Floats, Interval
+from penstock.experiment.results import Interval
 from penstock.papers.alloc.adaptation import (
     EVERY,
     HOPS,
     PERTURBATIONS,
     READINGS,
+    Course,
     again,
     once,
     play,
 )
 from penstock.papers.alloc.graphs import DEPTH, EXACTLY, ORDER, REDUCED, WITHIN, draw_graph
 from penstock.papers.alloc.published import SIZES, TREE_SIZES
-from penstock.papers.framework import Options, Results, collect
+from penstock.papers.framework import Collected, Options, Results, Run, Values
 from penstock.policy.allocation import cutting_plane, heuristic_a, heuristic_b, lp
 from penstock.policy.allocation.allocation import Allocation
 from penstock.policy.allocation.network import Network
-
-Subject = tuple[str, str, int]
 
 ONCE: Final = "heuristic-a, one round"
 """As the paper has it."""
@@ -36,55 +34,21 @@ PLANNERS: Final[Mapping[str, Callable[[Network], Allocation]]] = {
     "heuristic-b": heuristic_b.solve,
     "cutting-plane": cutting_plane.solve,
 }
+FURTHER: Final = 0.25
+"""Share of the seeds with which graphs of all links are drawn, too, which take long."""
+BATCH: Final = 25
+"""Graphs or trees of a task."""
+GOOD: Final = 0.9
+"""Share of the optimum above which a plan is counted as good."""
+KINDS: Final = (WITHIN, EXACTLY)
+"""Of perturbations."""
+AFTER: Final = {"in the end": 2 * DEPTH, "later": 3 * DEPTH}
+"""Hops after which news of everything has reached the top and its plan everyone, and some more."""
+SHOWN: Final = AFTER["later"] + 1
+"""Hops of Fig. 7."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a planner made of a graph."""
-
-    share: float
-    """Of the optimum."""
-    passes: int
-    messages: int
-
-    @classmethod
-    def of(cls, made: Allocation, optimum: float) -> "Plan":
-        """Compare with the optimum."""
-        return cls(share=made.value / optimum, passes=made.passes, messages=made.messages)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
-    """A graph in figures."""
-
-    edges: int
-    sources: int
-    sinks: int
-    plans: Mapping[str, Plan]
-    """By planner."""
-
-    @classmethod
-    def of(cls, network: Network) -> "Graph":
-        """Plan for it in every way."""
-        best = lp.solve(network).value
-        return cls(
-            edges=len(network.links),
-            sources=len(network.inflows),
-            sinks=len(network.outflows),
-            plans={name: Plan.of(plan(network), best) for name, plan in PLANNERS.items()},
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Followed:
-    """A tree that was perturbed, under one reading."""
-
-    reached: float
-    """The hop at which 95 % were reached; not a number where they never were."""
-    course: Floats
-    """Share of the optimum at each hop after one perturbation,"""
-    share: float
-    """and on average under many."""
+Measured = Results[None]
+"""Subjects are planner, kind and nodes of a graph; or perturbation, reading and nodes of a tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,62 +61,6 @@ class Task:
     kind: str
     """Of graph or of perturbation."""
     seeds: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """What came of them."""
-
-    task: Task
-    graphs: tuple[Graph, ...] = ()
-    trees: tuple[Mapping[str, Followed], ...] = ()
-    """By reading."""
-
-
-def examine(task: Task) -> Outcome:
-    """Try all on each of them."""
-    if task.sort == "graphs":
-        return Outcome(task=task, graphs=tuple(_graph(task, seed) for seed in task.seeds))
-    return Outcome(task=task, trees=tuple(_tree(task, seed) for seed in task.seeds))
-
-
-def _graph(task: Task, seed: int) -> Graph:
-    rng = np.random.default_rng([seed, task.nodes])
-    return Graph.of(draw_graph(task.nodes, rng, graph=task.kind))
-
-
-def _tree(task: Task, seed: int) -> dict[str, Followed]:
-    single, many = (make(task.nodes, task.kind, seed) for make in (once, again))
-    followed = {}
-    for reading in READINGS:
-        first = play(single, reading, hops=HOPS)
-        followed[reading.name] = Followed(
-            reached=nan if first.reached is None else first.reached,
-            course=first.share,
-            share=float(play(many, reading, hops=EVERY * PERTURBATIONS).share.mean()),
-        )
-    return followed
-
-
-# What is run, and what is measured of it.
-
-
-SEEDS: Final = 1000
-FURTHER: Final = 0.25
-"""Share of the seeds with which graphs of all links are drawn, too, which take long."""
-BATCH: Final = 25
-"""Graphs or trees of a task."""
-GOOD: Final = 0.9
-"""Share of the optimum above which a plan is counted as good."""
-KINDS: Final = (WITHIN, EXACTLY)
-"""Of perturbations."""
-AFTER: Final = {"in the end": 2 * DEPTH, "later": 3 * DEPTH}
-"""Hops after which news of everything has reached the top and its plan everyone, and some more."""
-
-Courses = Mapping[tuple[str, str, int], Floats]
-"""Mean share of the optimum at each hop, by perturbation, reading and nodes."""
-Measured = Results[Courses]
-"""Subjects are planner, kind and nodes of a graph; or perturbation, reading and nodes of a tree."""
 
 
 def further(options: Options) -> int:
@@ -170,77 +78,80 @@ def tasks(options: Options) -> Iterator[Task]:
         yield from _batches("graphs", nodes, REDUCED, options.seeds)
 
 
-def shorten(_: Task) -> Task:
-    """A task that compiles everything."""
-    return Task(sort="trees", nodes=2, kind=WITHIN, seeds=(1,))
-
-
 def _batches(sort: str, nodes: int, kind: str, seeds: int) -> Iterator[Task]:
     for first in range(1, seeds + 1, BATCH):
         batch = range(first, min(first + BATCH, seeds + 1))
         yield Task(sort=sort, nodes=nodes, kind=kind, seeds=batch)
 
 
-def gather(options: Options, outcomes: Sequence[Outcome]) -> Measured:
-    """All values by subject."""
-    graphs, trees = collect(_of_graphs(outcomes)), collect(_of_trees(outcomes))
-    shares = {subject: values for (subject, name), values in graphs.items() if name == "share"}
-    spread = {(s, "spread"): _single(stdev(v) if len(v) > 1 else 0.0, v) for s, v in shares.items()}
-    worst = {(subject, "worst"): _single(min(v), v) for subject, v in shares.items()}
-    never = {key: _single(fmean(v), v) for key, v in trees.items() if key[1] == "never"}
-    return Results(
-        options=options,
-        measured={**graphs, **spread, **worst, **trees, **never},
-        details=_courses(outcomes),
-    )
+def examine(task: Task) -> Run[None]:
+    """Try all on each of them."""
+    one = _graph if task.sort == "graphs" else _tree
+    return Run([pair for seed in task.seeds for pair in one(task, seed)])
 
 
-def _single(value: float, values: Sequence[float]) -> Interval:
-    """A figure of all together, of which no interval is known."""
-    return Interval(value, None, len(values))
+def _graph(task: Task, seed: int) -> Iterator[tuple[Hashable, dict[str, float]]]:
+    rng = np.random.default_rng([seed, task.nodes])
+    for planner, values in planned(draw_graph(task.nodes, rng, graph=task.kind)).items():
+        yield (planner, task.kind, task.nodes), values
 
 
-def _of_graphs(outcomes: Sequence[Outcome]) -> Iterator[tuple[Subject, dict[str, float]]]:
-    for outcome in outcomes:
-        for graph in outcome.graphs:
-            for planner, plan in graph.plans.items():
-                yield (planner, outcome.task.kind, outcome.task.nodes), _quantities(graph, plan)
-
-
-def _quantities(graph: Graph, plan: Plan) -> dict[str, float]:
+def planned(network: Network) -> dict[str, dict[str, float]]:
+    """What each planner makes of a graph."""
+    best = lp.solve(network).value
+    plans = {name: plan(network) for name, plan in PLANNERS.items()}
     return {
-        "edges": graph.edges,
-        "sources": graph.sources,
-        "sinks": graph.sinks,
-        "share": plan.share,
-        "good": float(plan.share > GOOD),
-        # A question goes up and down, and the best answer is sent once more.
-        "iterations": (plan.passes - 1) / 2,
-        "passes": plan.passes,
-        "messages": plan.messages,
-        "once": graph.plans[ONCE].share,
+        name: {
+            "edges": len(network.links),
+            "sources": len(network.inflows),
+            "sinks": len(network.outflows),
+            "share": plan.value / best,
+            "good": float(plan.value / best > GOOD),
+            # A question goes up and down, and the best answer is sent once more.
+            "iterations": (plan.passes - 1) / 2,
+            "passes": plan.passes,
+            "messages": plan.messages,
+            "once": plans[ONCE].value / best,
+        }
+        for name, plan in plans.items()
     }
 
 
-def _of_trees(outcomes: Sequence[Outcome]) -> Iterator[tuple[Subject, dict[str, float]]]:
-    """Trees that never get there count with all hops that were looked at."""
-    for outcome in outcomes:
-        for trees in outcome.trees:
-            for reading, tree in trees.items():
-                never = isnan(tree.reached)
-                hops = {"hops": HOPS if never else tree.reached, "never": float(never)}
-                at = {
-                    name: float(tree.course[hop]) for name, hop in {"at once": 0, **AFTER}.items()
-                }
-                subject = (outcome.task.kind, reading, outcome.task.nodes)
-                yield subject, {**hops, **at, "share": tree.share}
+def _tree(task: Task, seed: int) -> Iterator[tuple[Hashable, dict[str, float]]]:
+    single, many = (make(task.nodes, task.kind, seed) for make in (once, again))
+    for reading in READINGS:
+        values = followed(play(single, reading, hops=HOPS))
+        perturbed = play(many, reading, hops=EVERY * PERTURBATIONS).share
+        yield (task.kind, reading.name, task.nodes), {**values, "share": float(perturbed.mean())}
 
 
-def _courses(outcomes: Sequence[Outcome]) -> Courses:
-    by_subject: dict[Subject, list[Floats]] = {}
-    for outcome in outcomes:
-        for trees in outcome.trees:
-            for reading, tree in trees.items():
-                subject = (outcome.task.kind, reading, outcome.task.nodes)
-                by_subject.setdefault(subject, []).append(tree.course)
-    return {subject: np.mean(courses, axis=0) for subject, courses in by_subject.items()}
+def followed(course: Course) -> dict[str, float]:
+    """A tree after one perturbation; one that never gets there counts with all hops."""
+    at = {"at once": 0, **AFTER, **{at_hop(hop): hop for hop in range(SHOWN)}}
+    return {
+        "hops": HOPS if course.reached is None else course.reached,
+        "never": float(course.reached is None),
+        **{name: float(course.share[hop]) for name, hop in at.items()},
+    }
+
+
+def at_hop(hop: int) -> str:
+    """The quantity that is the share of the optimum at a hop after one perturbation."""
+    return f"hop {hop}"
+
+
+def derive(_: Options, measured: Collected) -> Values:
+    """Figures of all graphs or trees together, of which no interval is known."""
+    derived: dict[tuple[Hashable, str], Interval] = {}
+    for (subject, quantity), values in measured.items():
+        if quantity == "never":
+            derived[subject, quantity] = _single(fmean(values), values)
+        elif quantity == "share" and (subject, "edges") in measured:
+            spread = stdev(values) if len(values) > 1 else 0.0
+            derived[subject, "spread"] = _single(spread, values)
+            derived[subject, "worst"] = _single(min(values), values)
+    return derived
+
+
+def _single(value: float, values: Sequence[float]) -> Interval:
+    return Interval(value, None, len(values))

@@ -21,8 +21,8 @@ five days by the half-hour, and costs.
 array([2., 6., 9.])
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -32,7 +32,7 @@ from penstock.core.regions import Infrastructure, Region
 from penstock.experiment.results import Floats
 from penstock.papers.e2df.closed_loop import Course, Levels, play
 from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
-from penstock.papers.framework import Options, Results, collect
+from penstock.papers.framework import Options, Results, Run
 
 SERVICE_RATE: Final = 330.0
 """Tuples a second that a replica serves."""
@@ -269,36 +269,6 @@ STRETCHES: Final = (LEARNED, WHOLE, FIRST, EARLY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Some minutes of a run in figures."""
-
-    violations: float
-    """Share of the minutes in which the response time is above its bound,"""
-    reconfigurations: float
-    """and of those in which at least one operator is scaled."""
-    replicas: float
-    """Mean of all operators together,"""
-    nodes: float
-    """and of all regions."""
-    unmet: float
-    """Requests a day that found no free slot."""
-    cost: float
-    """Mean over minutes and regions (Expr. 1)."""
-
-    @classmethod
-    def of(cls, course: Course, minutes: slice) -> "Counts":
-        """Count."""
-        return cls(
-            violations=float((course.response[minutes] > LIMIT).mean()),
-            reconfigurations=float(course.reconfigured[minutes].mean()),
-            replicas=float(course.replicas[minutes].mean()),
-            nodes=float(course.nodes[minutes].mean()),
-            unmet=DAY * float(course.unmet[minutes].mean()),
-            cost=float(course.costs[minutes].mean()),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A play with a seed, for so many minutes."""
 
@@ -307,32 +277,30 @@ class Task:
     slots: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """One run."""
-
-    task: Task
-    counts: Mapping[str, Counts]
-    """By the stretch of the run, as far as it got."""
-    curves: Curves | None
-    """Of the first seed only."""
-
-
-def examine(task: Task) -> Outcome:
-    """Carry out one run."""
+def examine(task: Task) -> Run[Curves]:
+    """Carry out one run, and count each of its stretches; the first seed is drawn, too."""
     offered = rates(task.slots, task.seed)
     course = play(graph(), task.play.places, offered, task.play.levels, seed=task.seed)
-    curves = Curves.of(course) if task.seed == 1 else None
-    return Outcome(task=task, counts=counted(course), curves=curves)
+    return Run(
+        [((task.play, s), counted(course, m)) for s, m in stretches(task.slots).items()],
+        {task.play: Curves.of(course)} if task.seed == 1 else {},
+    )
 
 
-def counted(course: Course) -> dict[str, Counts]:
-    """Each stretch that has any minutes."""
-    return {name: Counts.of(course, s) for name, s in stretches(len(course.response)).items()}
+def counted(course: Course, minutes: slice) -> dict[str, float]:
+    """Some minutes of a run in figures: shares of the minutes, means, and requests a day."""
+    return {
+        "violations": float((course.response[minutes] > LIMIT).mean()),
+        "reconfigurations": float(course.reconfigured[minutes].mean()),
+        "replicas": float(course.replicas[minutes].mean()),
+        "nodes": float(course.nodes[minutes].mean()),
+        "unmet": DAY * float(course.unmet[minutes].mean()),
+        "cost": float(course.costs[minutes].mean()),  # over minutes and regions (Expr. 1)
+    }
 
 
 def stretches(slots: int) -> dict[str, slice]:
-    """Minutes of a run that are counted apart.
+    """Minutes of a run that are counted apart, as far as it gets.
 
     >>> stretches(100_000)["after learning"], list(stretches(600))
     (slice(7200, 100000, None), ['after learning', 'whole run', 'first day'])
@@ -347,9 +315,8 @@ def stretches(slots: int) -> dict[str, slice]:
     return {name: slice(begin, end) for name, (begin, end) in limits.items() if begin < end}
 
 
-SEEDS: Final = 5
-Measured = Results[Mapping[Play, Curves]]
-"""Subjects are a play and a stretch of its runs; details are the curves of the first seed."""
+Measured = Results[Curves]
+"""Subjects are a play and a stretch of its runs; details are the curves of plays."""
 
 
 def tasks(options: Options) -> Iterator[Task]:
@@ -357,15 +324,3 @@ def tasks(options: Options) -> Iterator[Task]:
     for seed in range(1, options.seeds + 1):
         for one in PLAYS:
             yield Task(play=one, seed=seed, slots=options.steps or SLOTS_OF_THE_PAPER)
-
-
-def shorten(task: Task) -> Task:
-    """Two minutes of it."""
-    return replace(task, seed=1, slots=2)
-
-
-def gather(options: Options, outcomes: Sequence[Outcome]) -> Measured:
-    """All values by subject, and the curves that are drawn."""
-    counted = (((o.task.play, s), asdict(c)) for o in outcomes for s, c in o.counts.items())
-    curves = {o.task.play: o.curves for o in outcomes if o.curves}
-    return Results(options=options, measured=collect(counted), details=curves)

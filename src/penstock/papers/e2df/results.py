@@ -1,13 +1,15 @@
 """Tab. 1 and 2, Fig. 4 to 7 and the claims of the e2df paper, and what was assumed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, Final
 
 import numpy as np
 
+from penstock.core.words import count_of, percent
 from penstock.experiment.results import Chart, Entry, Figure, Floats, Line
 from penstock.experiment.results import Table as Sheet
 from penstock.papers.e2df import experiment, published
@@ -36,6 +38,7 @@ from penstock.papers.e2df.experiment import (
     STATIC_NODES,
     STRETCHES,
     WHOLE,
+    Curves,
     Days,
     Measured,
     Play,
@@ -51,13 +54,17 @@ from penstock.papers.framework import (
     Row,
     Table,
     Test,
+    about,
     agrees,
     assumptions,
     at_most,
+    cells,
     decimals,
     legend,
     line,
+    named,
     order,
+    percents,
 )
 
 TOLERANCE: Final = {"1": 0.1, "2": 0.15}
@@ -72,24 +79,16 @@ SCARCE: Final = 0.1
 """The weight with which demand hardly counts: there"""
 TOLERANCE_WHERE_SCARCE: Final = 0.4
 """everything may be off by this share."""
-OURS: Final = "stretches"
-"""Name of the table that goes beyond the paper."""
 _USUAL: Final = Levels()
 
 # Tables.
 
 
-_WORDS: Final = {
-    "violations": decimals(2, 100),
-    "reconfigurations": decimals(2, 100),
-    "replicas": decimals(2),
-    "nodes": decimals(2),
-    "unmet": decimals(1),
-    "cost": decimals(1, 1e3),
-}
-QUANTITIES: Final = tuple(_WORDS)[:4]
+_SHARES: Final = dict.fromkeys(("violations", "reconfigurations"), decimals(2, 100))
+_FIGURES: Final = {**_SHARES, "replicas": decimals(2), "nodes": decimals(2)}
 """Of Tab. 1 and 2."""
-_FIGURES: Final = ("violations, %", "reconfigurations, %", "replicas", "nodes")
+_HEADER: Final = ("violations, %", "reconfigurations, %", "replicas", "nodes")
+_WORDS: Final = {**_FIGURES, "unmet": decimals(1), "cost": decimals(1, 1e3)}
 _LATER: Final = (FIRST, EARLY, LEARNED)
 
 
@@ -98,7 +97,7 @@ def tables(results: Measured) -> Iterator[Table | Sheet]:
     whole = _whole(results.options)
     yield Table(
         title="Tab. 1: policies of infrastructure and application",
-        header=("infrastructure", "application", *_FIGURES),
+        header=("infrastructure", "application", *_HEADER),
         rows=[
             Row((play.infrastructure, play.application), compared("1", play, whole=whole))
             for play in COMBINATIONS
@@ -107,7 +106,7 @@ def tables(results: Measured) -> Iterator[Table | Sheet]:
     )
     yield Table(
         title="Tab. 2: weights of demand and nodes in the cost of regions that learn",
-        header=("w_d, w_c", "application", *_FIGURES),
+        header=("w_d, w_c", "application", *_HEADER),
         rows=[
             Row((_weights(play), play.application), compared("2", play, whole=whole))
             for play in OBJECTIVES
@@ -116,13 +115,13 @@ def tables(results: Measured) -> Iterator[Table | Sheet]:
     )
     yield Table(
         title="The same over whole runs, with the time of learning",
-        header=("infrastructure", "w_d, w_c", "application", *_FIGURES),
-        rows=[Row(_names(p), _cells(p, (WHOLE,), QUANTITIES), _others(p)) for p in PLAYS],
+        header=("infrastructure", "w_d, w_c", "application", *_HEADER),
+        rows=[Row(_names(p), _ours(p, (WHOLE,), *_FIGURES), _others(p)) for p in PLAYS],
     )
     yield Table(
         title="Requests a day for a replica that found no free slot",
         header=("infrastructure", "w_d, w_c", "application", *_LATER),
-        rows=[Row(_names(play), _cells(play, _LATER, ("unmet",))) for play in PLAYS],
+        rows=[Row(_names(play), _ours(play, _LATER, "unmet")) for play in PLAYS],
         notes=(
             "The paper has no figures of these. A request that is not met is made again in the "
             "next minute, and counts again.",
@@ -137,7 +136,7 @@ def tables(results: Measured) -> Iterator[Table | Sheet]:
         rows=[
             Row(
                 (_weights(play), play.application),
-                _cells(play, _LATER, ("cost", "violations"), listed=False),
+                _ours(play, _LATER, "cost", "violations", listed=False),
             )
             for play in OBJECTIVES
         ],
@@ -158,29 +157,27 @@ def _whole(options: Options) -> bool:
 
 
 def compared(table: str, play: Play, *, whole: bool) -> tuple[Cell, ...]:
-    """What Tab. 1 or 2 has of a play."""
-    row = printed_row(table, play)._asdict()
-    return tuple(
-        Cell(
-            where=_where(table, play, LEARNED, quantity),
-            subject=(play, LEARNED),
-            paper=row[quantity] if whole else None,
-            tolerance=tolerance(table, play, quantity, row[quantity]),
-            words=_WORDS[quantity],
-        )
-        for quantity in QUANTITIES
+    """What Tab. 1 or 2 has of a play. What the paper leaves open was chosen with both in view."""
+    row = printed_row(table, play)
+    return cells(
+        (play, LEARNED),
+        _where(table, play, LEARNED),
+        _FIGURES,
+        row if whole else {},
+        tolerance=lambda quantity: tolerance(table, play, quantity, row[quantity]),
+        calibrated=_FIGURES,
     )
 
 
-def printed_row(table: str, play: Play) -> published.Row:
+def printed_row(table: str, play: Play) -> Mapping[str, float]:
     """What the paper has of a play.
 
-    >>> printed_row("2", OBJECTIVES[3]).reconfigurations, printed_row("1", COMBINATIONS[4]).nodes
-    (0.0321, 9.66)
+    >>> printed_row("2", OBJECTIVES[3])["reconfigurations"]
+    0.0321
     """
     if table == "1":
         return published.TABLE_1[play.infrastructure, play.application]
-    return published.TABLE_2[play.demand_weight, play.application]
+    return published.TABLE_2[f"{play.demand_weight:g}", play.application]
 
 
 def tolerance(table: str, play: Play, quantity: str, paper: float) -> float:
@@ -198,36 +195,33 @@ def tolerance(table: str, play: Play, quantity: str, paper: float) -> float:
     return TOLERANCE[table]
 
 
-def _cells(
-    play: Play, stretches: Sequence[str], quantities: Sequence[str], *, listed: bool = True
+def _ours(
+    play: Play, stretches: Sequence[str], *quantities: str, listed: bool = True
 ) -> tuple[Cell, ...]:
     """Values that the paper does not have, quantity by quantity."""
     return tuple(
-        Cell(
-            where=_where(OURS, play, stretch, quantity),
-            subject=(play, stretch),
-            tolerance=0.0,
-            words=_WORDS[quantity],
-            listed=listed,
-        )
+        cell
         for quantity in quantities
         for stretch in stretches
+        for cell in cells(
+            (play, stretch),
+            _where("stretches", play, stretch),
+            {quantity: _WORDS[quantity]},
+            tolerance=0.0,
+            listed=listed,
+        )
     )
 
 
 def _others(play: Play) -> tuple[Cell, ...]:
     """What no table prints, or only that of another row."""
-    rest = tuple(stretch for stretch in STRETCHES if stretch != WHOLE)
-    return (
-        *_cells(play, rest, QUANTITIES),
-        *_cells(play, STRETCHES, ("cost",)),
-        *_cells(play, (WHOLE,), ("unmet",)),
-    )
+    rest = [stretch for stretch in STRETCHES if stretch != WHOLE]
+    whole = _ours(play, (WHOLE,), "unmet")
+    return (*_ours(play, rest, *_FIGURES), *_ours(play, STRETCHES, "cost"), *whole)
 
 
-def _where(table: str, play: Play, stretch: str, quantity: str) -> dict[str, str]:
-    place = {"table": table, "workload": "daily", **play.where}
-    return {**place, "stretch": stretch, "quantity": quantity}
+def _where(table: str, play: Play, stretch: str) -> dict[str, str]:
+    return {"table": table, "workload": "daily", **play.where, "stretch": stretch}
 
 
 def _names(play: Play) -> tuple[str, str, str]:
@@ -246,13 +240,13 @@ def _weights(play: Play) -> str:
 
 def _legend(table: str) -> str:
     limits = {
-        "replicas and nodes": f"{100 * TOLERANCE[table]:g} %",
-        "reconfigurations": f"{100 * TOLERANCE_OF_RECONFIGURATIONS:g} %",
-        "violations": f"{100 * TOLERANCE_OF_VIOLATIONS:g} % and {100 * FEW_VIOLATIONS:g} "
+        "replicas and nodes": percent(TOLERANCE[table]),
+        "reconfigurations": percent(TOLERANCE_OF_RECONFIGURATIONS),
+        "violations": f"{percent(TOLERANCE_OF_VIOLATIONS)} and {100 * FEW_VIOLATIONS:g} "
         "percentage points",
     }
     if table == "2":
-        limits[f"rows of {SCARCE:g}"] = f"{100 * TOLERANCE_WHERE_SCARCE:g} %"
+        limits[f"rows of {SCARCE:g}"] = percent(TOLERANCE_WHERE_SCARCE)
     return legend(", ".join(f"{limit} ({what})" for what, limit in limits.items()))
 
 
@@ -345,30 +339,22 @@ _OPEN: Final = (
 # Why figures of ours are not the paper's: only what was seen or tried out.
 
 
-def _of(weight: float, application: str, *quantities: str) -> Callable[[Entry], bool]:
-    def explains(entry: Entry) -> bool:
-        row = entry.where["demand_weight"], entry.where["application"]
-        return row == (f"{weight:g}", application) and entry.where["quantity"] in quantities
-
-    return explains
-
-
 OF_TABLE_2: Final = (
     Reason(
         f"Threshold, {SCARCE:g}: in 50,000 minutes of a seed the regions of splitter and filter "
         "stay with one node each, that of counter and consumer takes 2.4; the paper's 3.14 are "
         "hardly more than one in each.",
-        _of(SCARCE, "threshold", "replicas", "nodes"),
+        about("replicas", "nodes", demand_weight=f"{SCARCE:g}", application="threshold"),
     ),
     Reason(
         "Threshold, 0.3: violations depend on small things. In 40,000 minutes of a seed they were "
         "5.2 %, and 3.4 % with utilisations rounded down and not to the nearest.",
-        _of(0.3, "threshold", "violations"),
+        about("violations", demand_weight="0.3", application="threshold"),
     ),
     Reason(
         f"Rl, {SCARCE:g}: violations differ from seed to seed more than all others, and are fewer "
         "than on days 2 to 5.",
-        _of(SCARCE, "rl", "violations"),
+        about("violations", demand_weight=f"{SCARCE:g}", application="rl"),
     ),
 )
 
@@ -393,7 +379,7 @@ Compared = list[tuple[Entry, float]]
 """Entries with the share by which they are off."""
 
 
-def _near(text: str, table: str, plays: Sequence[Play], *quantities: str) -> Claim[Measured]:
+def _near(text: str, table: str, plays: Sequence[Play], *quantities: str) -> Claim[Curves]:
     """All are as near as their tolerance says; nothing where nothing compares."""
 
     def measured(results: Measured) -> Compared:
@@ -408,11 +394,20 @@ def _near(text: str, table: str, plays: Sequence[Play], *quantities: str) -> Cla
         furthest = f"{row} and {entry.where['application']}, {entry.where['quantity']}"
         return (
             f"{len(near) - len(far)} of {len(near)} are; furthest off is {furthest}: "
-            f"{100 * share:+.1f} %."
+            f"{percent(share, '+.1f')}."
         )
 
-    test = Test("agrees", lambda near: not any(entry.differs for entry, _ in near))
-    return Claim(text=text, measured=measured, test=test, found=found)
+    return Claim(
+        text=text,
+        measured=measured,
+        test=Test(
+            "agrees",
+            lambda near: not any(entry.differs for entry, _ in near),
+            "agrees within the tolerance of each",
+        ),
+        found=found,
+        calibrated=True,
+    )
 
 
 def _play(infrastructure: str, application: str, weight: float = WEIGHT) -> Play:
@@ -443,11 +438,11 @@ def _worst_violations(results: Measured) -> tuple[float, str]:
     return shares[worst], f"{worst.infrastructure} and {worst.application}"
 
 
-def _of_table_2(application: str) -> Iterator[Claim[Measured]]:
+def _of_table_2(application: str) -> Iterator[Claim[Curves]]:
     plays = [play for play in OBJECTIVES if play.application == application]
     yield _near(
-        f"Tab. 2, {application}: replicas and nodes are within {100 * TOLERANCE['2']:g} % of the "
-        f"paper's, {100 * TOLERANCE_WHERE_SCARCE:g} % with a weight of {SCARCE:g}.",
+        f"Tab. 2, {application}: replicas and nodes are within {percent(TOLERANCE['2'])} of the "
+        f"paper's, {percent(TOLERANCE_WHERE_SCARCE)} with a weight of {SCARCE:g}.",
         "2",
         plays,
         *RESOURCES,
@@ -456,7 +451,7 @@ def _of_table_2(application: str) -> Iterator[Claim[Measured]]:
         text=f"Tab. 2, {application}: the more demand weighs, the fewer violations.",
         measured=lambda results: [_mean(results, play, "violations") for play in plays],
         test=order(lambda m: all(b <= a for a, b in pairwise(m)) and m[-1] < m[0]),
-        found=lambda shares: ", ".join(f"{100 * share:.2f}" for share in shares) + " %.",
+        found=lambda shares: f"{percents(shares, 2)}.",
     )
 
 
@@ -523,48 +518,50 @@ def _changes(results: Measured) -> Mapping[float, float] | None:
     return _known({weight: change(weight) for weight in WEIGHTS})
 
 
-def _shares(shares: Mapping[str, float]) -> str:
-    return ", ".join(f"{share:.2f} ({name})" for name, share in shares.items())
-
-
 _COST_SETTLES: Final = (
     "After the first day the cost of regions hardly changes (Fig. 7): on days 2 to 5 it is within "
-    f"{100 * SETTLED:g} % of what follows"
+    f"{percent(SETTLED)} of what follows"
 )
 
-CLAIMS: Final[tuple[Claim[Measured], ...]] = (
+CLAIMS: Final[tuple[Claim[Curves], ...]] = (
     _near(
-        f"Tab. 1: replicas and nodes are within {100 * TOLERANCE['1']:g} % of the paper's.",
+        f"Tab. 1: replicas and nodes are within {percent(TOLERANCE['1'])} of the paper's.",
         "1",
         COMBINATIONS,
         *RESOURCES,
     ),
     _near(
-        f"Tab. 1: reconfigurations are within {100 * TOLERANCE_OF_RECONFIGURATIONS:g} % of the "
+        f"Tab. 1: reconfigurations are within {percent(TOLERANCE_OF_RECONFIGURATIONS)} of the "
         "paper's.",
         "1",
         COMBINATIONS,
         "reconfigurations",
     ),
     Claim(
-        text=f"Tab. 1: violations are under {100 * FEW_VIOLATIONS:g} % with all policies.",
+        text=f"Tab. 1: violations are under {percent(FEW_VIOLATIONS)} with all policies.",
         measured=_worst_violations,
-        test=Test("at most", lambda worst: worst[0] < FEW_VIOLATIONS),
-        found=lambda worst: f"{100 * worst[0]:.2f} % at most ({worst[1]}).",
+        test=Test(
+            "at most", lambda worst: worst[0] < FEW_VIOLATIONS, f"at most {FEW_VIOLATIONS:g}"
+        ),
+        found=lambda worst: f"{percent(worst[0], '.2f')} at most ({worst[1]}).",
     ),
     *(claim for application in APPLICATIONS for claim in _of_table_2(application)),
     Claim(
         text="Operators that learn are reconfigured about a third as often as by thresholds.",
         measured=_thirds,
         test=at_most(THIRD),
-        found=lambda shares: f"{_shares(shares)} of the reconfigurations.",
+        found=lambda shares: f"{named(shares, decimals(2))} of the reconfigurations.",
     ),
     Claim(
         text="The simple policy of regions leaves the application as it is with static nodes.",
         measured=_apart,
-        test=Test("agrees", lambda m: m[0] <= ALIKE and m[1] <= ALIKE_VIOLATIONS),
+        test=Test(
+            "agrees",
+            lambda m: m[0] <= ALIKE and m[1] <= ALIKE_VIOLATIONS,
+            f"agrees within {percent(ALIKE)}, violations within {ALIKE_VIOLATIONS:g}",
+        ),
         found=lambda m: (
-            f"Replicas and reconfigurations are within {100 * m[0]:.1f} %, violations "
+            f"Replicas and reconfigurations are within {percent(m[0], '.1f')}, violations "
             f"within {100 * m[1]:.2f} percentage points."
         ),
     ),
@@ -572,7 +569,7 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         text="Regions that learn take about half the nodes of simple ones.",
         measured=_halves,
         test=at_most(HALF),
-        found=lambda shares: f"{_shares(shares)} of the nodes.",
+        found=lambda shares: f"{named(shares, decimals(2))} of the nodes.",
     ),
     Claim(
         text=f"With a weight of {SCARCE:g} the target is missed most of the time with thresholds, "
@@ -581,7 +578,7 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
             _mean(results, _play("rl", name, SCARCE), "violations") for name in APPLICATIONS
         ],
         test=order(lambda m: m[0] >= MOSTLY and m[1] < m[0]),
-        found=lambda m: f"{100 * m[0]:.0f} % of the minutes, and {100 * m[1]:.0f} %.",
+        found=lambda m: f"{percent(m[0], '.0f')} of the minutes, and {percent(m[1], '.0f')}.",
     ),
     Claim(
         text=f"A weight of {WEIGHTS[-1]:g} in place of {WEIGHT:g} takes more nodes and hardly "
@@ -596,24 +593,25 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         text="Two levels that learn are not good at first and soon get better (Fig. 6).",
         measured=_days,
         test=order(lambda m: m[1] < m[0] and m[1] < FEW_VIOLATIONS),
-        found=lambda m: (
-            f"{100 * m[0]:.2f} % violations on the first day, {100 * m[1]:.2f} % on "
-            f"days 2 to 5, {100 * m[2]:.2f} % after them."
+        found=lambda m: "{} violations on the first day, {} on days 2 to 5, {} after them.".format(
+            *(percent(share, ".2f") for share in m)
         ),
     ),
     Claim(
         text=f"{_COST_SETTLES}, with a weight of {WEIGHT:g}.",
         measured=_changes,
-        test=Test("agrees", lambda changes: abs(changes[WEIGHT]) <= SETTLED),
-        found=lambda changes: f"{100 * changes[WEIGHT]:+.1f} %.",
+        test=Test(
+            "agrees",
+            lambda changes: abs(changes[WEIGHT]) <= SETTLED,
+            f"agrees within {percent(SETTLED)}",
+        ),
+        found=lambda changes: f"{percent(changes[WEIGHT], '+.1f')}.",
     ),
     Claim(
         text=f"{_COST_SETTLES}, whatever the weight.",
         measured=_changes,
         test=agrees(0.0, within=SETTLED),
-        found=lambda changes: (
-            ", ".join(f"{100 * c:+.1f} % ({w:g})" for w, c in changes.items()) + "."
-        ),
+        found=lambda changes: f"{named(changes, partial(percent, form='+.1f'))}.",
     ),
 )
 
@@ -713,7 +711,7 @@ def _at_ends(values: Floats, step: float) -> tuple[Floats, Floats]:
 
 def _remarks(options: Options) -> Iterator[str]:
     yield (
-        f"{options.seeds} seed{'s' * (options.seeds > 1)} of the load and of the nodes that "
+        f"{count_of(options.seeds, 'seed')} of the load and of the nodes that "
         f"replicas go to, the same in all rows; {options.steps:,} minutes each, in every one of "
         "which both levels decide once."
     )
@@ -735,11 +733,9 @@ def _remarks(options: Options) -> Iterator[str]:
         )
 
 
-def _parameters(options: Options) -> dict[str, Any]:
+def _settings(_: Options) -> dict[str, Any]:
     varied = ("application", "infrastructure", "demand_weight")
     return {
-        "seeds": options.seeds,
-        "steps": options.steps,
         "seconds_per_step": SLOT,
         "response_bound": LIMIT,
         "learning_steps": LEARNING,
@@ -753,14 +749,11 @@ PAPER: Final = Paper(
     name="e2df",
     title="Multi-level elasticity for wide-area data streaming systems: a reinforcement learning "
     "approach",
-    seeds=experiment.SEEDS,
+    seeds=5,
     steps=SLOTS_OF_THE_PAPER,
     takes=frozenset({"steps"}),
-    tasks=experiment.tasks,
-    examine=experiment.examine,
-    shorten=experiment.shorten,
-    gather=experiment.gather,
-    parameters=_parameters,
+    experiment=experiment,
+    settings=_settings,
     remarks=_remarks,
     tables=tables,
     figures=figures,

@@ -25,7 +25,7 @@ that it was made with.
 ((600,), True)
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -41,7 +41,7 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.model import FlowModel
-from penstock.papers.framework import Options, Results, collect
+from penstock.papers.framework import Options, Results, Run
 from penstock.papers.game.published import MODULES
 from penstock.pipeline.file import load
 from penstock.policy.game import Incentive, Nash, Plan, Social, Topology, nash
@@ -496,40 +496,6 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Score:
-    """A strategy over one run. Arrays have a value for each module."""
-
-    reconfigurations: Floats
-    efficiency: Floats
-    cost: float
-    """Of all modules and steps."""
-    images: float
-    """Completed in all steps."""
-    throughput: float
-    """Images completed in a step, on average."""
-    turned_away: float
-    """Share of the images that could not enter in their step."""
-    rounds: float
-    messages: float
-    """Of a step, on average."""
-
-    @classmethod
-    def of(cls, course: Course) -> "Score":
-        """Count the steps of a run."""
-        images = float(course.images.sum())
-        return cls(
-            reconfigurations=course.reconfigurations,
-            efficiency=course.efficiency.mean(axis=0),
-            cost=float(course.cost.sum()),
-            images=images,
-            throughput=images / len(course.images),
-            turned_away=course.turned_away / (course.turned_away + images),
-            rounds=float(course.rounds.mean()),
-            messages=float(course.messages.mean()),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Detail:
     """One run step by step, as the paper's figures show it."""
 
@@ -547,47 +513,50 @@ class Detail:
     """None where the paper has no such figure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """One repetition, with every strategy."""
-
-    case: Case
-    scores: Mapping[str, Score]
-    stability: float
-    """Cost with incentives by cost without, on average over the steps."""
-    alike: int | None
-    """Steps in which `social` had the same degrees as `incentive`; None where it did not run."""
-    dearer: int | None
-    """Decisions of `social` that the model prices higher than those of `incentive`."""
-    detail: Detail | None
+def examine(case: Case) -> Run[Detail]:
+    """Carry out one repetition with every strategy; the first seed is drawn step by step."""
+    courses = play_case(case)
+    details = {case.workload: _detail(case, courses)} if case.seed == 1 else {}
+    return Run(list(_values(case.workload, courses)), details)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A repetition, and whether its steps are wanted or only their sums."""
-
-    case: Case
-    detailed: bool = False
-
-
-def examine(task: Task) -> Outcome:
-    """Carry out one repetition."""
-    courses = play_case(task.case)
+def _values(
+    workload: str, courses: Mapping[str, Course]
+) -> Iterator[tuple[Hashable, dict[str, float]]]:
+    names, totals = service().names(), {name: _totals(one) for name, one in courses.items()}
+    for strategy, course in courses.items():
+        yield (workload, strategy), totals[strategy]
+        changes, efficiency = course.reconfigurations, course.efficiency.mean(axis=0)
+        for module in MODULES:
+            at = names.index(module)
+            values = {"reconfigurations": changes[at], "efficiency": efficiency[at]}
+            yield (workload, strategy, module), values
     selfish, cooperative = (courses[name] for name in COMPARED)
-    ratios = cooperative.cost.sum(axis=1) / selfish.cost.sum(axis=1)
-    best = courses.get("social")
-    return Outcome(
-        case=task.case,
-        scores={name: Score.of(course) for name, course in courses.items()},
-        stability=float(ratios.mean()),
-        alike=None if best is None else _alike(best, cooperative),
-        dearer=None if best is None else _dearer(best, cooperative),
-        detail=_detail(task.case, courses) if task.detailed else None,
-    )
+    steps = cooperative.cost.sum(axis=1) / selfish.cost.sum(axis=1)
+    ratios = _ratios(totals, "incentive", "nash")
+    yield (workload, BOTH), {"stability": float(steps.mean()), **ratios}
+    if best := courses.get("social"):
+        alike = (best.degrees == cooperative.degrees).all(axis=1).sum()
+        counts = {"alike": float(alike), "dearer": float(_dearer(best, cooperative))}
+        yield (workload, OPTIMUM), {**counts, **_ratios(totals, "social", "incentive")}
 
 
-def _alike(one: Course, other: Course) -> int:
-    return int((one.degrees == other.degrees).all(axis=1).sum())
+def _totals(course: Course) -> dict[str, float]:
+    """Cost of all modules and images of all steps; images, rounds and messages of a step."""
+    images = float(course.images.sum())
+    return {
+        "cost": float(course.cost.sum()),
+        "images": images,
+        "throughput": images / len(course.images),
+        "turned_away": course.turned_away / (course.turned_away + images),  # a share
+        "messages": float(course.messages.mean()),
+        "rounds": float(course.rounds.mean()),
+    }
+
+
+def _ratios(totals: Mapping[str, Mapping[str, float]], one: str, other: str) -> dict[str, float]:
+    compared = ("cost", "images", "messages")
+    return {quantity: totals[one][quantity] / totals[other][quantity] for quantity in compared}
 
 
 def _dearer(best: Course, other: Course) -> int:
@@ -620,63 +589,21 @@ def _detail(case: Case, courses: Mapping[str, Course]) -> Detail:
 # What is run, and what is measured of it.
 
 
-SEEDS: Final = 100
 OPTIMUM_SEEDS: Final = 20
-"""Of them also with `social`, which the paper does not have."""
+"""Of the seeds, those that are also run with `social`, which the paper does not have."""
 BOTH: Final = "incentive/nash"
 """Ratios of the cooperative strategy to the selfish one, seed by seed."""
-TOTALS: Final = ("cost", "images", "throughput", "turned_away", "messages", "rounds")
-PER_MODULE: Final = ("reconfigurations", "efficiency")
+OPTIMUM: Final = "social/incentive"
+"""Ratios of the optimum to the cooperative strategy; steps in which both had the same degrees
+(`alike`), and decisions that the model prices higher (`dearer`)."""
+Measured = Results[Detail]
+"""Subjects are workload and strategy, for Tab. IV also the module; details are by workload."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Details:
-    """What is not a mean over seeds."""
-
-    steps: Mapping[str, Detail]
-    """The first seed of each workload."""
-    optimum: tuple[Outcome, ...]
-    """Repetitions with `social`."""
-
-
-Measured = Results[Details]
-"""Subjects are workload and strategy, for Tab. IV also the module."""
-
-
-def tasks(options: Options) -> Iterator[Task]:
-    """The first seed of each workload in detail; those take longest and come first."""
+def tasks(options: Options) -> Iterator[Case]:
+    """The first seed of each workload is drawn; those take longest and come first."""
     for seed in range(1, options.seeds + 1):
         for workload in options.workloads:
             strategies = tuple(STRATEGIES) if seed <= OPTIMUM_SEEDS else COMPARED
             steps = options.steps or STEPS
-            case = Case(workload=workload, seed=seed, steps=steps, strategies=strategies)
-            yield Task(case, detailed=seed == 1)
-
-
-def shorten(task: Task) -> Task:
-    """One step of it."""
-    return Task(replace(task.case, steps=1, strategies=COMPARED))
-
-
-def gather(options: Options, outcomes: Sequence[Outcome]) -> Measured:
-    """All values by subject, and the runs that are drawn."""
-    return Results(
-        options=options,
-        measured=collect(value for outcome in outcomes for value in _values(outcome)),
-        details=Details(
-            steps={o.case.workload: o.detail for o in outcomes if o.detail is not None},
-            optimum=tuple(outcome for outcome in outcomes if outcome.alike is not None),
-        ),
-    )
-
-
-def _values(outcome: Outcome) -> Iterator[tuple[tuple[str, ...], dict[str, float]]]:
-    workload, names = outcome.case.workload, service().names()
-    for strategy, score in outcome.scores.items():
-        yield (workload, strategy), {name: getattr(score, name) for name in TOTALS}
-        for module in MODULES:
-            column = names.index(module)
-            yield (workload, strategy, module), {q: getattr(score, q)[column] for q in PER_MODULE}
-    selfish, cooperative = (outcome.scores[name] for name in COMPARED)
-    ratios = {q: getattr(cooperative, q) / getattr(selfish, q) for q in ("cost", "images")}
-    yield (workload, BOTH), {"stability": outcome.stability, **ratios}
+            yield Case(workload=workload, seed=seed, steps=steps, strategies=strategies)

@@ -17,8 +17,8 @@ takes the published walk and frequencies in their place.
 ((180,), (235,))
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count as count_up
 from math import ceil
 from pathlib import Path
@@ -34,7 +34,7 @@ from penstock.core.settings import near
 from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Holt
 from penstock.model.power import VoltageTable, power
-from penstock.papers.framework import Clock, Options, Results, collect
+from penstock.papers.framework import Clock, Collected, Options, Results, Run, Values, collect
 from penstock.papers.mpc import published
 from penstock.papers.mpc.published import PEAK_WATTS, WORKLOADS
 from penstock.policy.mpc import (
@@ -508,77 +508,42 @@ def _course(seen: Sequence[Observation], tally: Tally) -> Course:
 # What is left of one run when its seconds have been counted: what workers hand back.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """The properties of a strategy (mpc, Section 2.3), over one run."""
+def score(course: Course, *, late: float | None) -> dict[str, float]:
+    """The properties of a strategy (mpc, Section 2.3), over one run.
 
-    reconfigurations: float
-    """Control steps that began with another degree or clock: stability."""
-    violations: float
-    """Seconds in which quality was missed: accuracy."""
-    amplitude: float
-    """Mean size of a reconfiguration, 0.1 GHz being as much as a replica: settling time."""
-    replicas: float
-    """Mean: overshoot."""
-    watts: float
-    """Mean, modelled."""
+    `late` is the latency above which quality is missed, None where it is throughput. The size of a
+    reconfiguration counts 0.1 GHz as much as a replica.
 
-    @classmethod
-    def of(cls, course: Course, *, late: float | None) -> "Score":
-        """Count; `late` is the latency above which quality is missed, None where it is throughput.
-
-        >>> steady = np.full(3, 1000.0)
-        >>> course = Course(
-        ...     replicas=np.array([4.0, 4.0, 7.0]), clocks=np.array([2.0, 2.0, 1.6]),
-        ...     watts=np.array([30.0, 30.0, 33.0]), came=steady,
-        ...     done=np.array([1000.0, 940.0, 1050.0]), latency=np.full(3, 0.001),
-        ... )
-        >>> Score.of(course, late=None)
-        Score(reconfigurations=1.0, violations=1.0, amplitude=5.0, replicas=5.0, watts=31.0)
-        """
-        moves = np.hypot(np.diff(course.replicas), np.round(10.0 * np.diff(course.clocks)))
-        changes = moves[moves > 0]
-        missed = course.ratio < KEEPS_UP if late is None else ~(course.latency <= late)
-        return cls(
-            reconfigurations=float(len(changes)),
-            violations=float(missed.sum()),
-            amplitude=float(changes.mean()) if len(changes) else 0.0,
-            replicas=float(course.replicas.mean()),
-            watts=float(course.watts.mean()),
-        )
+    >>> steady = np.full(3, 1000.0)
+    >>> course = Course(
+    ...     replicas=np.array([4.0, 4.0, 7.0]), clocks=np.array([2.0, 2.0, 1.6]),
+    ...     watts=np.array([30.0, 30.0, 33.0]), came=steady,
+    ...     done=np.array([1000.0, 940.0, 1050.0]), latency=np.full(3, 0.001),
+    ... )
+    >>> list(score(course, late=None).values())
+    [1.0, 1.0, 5.0, 5.0, 31.0]
+    """
+    moves = np.hypot(np.diff(course.replicas), np.round(10.0 * np.diff(course.clocks)))
+    changes = moves[moves > 0]
+    missed = course.ratio < KEEPS_UP if late is None else ~(course.latency <= late)
+    return {
+        "reconfigurations": float(len(changes)),  # stability
+        "violations": float(missed.sum()),  # accuracy: seconds in which quality was missed
+        "amplitude": float(changes.mean()) if len(changes) else 0.0,  # settling time
+        "replicas": float(course.replicas.mean()),  # overshoot
+        "watts": float(course.watts.mean()),  # modelled
+    }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """One run."""
-
-    case: Case
-    score: Score
-    course: Course | None
-    """Only where it is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A run, and whether its seconds are wanted or only their sums."""
-
-    case: Case
-    detailed: bool = False
-
-
-def examine(task: Task) -> Outcome:
-    """Carry out one run."""
-    course = play(task.case)
-    return Outcome(
-        case=task.case,
-        score=Score.of(course, late=_late(task.case)),
-        course=course if task.detailed else None,
+def examine(case: Case) -> Run[Course]:
+    """Carry out one run; of the first seed its seconds are handed back, where they are drawn."""
+    course, kind = play(case), STRATEGIES.get(case.variant.strategy)
+    late = THRESHOLD[case.workload] if kind and kind.latency else None
+    drawn = case.seed == 1 and is_drawn(case.variant)
+    return Run(
+        [((case.workload, case.variant), score(course, late=late))],
+        {(case.workload, case.variant.name): course} if drawn else {},
     )
-
-
-def _late(case: Case) -> float | None:
-    kind = STRATEGIES.get(case.variant.strategy)
-    return THRESHOLD[case.workload] if kind and kind.latency else None
 
 
 # How far each search has to look for the best course: Tab. 5, along a random walk.
@@ -590,23 +555,11 @@ configurations, this one comes near its figures. Where quality is throughput, al
 alike, and hardly any can be passed over."""
 HORIZONS: Final = (1, 2, 3)
 DECISIONS: Final = 30
+TREE: Final = "branch-and-bound"
 SEARCHES: Final[dict[str, Optimiser]] = {
-    "branch-and-bound": branch_and_bound,
+    TREE: branch_and_bound,
     "dynamic-programming": solve,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """What a horizon cost each search, on average over the decisions."""
-
-    horizon: int
-    explored: dict[str, float]
-    """States that were looked at: whole courses, or pairs of consecutive configurations."""
-    seconds: dict[str, float]
-    """That a decision took; empty without a clock."""
-    agreed: bool
-    """Whether both searches found the same course, every time."""
 
 
 @dataclass
@@ -624,14 +577,15 @@ class Probe:
         self.agreed &= plans[0].choices == plans[1].choices
         return plans[0]
 
-    def effort(self, horizon: int) -> Effort:
-        """What it came to."""
-        return Effort(
-            horizon=horizon,
-            explored={name: fmean(counts) for name, counts in self.explored.items()},
-            seconds={name: fmean(times) for name, times in self.spent.items() if times},
-            agreed=self.agreed,
-        )
+    def values(self, horizon: int) -> Iterator[tuple[Hashable, dict[str, float]]]:
+        """Means over the decisions, by horizon and search; seconds only with a clock.
+
+        States are whole courses, or pairs of consecutive configurations.
+        """
+        for name, counts in self.explored.items():
+            times = {"seconds": fmean(self.spent[name])} if self.spent[name] else {}
+            agreed = {"agreed": float(self.agreed)}
+            yield (horizon, name), {"explored": fmean(counts), **times, **agreed}
 
     def _time(self, name: str, problem: Problem) -> Trajectory:
         before = self.clock() if self.clock else None
@@ -642,16 +596,21 @@ class Probe:
         return plan
 
 
-def efforts(rates: Sequence[float], clock: Clock | None = None) -> tuple[Effort, ...]:
-    """Decide as lat-power with switching cost does, over each horizon.
+def efforts(
+    rates: Sequence[float], clock: Clock | None = None
+) -> Iterator[tuple[Hashable, dict[str, float]]]:
+    """What each search took, where lat-power with switching cost decides over each horizon.
 
-    >>> [round(effort.explored["branch-and-bound"]) for effort in efforts([300e3])]
+    >>> [round(values["explored"]) for (_, search), values in efforts([300e3]) if search == TREE]
     [108, 2052, 28512]
     """
-    return tuple(_effort(horizon, rates[:DECISIONS], clock) for horizon in HORIZONS)
+    for horizon in HORIZONS:
+        yield from _effort(horizon, rates[:DECISIONS], clock)
 
 
-def _effort(horizon: int, rates: Sequence[float], clock: Clock | None) -> Effort:
+def _effort(
+    horizon: int, rates: Sequence[float], clock: Clock | None
+) -> Iterator[tuple[Hashable, dict[str, float]]]:
     probe = Probe(clock)
     prices = Prices(
         strategy=VARIANT.strategy,
@@ -672,26 +631,15 @@ def _effort(horizon: int, rates: Sequence[float], clock: Clock | None) -> Effort
         deciding.observe(Observation(at=0.0, step=1.0, modules={NAME: reading}, frequency=FASTEST))
         course = deciding.plan(degree=degree, clock=at, clocks=VOLTAGES.frequencies)
         degree, at = course.replicas, course.clock
-    return probe.effort(horizon)
+    return probe.values(horizon)
 
 
 # What is run, and what is measured of it.
 
 
-SEEDS: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Details:
-    """What is not a mean over seeds."""
-
-    courses: Mapping[tuple[str, str], Course]
-    """The first seed, by workload and name of the variant."""
-    efforts: tuple[Effort, ...]
-
-
-Measured = Results[Details]
-"""Subjects are workload and variant, or strategy for what is saved; horizon and search (Tab. 5)."""
+Measured = Results[Course]
+"""Subjects are workload and variant, or strategy for what is saved; horizon and search (Tab. 5).
+Details are courses by workload and name of the variant."""
 
 
 def check(options: Options) -> None:
@@ -706,61 +654,33 @@ def is_drawn(variant: Variant) -> bool:
     return variant.choice == "nosw" or variant.name in ("th-power sw-1", "th-power sw-2")
 
 
-def tasks(options: Options) -> Iterator[Task]:
-    """The first seed in detail, where a figure shows it."""
+def tasks(options: Options) -> Iterator[Case]:
+    """Every variant on every workload with every seed."""
     for seed in range(1, options.seeds + 1):
         for workload in options.workloads:
             compared = COMPARED if workload == "day" else ()
             for variant in (*VARIANTS, PEAK, *compared):
-                case = Case(
+                yield Case(
                     workload=workload,
                     seed=seed,
                     variant=variant,
                     seconds=options.steps,
                     data=options.data,
                 )
-                yield Task(case, detailed=seed == 1 and is_drawn(variant))
 
 
-def shorten(task: Task) -> Task:
-    """One second of it."""
-    return Task(replace(task.case, seconds=1))
-
-
-def gather(options: Options, outcomes: Sequence[Outcome]) -> Measured:
-    """All values by subject, and the runs that are drawn."""
-    cases = [((o.case.workload, o.case.variant), asdict(o.score)) for o in outcomes]
+def derive(options: Options, measured: Collected) -> Values:
+    """What frequencies save without switching cost, seed by seed, and the effort of searches."""
+    saved = (pair for workload in options.workloads for pair in _saved(workload, measured))
     searched = efforts(quotes("rwalk", 1, options.data).tolist(), options.clock)
-    return Results(
-        options=options,
-        measured={
-            **collect(cases),
-            **collect(_saved(outcomes)),
-            **collect(pair for effort in searched for pair in _searches(effort)),
-        },
-        details=Details(
-            courses={
-                (o.case.workload, o.case.variant.name): o.course for o in outcomes if o.course
-            },
-            efforts=searched,
-        ),
-    )
+    return {**collect(saved), **collect(searched)}
 
 
-def _saved(outcomes: Sequence[Outcome]) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-    """What frequencies save without switching cost, seed by seed."""
-    watts: dict[tuple[str, int], dict[str, float]] = {}
-    for case, score in ((o.case, o.score) for o in outcomes):
-        if case.variant.choice in ("nosw", "peak"):
-            watts.setdefault((case.workload, case.seed), {})[case.variant.strategy] = score.watts
-    for (workload, _), by in watts.items():
-        for kind in published.SAVED_WATTS:
-            node, clocked = by[f"{kind}-node"], by[f"{kind}-power"]
-            saved = {"share saved": 1 - clocked / by["static"], "watts saved": node - clocked}
-            yield (workload, f"{kind}-power"), saved
-
-
-def _searches(effort: Effort) -> Iterator[tuple[tuple[int, str], dict[str, float]]]:
-    for search, explored in effort.explored.items():
-        times = {"seconds": effort.seconds[search]} if search in effort.seconds else {}
-        yield (effort.horizon, search), {"explored": explored, **times}
+def _saved(workload: str, measured: Collected) -> Iterator[tuple[Hashable, dict[str, float]]]:
+    for strategy in published.SAVED_WATTS:
+        free = Variant(strategy=strategy, switching=False)
+        compared = (free, replace(free, strategy=strategy.replace("power", "node")), PEAK)
+        each = (measured[(workload, variant), "watts"] for variant in compared)
+        for ours, node, static in zip(*each, strict=True):
+            saved = {"share saved": 1 - ours / static, "watts saved": node - ours}
+            yield (workload, strategy), saved

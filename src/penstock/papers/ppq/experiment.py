@@ -11,12 +11,12 @@ ones.
 '30,690 tuples/s, 1.58 in the busiest second'
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count as count_up
 from math import inf, nan
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,9 @@ from penstock.core.interference import Interference
 from penstock.core.panes import Panes
 from penstock.core.roles import Policy, Workload
 from penstock.core.settings import near
-from penstock.core.signals import Observation
-from penstock.papers.framework import Options, Results, collect
-from penstock.papers.ppq.published import PEAK, RATE, SETPOINT, STATIC, STREAMS, WORKLOADS
+from penstock.core.signals import ModuleReading, Observation
+from penstock.papers.framework import Collected, Options, Results, Run, Values, collect
+from penstock.papers.ppq.published import SETPOINT, STATIC, STREAMS, TABLE_3, WORKLOADS
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.static import Static
@@ -69,14 +69,7 @@ DISORDER: Final = 0.4
 """Seconds by which a tuple of a synthetic stream is late at most: 0.2 on average."""
 DISORDER_OF_GAMES: Final = {"game1": 2 * 0.0171, "game2": 2 * 0.0141}
 """The same of the games, from their mean delays; the few that are seconds late are left out."""
-PHASES: Final = (
-    (40e3, 0.0),
-    (50e3, 30.0),
-    (70e3, 60.0),
-    (75e3, 90.0),
-    (60e3, 120.0),
-    (45e3, 150.0),
-)
+PHASES: Final = tuple(zip((40e3, 50e3, 70e3, 75e3, 60e3, 45e3), range(0, 180, 30), strict=True))
 """Fig. 9: tuples a second, and from when on. The last three are drawn without figures."""
 _NEAR: Final = (0.1, 0.25)
 """Shares within which mean rate and busiest second are those of Tab. 3."""
@@ -105,7 +98,7 @@ def generated(name: str, seed: int, rate: float | None = None) -> Flow:
         return _flow(name, Step(levels=PHASES))
     if rate is not None:
         return _flow(name, _draw(name, rate, seed))
-    drawn = (_draw(name, RATE[name], _TRIES * seed + again) for again in count_up())
+    drawn = (_draw(name, TABLE_3[name]["rate"], _TRIES * seed + again) for again in count_up())
     return _flow(name, next(workload for workload in drawn if _typical(name, workload)))
 
 
@@ -123,47 +116,27 @@ def _flow(name: str, workload: Workload) -> Flow:
 
 def _draw(name: str, rate: float, seed: int) -> Workload:
     kind, _, number = name.partition("-")
-    return _KINDS[kind](number.removesuffix("k"), rate, seed)
+    if kind == "map":
+        return Markovian(dispersion=1e3 * float(number[:-1]), rate_=rate, seed=seed)
+    if kind == "ss":
+        return SelfSimilar(hurst=float(number), rate_=rate, seed=seed)
+    start, low, high, walk = _WALKS[kind]
+    return LognormalWalk(start=start * rate, low=low * rate, high=high * rate, seed=seed, **walk)
 
 
-def _map(number: str, rate: float, seed: int) -> Workload:
-    return Markovian(dispersion=1e3 * float(number), rate_=rate, seed=seed)
-
-
-def _self_similar(number: str, rate: float, seed: int) -> Workload:
-    return SelfSimilar(hurst=float(number), rate_=rate, seed=seed)
-
-
-def _walk(_: str, rate: float, seed: int) -> Workload:
-    # start, bounds and moves of the published one
-    start, low, high = 0.42 * rate, 0.28 * rate, 4.2 * rate
-    return LognormalWalk(start=start, sigma=0.43, low=low, high=high, seed=seed)
-
-
-def _game1(_: str, rate: float, seed: int) -> Workload:
-    low, high = 0.5 * rate, 1.46 * rate
-    return LognormalWalk(start=rate, sigma=0.12, period=1.0, low=low, high=high, seed=seed)
-
-
-def _game2(_: str, rate: float, seed: int) -> Workload:
-    low, high = 0.8 * rate, 1.17 * rate
-    return LognormalWalk(start=rate, sigma=0.06, period=1.0, low=low, high=high, seed=seed)
-
-
-_KINDS: Final[dict[str, Callable[[str, float, int], Workload]]] = {
-    "rw": _walk,
-    "map": _map,
-    "ss": _self_similar,
-    "game1": _game1,
-    "game2": _game2,
+_WALKS: Final[dict[str, tuple[float, float, float, dict[str, float]]]] = {
+    "rw": (0.42, 0.28, 4.2, {"sigma": 0.43}),
+    "game1": (1.0, 0.5, 1.46, {"sigma": 0.12, "period": 1.0}),
+    "game2": (1.0, 0.8, 1.17, {"sigma": 0.06, "period": 1.0}),
 }
+"""Start and bounds of a walk by its mean rate, and its moves: those of the published ones."""
 
 
 def _typical(name: str, workload: Workload) -> bool:
     counts = np.diff(workload.arrivals(np.arange(SECONDS[name] + 1.0)))
-    measured = counts.mean(), counts.max() / counts.mean()
-    wanted = RATE[name], PEAK[name]
-    return all(abs(f / w - 1) <= n for f, w, n in zip(measured, wanted, _NEAR, strict=True))
+    drawn = counts.mean(), counts.max() / counts.mean()
+    pairs = zip(drawn, TABLE_3[name].values(), _NEAR, strict=True)
+    return all(abs(ours / paper - 1) <= near for ours, paper, near in pairs)
 
 
 PLQ: Final = "plq"
@@ -373,39 +346,42 @@ def carry_out(task: Task) -> Course:
         seen.append(observation)
         twin.apply(decide(observation))
     ended = twin.drain()
-    by_slide = _by_slide(twin.windows()[:, 1], setup.slide / 1e6)
-    return _course(seen, twin.totals(), by_slide, flow.duration, ended)
-
-
-def _by_slide(done: Floats, slide: float) -> Floats:
-    counted = np.bincount((done / slide).astype(np.int64), minlength=1)
-    return counted.astype(np.float64)
-
-
-def _course(
-    seen: Sequence[Observation], totals: PaneTotals, by_slide: Floats, duration: float, ended: float
-) -> Course:
-    return Course(
-        at=np.array([o.at for o in seen]),
-        rate=_column(seen, PLQ, "arrival_rate"),
-        plq=_column(seen, PLQ, "running"),
-        wlq=_column(seen, WLQ, "running"),
-        load=_column(seen, PLQ, "load"),
-        window_load=_column(seen, WLQ, "load"),
-        splitting=_column(seen, PLQ, "splitting"),
-        busy=_column(seen, PLQ, "utilisation"),
-        idle=1.0 - _column(seen, WLQ, "utilisation"),
-        results=_column(seen, WLQ, "results_rate"),
-        by_slide=by_slide,
-        totals=totals,
-        duration=duration,
+    slides = (twin.windows()[:, 1] / (setup.slide / 1e6)).astype(np.int64)
+    return _course(
+        seen,
+        totals=twin.totals(),
+        by_slide=np.bincount(slides, minlength=1).astype(np.float64),
+        duration=flow.duration,
         ended=ended,
     )
 
 
-def _column(seen: Sequence[Observation], module: str, quantity: str) -> Floats:
-    values = (getattr(o.modules[module], quantity) for o in seen)
-    return np.array([nan if value is None else value for value in values], np.float64)
+def _course(seen: Sequence[Observation], **whole: Any) -> Course:
+    columns: dict[str, Any] = {
+        name: np.array([_known(o.modules[module], metric) for o in seen], np.float64)
+        for name, (module, metric) in _COLUMNS.items()
+    }
+    columns["idle"] = 1.0 - columns["idle"]
+    return Course(at=np.array([o.at for o in seen]), **columns, **whole)
+
+
+def _known(reading: ModuleReading, metric: str) -> float:
+    value = getattr(reading, metric)
+    return nan if value is None else value
+
+
+_COLUMNS: Final = {
+    "rate": (PLQ, "arrival_rate"),
+    "plq": (PLQ, "running"),
+    "wlq": (WLQ, "running"),
+    "load": (PLQ, "load"),
+    "window_load": (WLQ, "load"),
+    "splitting": (PLQ, "splitting"),
+    "busy": (PLQ, "utilisation"),
+    "idle": (WLQ, "utilisation"),  # which it is not
+    "results": (WLQ, "results_rate"),
+}
+"""What a course has of each step, and where it is measured."""
 
 
 # What is left of one run when its steps have been counted: what workers hand back.
@@ -416,80 +392,53 @@ START: Final = 60.0
 worker and first have to catch up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """One run in figures; NaN where nothing was measured."""
-
-    plq: float
-    """Workers of the pane stage on average,"""
-    wlq: float
-    """and of the window stage."""
-    splitting: float
-    """Parts of a pane."""
-    delta: float
-    """Time to the last window beyond the stream's own, as a share of that."""
-    cv: float
-    """Coefficient of variation of the windows that are done in a slide."""
-    load: float
-    """Of the pane stage after the start,"""
-    window_load: float
-    """and of the window stage;"""
-    load_of_all: float
-    """the same over the whole run."""
-    window_load_of_all: float
-    distance: float
-    """Mean distance of a step's load from what the inner level aims at, as a share of that."""
-    settled: float
-    """Workers of the pane stage after the start."""
-    busy: float
-    """Share of their time that workers of the pane stage work."""
-    idle: float
-    """Share of their time that workers of the window stage do nothing."""
-    merges: float
-    """Share of the tasks that merge."""
-    kept: float
-    """Share of the tuples that go on to the window stage."""
-    results: float
-    """Windows a second."""
-
-    @classmethod
-    def of(cls, course: Course, *, aim: float) -> "Score":
-        """Count; `aim` is the load that the inner level aims at."""
-        totals, later = course.totals, course.at > min(START, course.duration / 2)
-        return cls(
-            plq=_mean(course.plq),
-            wlq=_mean(course.wlq),
-            splitting=_share(totals.parts, totals.panes),
-            delta=course.ended / course.duration - 1.0,
-            cv=_share(float(course.by_slide.std()), float(course.by_slide.mean())),
-            load=_mean(course.load[later]),
-            window_load=_mean(course.window_load[later]),
-            load_of_all=_mean(course.load),
-            window_load_of_all=_mean(course.window_load),
-            distance=_mean(np.abs(course.load[later] / aim - 1.0)),
-            settled=_mean(course.plq[later]),
-            busy=_mean(course.busy),
-            idle=_mean(course.idle),
-            merges=_share(totals.merges, totals.tasks),
-            kept=_share(totals.kept, totals.tuples - totals.dropped),
-            results=totals.windows / course.ended,
-        )
+def score(course: Course, *, aim: float) -> dict[str, float]:
+    """One run in figures, NaN where nothing was measured; `aim` is the inner level's setpoint."""
+    totals, later = course.totals, course.at > min(START, course.duration / 2)
+    plq, wlq, whole = _mean(course.plq), _mean(course.wlq), _mean(course.load)
+    return {
+        "plq": plq,
+        "wlq": wlq,
+        "workers": plq + wlq,
+        "splitting": _share(totals.parts, totals.panes),
+        # the time to the last window beyond the stream's own, as a share of that
+        "delta": course.ended / course.duration - 1.0,
+        # of the windows that are done in a slide
+        "cv": _share(float(course.by_slide.std()), float(course.by_slide.mean())),
+        "load": _mean(course.load[later]),
+        "window_load": _mean(course.window_load[later]),
+        "load_of_all": whole,
+        "window_load_of_all": _mean(course.window_load),
+        "error": abs(whole / SETPOINT - 1.0),
+        "distance": _mean(np.abs(course.load[later] / aim - 1.0)),
+        "settled": _mean(course.plq[later]),
+        "busy": _mean(course.busy),
+        "idle": _mean(course.idle),
+        "merges": _share(totals.merges, totals.tasks),
+        "kept": _share(totals.kept, totals.tuples - totals.dropped),
+        "results": totals.windows / course.ended,
+    }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """One run."""
-
-    task: Task
-    score: Score
-    course: Course
-
-
-def examine(task: Task) -> Outcome:
-    """Carry out one run."""
+def examine(task: Task) -> Run[Course]:
+    """Carry out one run; of the first seed its steps are drawn."""
     course = carry_out(task)
-    aim = SETPOINT - (task.play.setup.margin or 0.0)
-    return Outcome(task=task, score=Score.of(course, aim=aim), course=course)
+    return Run(measure(task.play, course), {task.play: course} if task.seed == 1 else {})
+
+
+def measure(play: Play, course: Course) -> list[tuple[Hashable, dict[str, float]]]:
+    """A run in figures; of Fig. 9 also its phases, by their rate."""
+    aim = SETPOINT - (play.setup.margin or 0.0)
+    phases = _phases(course) if play == artificial() else ()
+    return [(play, score(course, aim=aim)), *phases]
+
+
+def _phases(course: Course) -> Iterator[tuple[float, dict[str, float]]]:
+    """Workers of each phase of Fig. 9."""
+    ends = (*(begin for _, begin in PHASES[1:]), inf)
+    for (rate, begin), end in zip(PHASES, ends, strict=True):
+        within = (course.at > begin + SETTLING) & (course.at <= end)
+        yield rate, {"plq": _mean(course.plq[within])}
 
 
 def _mean(values: Floats) -> float:
@@ -605,12 +554,10 @@ def _all(*, published: bool) -> Iterator[Play]:
     yield from (aimed(margin) for margin in MARGINS)
 
 
-SEEDS: Final = 3
 SETTLING: Final = 10.0
 """Seconds of a phase of Fig. 9 before its workers count."""
-Measured = Results[Mapping[Play, Course]]
-"""Subjects are plays; of Fig. 9 its phases, `merging` of what merges save. Details are the courses
-of the first seed."""
+Measured = Results[Course]
+"""Subjects are plays; of Fig. 9 its phases, `merging` of what merges save."""
 
 
 def check(options: Options) -> None:
@@ -628,30 +575,8 @@ def tasks(options: Options) -> Iterator[Task]:
             yield Task(play=play, seed=seed, seconds=seconds, data=options.data)
 
 
-def shorten(task: Task) -> Task:
-    """One step of it."""
-    return replace(task, seconds=STEP)
-
-
-def gather(options: Options, outcomes: Sequence[Outcome]) -> Measured:
-    """All values by subject, and the courses that are drawn."""
-    scores = collect((outcome.task.play, _scored(outcome.score)) for outcome in outcomes)
-    phases = collect(pair for o in outcomes for pair in _phases(o) if o.task.play == artificial())
-    with_merges, without = (scores.get((merging(on=on), "idle"), []) for on in (True, False))
+def derive(_: Options, measured: Collected) -> Values:
+    """By how much merges lower the idle time, seed by seed."""
+    with_merges, without = (measured.get((merging(on=on), "idle"), []) for on in (True, False))
     pairs = zip(with_merges, without, strict=True) if with_merges and without else ()
-    less = collect(("merging", {"less idle": 1.0 - a / b}) for a, b in pairs if b > 0)
-    courses = {o.task.play: o.course for o in reversed(outcomes)}
-    return Results(options=options, measured={**scores, **phases, **less}, details=courses)
-
-
-def _scored(score: Score) -> dict[str, float]:
-    error = abs(score.load_of_all / SETPOINT - 1.0)
-    return {**asdict(score), "error": error, "workers": score.plq + score.wlq}
-
-
-def _phases(outcome: Outcome) -> Iterator[tuple[float, dict[str, float]]]:
-    """Workers of each phase of Fig. 9, by its rate."""
-    course, ends = outcome.course, [begin for _, begin in PHASES[1:]] + [inf]
-    for (rate, begin), end in zip(PHASES, ends, strict=True):
-        within = (course.at > begin + SETTLING) & (course.at <= end)
-        yield rate, {"plq": _mean(course.plq[within])}
+    return collect(("merging", {"less idle": 1.0 - a / b}) for a, b in pairs if b > 0)

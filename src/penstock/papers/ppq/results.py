@@ -1,7 +1,6 @@
 """Tab. 4 and 5, Fig. 9 to 18 and the claims of the ppq paper, and what goes beyond it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
@@ -9,7 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from penstock.core.words import count_of, percent
 from penstock.experiment.results import Chart, Entry, Figure, Floats, Line, Words
+from penstock.papers import framework
 from penstock.papers.framework import (
     Cell,
     Claim,
@@ -29,6 +30,7 @@ from penstock.papers.framework import (
     drawable,
     legend,
     line,
+    named,
     order,
 )
 from penstock.papers.ppq import experiment, published
@@ -49,7 +51,6 @@ from penstock.papers.ppq.experiment import (
     WORKERS,
     Course,
     Measured,
-    Play,
     Setup,
     aimed,
     artificial,
@@ -64,11 +65,9 @@ from penstock.papers.ppq.experiment import (
 )
 from penstock.papers.ppq.published import SETPOINT, STREAMS
 
-TOLERANCE: Final = 0.1
-"""Share by which a figure may be off before it needs a reason."""
-TOLERANCE_OF_TAILS: Final = 0.25
-"""The same for what a few seconds of a run decide."""
-TAILS: Final = ("delta", "cv")
+TOLERANCE: Final = {"delta": 0.25, "cv": 0.25}
+"""Share by which a figure may be off before it needs a reason, where a few seconds of a run decide;
+10 % of all others."""
 SOURCES: Final = {"generated": False, "published": True}
 TABLES: Final = {"skyline": "4", "top-delta": "5"}
 """By query."""
@@ -87,56 +86,151 @@ _ONE, _TWO, _PERCENT = decimals(1), decimals(2), decimals(0, 100)
 _TENTHS, _PERCENTS = decimals(1, 100), decimals(2, 100)
 _SUMMARY: Final = {"plq": _TWO, "wlq": _ONE, "splitting": _TWO, "delta": _PERCENTS, "cv": _TWO}
 _LOADS: Final = dict.fromkeys(("load", "window_load", "load_of_all", "window_load_of_all"), _TWO)
-LEGEND: Final = legend(f"{100 * TOLERANCE:g} %, or {100 * TOLERANCE_OF_TAILS:g} % for delta and CV")
-Place = dict[str, str]
+LEGEND: Final = legend("10 %, or 25 % for delta and CV")
+_cells: Final = partial(framework.cells, tolerance=lambda name: TOLERANCE.get(name, 0.1))
 Printed = Mapping[str, float]
 
 
 def tables(results: Measured) -> Iterator[Table]:
-    """Those of the paper, and its figures in numbers; whatever was played."""
-    whole, real = _whole(results.options), results.options.data is not None
-    for query, title in (("skyline", "Tab. 4: the skyline query"), *_TOP_DELTA):
+    """Those of the paper, and its figures in numbers; whatever was played.
+
+    The paper's figures are left out where streams were not played to their end.
+    """
+    real = results.options.data is not None
+    for table in _all_tables(real):
+        yield table if results.options.steps is None else table.without_paper()
+
+
+def _all_tables(real: bool) -> Iterator[Table]:
+    source = list(SOURCES)[real]
+    game = {"workload": "game1", "source": source}
+    for query, number in TABLES.items():
+        further = _LOADS if query != "skyline" else {}
         yield Table(
-            title=title,
+            title=f"Tab. {number}: the {query} query",
             header=(
                 *("stream", "pane workers", "window workers", "parts of a pane"),
                 *("delta, %", "CV"),
             ),
-            rows=list(_streams(query, _SUMMARY, _LOADS if query != "skyline" else {}, whole)),
+            rows=list(_streams(query, _SUMMARY, further)),
             notes=(LEGEND, *_about_summary(query)),
         )
     yield Table(
         title=f"Loads of both stages (skyline); the setpoint is {SETPOINT:g}",
         header=(
             "stream",
-            f"panes, after {START:g} s",
-            f"windows, after {START:g} s",
-            "panes, whole run",
-            "windows, whole run",
+            *(f"{stage}, after {START:g} s" for stage in ("panes", "windows")),
+            *(f"{stage}, whole run" for stage in ("panes", "windows")),
         ),
-        rows=list(_streams("skyline", _LOADS, {}, whole)),
+        rows=list(_streams("skyline", _LOADS, {})),
         notes=(LEGEND, *OF_LOADS),
     )
     yield Table(
         title="Fig. 9 in numbers: workers of the pane stage",
         header=("from", "tuples/s", f"workers, from {SETTLING:g} s later on"),
-        rows=[_phase(rate, begin, whole=whole) for rate, begin in PHASES],
+        rows=[
+            Row(
+                (f"{begin:g} s", f"{rate:,.0f}"),
+                _cells(
+                    rate,
+                    {"table": "9", "workload": "steps", "phase": phase_name(rate)},
+                    {"plq": _TWO},
+                    {"plq": published.WORKERS_OF_PHASES.get(phase_name(rate))},
+                    calibrated=("plq",),
+                ),
+            )
+            for rate, begin in PHASES
+        ],
         notes=(LEGEND, OF_PHASES),
     )
     yield Table(
         title="Fig. 10 in numbers: the pane stage at 80,000 tuples/s",
         header=("stream", "", "load, second half", "workers, second half", "parts of a pane"),
-        rows=[_burst(w, levels, whole=whole) for w in BURSTY for levels in LEVELS],
+        rows=[
+            Row(
+                (workload, name),
+                _cells(
+                    bursty(workload, levels=levels),
+                    {"table": "10", "workload": workload, "levels": name},
+                    {"load": _TWO, "settled": _ONE, "splitting": _TWO},
+                    {"load": published.OVERLOAD} if (workload, levels) == ("map-1k", 1) else {},
+                ),
+            )
+            for workload in BURSTY
+            for levels, name in LEVELS.items()
+        ],
         notes=(LEGEND, _about_overload),
     )
-    yield _splits(whole=whole)
-    yield _merging(whole=whole)
-    yield _fixed(real=real, whole=whole)
-    yield _sensitivity(real=real)
+    yield Table(
+        title="Fig. 11 in numbers: panes split evenly, and just enough, at 80,000 tuples/s",
+        header=(
+            "workers",
+            *(f"{name}, {way}" for way in ("even", "PID") for name in ("load", "parts", "% kept")),
+        ),
+        rows=[Row((str(n),), (*_split(n, even=True), *_split(n, even=False))) for n in WORKERS],
+        notes=(
+            LEGEND,
+            "Loads count in the second half minute. How many tuples are kept is not fitted: it is "
+            "the expected size of the skyline of independent coordinates.",
+            Reason("The PID's parts depend on the bursts of a stream, of which the paper had one."),
+        ),
+    )
+    yield _merging()
+    elastic, static = published.ROWS["skyline"]["game1"]["cv"], published.STATIC_CV
+    both = {"results": _TWO, "cv": _TWO}
+    repeated = _cells(
+        beside(1.0, published=real), {"table": "4", **game}, both, {"cv": elastic}, listed=False
+    )
+    steady = _cells(fixed(published=real), {"table": "15", **game}, both, {"cv": static})
+    yield Table(
+        title="Fig. 15 in numbers: game1 with two levels, and with all the workers it ever takes",
+        header=("workers", "stream", "windows/s", "CV"),
+        rows=[Row(("two levels", source), repeated), Row((_FIXED, source), steady)],
+        notes=(LEGEND,),
+    )
+    yield Table(
+        title="Fig. 17 in numbers: game1 by control interval and sampling period",
+        header=(
+            *("interval", "period", "mean load off the setpoint, %"),
+            *("load of a step off the PID's, %", "CV"),
+        ),
+        rows=[
+            Row(
+                (f"{interval:g} s", f"{1e3 * sampling:g} ms"),
+                _cells(
+                    sensitivity(interval, sampling, published=real),
+                    {
+                        "table": "17",
+                        **game,
+                        "interval": f"{interval:g}s",
+                        "sampling": f"{1e3 * sampling:g}ms",
+                    },
+                    {"error": _TENTHS, "distance": _TENTHS, "cv": _TWO},
+                ),
+            )
+            for interval in INTERVALS
+            for sampling in SAMPLINGS
+        ],
+        notes=(
+            "The paper has 1 to 2 % of error with tens of periods in an interval. Ours is not a "
+            "matter of the PID: with the two pane workers that game1 takes there is little to "
+            "split, and the mean load is the outer level's.",
+        ),
+    )
     yield Table(
         title="Fig. 18 in numbers: game1 beside other applications",
         header=("tuples take", "workers of both stages", "windows/s", "CV", "delta, %"),
-        rows=[_beside(slowdown, real=real) for slowdown in SLOWDOWNS],
+        rows=[
+            Row(
+                (f"{slowdown:g} times",),
+                _cells(
+                    beside(slowdown, published=real),
+                    {"table": "18", **game, "slowdown": f"{slowdown:g}"},
+                    {"workers": _ONE, "results": _TWO, "cv": _TWO, "delta": _PERCENTS},
+                ),
+            )
+            for slowdown in SLOWDOWNS
+        ],
         notes=(
             "The paper draws Fig. 18 by the share of virtual cores that are busy, without figures.",
         ),
@@ -144,68 +238,41 @@ def tables(results: Measured) -> Iterator[Table]:
     yield Table(
         title="Beyond the paper: what the inner level aims at while the outer aims at 0.9 (map-4k)",
         header=("inner level", "pane workers", "busy, %", "parts of a pane"),
-        rows=[_aimed(margin) for margin in MARGINS],
+        rows=[
+            Row(
+                (f"{SETPOINT - margin:.1f}",),
+                _cells(
+                    aimed(margin),
+                    {"table": "margin", "workload": "map-4k", "margin": f"{margin:g}"},
+                    {"plq": _TWO, "busy": _PERCENT, "splitting": _TWO},
+                ),
+            )
+            for margin in MARGINS
+        ],
         notes=(
             f"The paper has {SETPOINT:g} for both. But an inner level that aims at what the outer "
             "one wants to see joins parts until it sees just that, however many workers are idle, "
-            "so none is ever taken away. The authors' published runs have 0.6 and 0.7 inside; all "
-            "figures above but Fig. 11 have 0.7.",
+            "so none is ever taken away. The authors' published logs show the same: runs with 0.9 "
+            "inside have 14 to 27 pane workers. Tab. 4 goes with their runs with 0.7; all figures "
+            "above but Fig. 11 have 0.7.",
         ),
     )
 
 
-_TOP_DELTA: Final = (("top-delta", "Tab. 5: the top-delta query"),)
-
-
-def _whole(options: Options) -> bool:
-    """Whether streams were played to their end, so that the paper's figures compare."""
-    return options.steps is None
-
-
-def _cells(
-    subject: Any, place: Place, words: Mapping[str, Words], printed: Printed | None = None
-) -> tuple[Cell, ...]:
-    """Several quantities of one subject."""
-    return tuple(
-        Cell(
-            where={**place, "quantity": quantity},
-            subject=subject,
-            paper=(printed or {}).get(quantity),
-            tolerance=TOLERANCE_OF_TAILS if quantity in TAILS else TOLERANCE,
-            words=write,
-        )
-        for quantity, write in words.items()
-    )
-
-
 def _streams(
-    query: str, words: Mapping[str, Words], unprinted: Mapping[str, Words], whole: bool
+    query: str, words: Mapping[str, Words], unprinted: Mapping[str, Words]
 ) -> Iterator[Row]:
     for workload in STREAMS:
+        paper = dict(published.ROWS[query][workload])
+        if (workload, query) == ("game1", "skyline"):
+            paper |= published.GAME1_LOADS
+        fitted = ("plq", "wlq") if (workload, query) == ("map-1k", "top-delta") else ()
         for source, real in SOURCES.items():
             place = {"table": TABLES[query], "workload": workload, "source": source}
             play = summary(workload, query, published=real)
             name = workload if source == "generated" else f"{workload}, published"
-            printed = _printed_row(workload, query) if whole else {}
-            yield Row(
-                (name,),
-                _cells(play, place, words, printed),
-                _cells(play, place, unprinted, printed),
-            )
-
-
-def _printed_row(workload: str, query: str) -> dict[str, float]:
-    row: dict[str, float] = published.ROWS[query][workload]._asdict()
-    if (workload, query) == ("game1", "skyline"):
-        row["load_of_all"], row["window_load_of_all"] = published.GAME1_LOADS
-    return row
-
-
-def _phase(rate: float, begin: float, *, whole: bool) -> Row:
-    place = {"table": "9", "workload": "steps", "phase": phase_name(rate)}
-    enough = published.WORKERS_OF_PHASES
-    printed = {"plq": enough[phase_name(rate)]} if whole and phase_name(rate) in enough else {}
-    return Row((f"{begin:g} s", f"{rate:,.0f}"), _cells(rate, place, {"plq": _TWO}, printed))
+            both = (_cells(play, place, w, paper, calibrated=fitted) for w in (words, unprinted))
+            yield Row((name,), *both)
 
 
 def phase_name(rate: float) -> str:
@@ -217,58 +284,27 @@ def phase_name(rate: float) -> str:
     return f"{rate / 1e3:g}K"
 
 
-def _burst(workload: str, levels: int, *, whole: bool) -> Row:
-    place = {"table": "10", "workload": workload, "levels": LEVELS[levels]}
-    words = {"load": _TWO, "settled": _ONE, "splitting": _TWO}
-    drawn = whole and (workload, levels) == ("map-1k", 1)
-    printed = {"load": published.OVERLOAD} if drawn else {}
-    cells = _cells(bursty(workload, levels=levels), place, words, printed)
-    return Row((workload, LEVELS[levels]), cells)
+def _split(workers: int, *, even: bool) -> tuple[Cell, ...]:
+    """A half row of Fig. 11."""
+    paper: Mapping[str, float | None] = {"kept": published.KEPT.get(workers)}
+    if not even:
+        paper = published.PID_AT_8 if workers == 8 else {}
+    place = {"table": "11", "workload": "map-1k", "workers": str(workers), "split": SPLITS[even]}
+    words = {"load": _TWO, "splitting": _TWO, "kept": _PERCENT}
+    return _cells(split(workers, even=even), place, words, paper)
 
 
-def _splits(*, whole: bool) -> Table:
-    def cells(workers: int, even: bool) -> tuple[Cell, ...]:
-        place = {"table": "11", "workload": "map-1k", "workers": str(workers)}
-        place["split"] = SPLITS[even]
-        words = {"load": _TWO, "splitting": _TWO, "kept": _PERCENT}
-        printed = _printed_split(workers, even=even) if whole else {}
-        return _cells(split(workers, even=even), place, words, printed)
-
-    return Table(
-        title="Fig. 11 in numbers: panes split evenly, and just enough, at 80,000 tuples/s",
-        header=(
-            "workers",
-            *(f"{name}, {way}" for way in ("even", "PID") for name in ("load", "parts", "% kept")),
-        ),
-        rows=[Row((str(n),), tuple(c for even in SPLITS for c in cells(n, even))) for n in WORKERS],
-        notes=(
-            LEGEND,
-            "Loads count in the second half minute. How many tuples are kept is not fitted: it is "
-            "the expected size of the skyline of independent coordinates.",
-            Reason("The PID's parts depend on the bursts of a stream, of which the paper had one."),
-        ),
-    )
-
-
-def _printed_split(workers: int, *, even: bool) -> Printed:
-    if even:
-        return {"kept": published.KEPT[workers]} if workers in published.KEPT else {}
-    both = {"splitting": published.SPLIT_AT_8, "kept": published.KEPT_AT_8}
-    return both if workers == 8 else {}
-
-
-def _merging(*, whole: bool) -> Table:
+def _merging() -> Table:
     place = {"table": "12", "workload": "map-1k"}
     words = {"wlq": _ONE, "window_load": _TWO, "idle": _PERCENT, "merges": _PERCENT}
-    rows = []
-    for on, name in MERGES.items():
-        printed = {"merges": published.MERGES} if on and whole else {}
-        rows.append(Row((name,), _cells(merging(on=on), {**place, "tasks": name}, words, printed)))
-    [less] = _cells(
-        "merging",
-        {**place, "tasks": "both"},
-        {"less idle": _PERCENT},
-        {"less idle": published.LESS_IDLE} if whole else {},
+    paper = {True: {"merges": published.MERGES}, False: {}}
+    rows = [
+        Row((name,), _cells(merging(on=on), {**place, "tasks": name}, words, paper[on]))
+        for on, name in MERGES.items()
+    ]
+    less, *_ = _cells(
+        *("merging", {**place, "tasks": "both"}),
+        *({"less idle": _PERCENT}, {"less idle": published.LESS_IDLE}),
     )
     return Table(
         title="Fig. 12 and 13 in numbers: tasks that merge (map-1k)",
@@ -276,65 +312,6 @@ def _merging(*, whole: bool) -> Table:
         rows=[*rows, Row(("lower with merges by, %",), ("", "", less, ""))],
         notes=(LEGEND, OF_MERGES),
     )
-
-
-def _fixed(*, real: bool, whole: bool) -> Table:
-    """The cells of two levels repeat those of Tab. 4 and of Fig. 18."""
-    source = list(SOURCES)[real]
-    place = {"workload": "game1", "source": source}
-    words = {"results": _TWO, "cv": _TWO}
-    printed = {"cv": published.ROWS["skyline"]["game1"].cv} if whole else {}
-    elastic = _cells(beside(1.0, published=real), {**place, "table": "4"}, words, printed)
-    static = {"cv": published.STATIC_CV} if whole else {}
-    all_workers = _cells(fixed(published=real), {**place, "table": "15"}, words, static)
-    return Table(
-        title="Fig. 15 in numbers: game1 with two levels, and with all the workers it ever takes",
-        header=("workers", "stream", "windows/s", "CV"),
-        rows=[
-            Row(("two levels", source), tuple(replace(cell, listed=False) for cell in elastic)),
-            Row((_FIXED, source), all_workers),
-        ],
-        notes=(LEGEND,),
-    )
-
-
-def _sensitivity(*, real: bool) -> Table:
-    def row(interval: float, sampling: float) -> Row:
-        place = {"table": "17", "workload": "game1", "source": list(SOURCES)[real]}
-        place |= {"interval": f"{interval:g}s", "sampling": f"{1e3 * sampling:g}ms"}
-        words = {"error": _TENTHS, "distance": _TENTHS, "cv": _TWO}
-        play = sensitivity(interval, sampling, published=real)
-        return Row((f"{interval:g} s", f"{1e3 * sampling:g} ms"), _cells(play, place, words))
-
-    return Table(
-        title="Fig. 17 in numbers: game1 by control interval and sampling period",
-        header=(
-            "interval",
-            "period",
-            "mean load off the setpoint, %",
-            "load of a step off the PID's, %",
-            "CV",
-        ),
-        rows=[row(interval, sampling) for interval in INTERVALS for sampling in SAMPLINGS],
-        notes=(
-            "The paper has 1 to 2 % of error with tens of periods in an interval. Ours is not a "
-            "matter of the PID: with the two pane workers that game1 takes there is little to "
-            "split, and the mean load is the outer level's.",
-        ),
-    )
-
-
-def _beside(slowdown: float, *, real: bool) -> Row:
-    place = {"table": "18", "workload": "game1", "source": list(SOURCES)[real]}
-    place["slowdown"] = f"{slowdown:g}"
-    words = {"workers": _ONE, "results": _TWO, "cv": _TWO, "delta": _PERCENTS}
-    return Row((f"{slowdown:g} times",), _cells(beside(slowdown, published=real), place, words))
-
-
-def _aimed(margin: float) -> Row:
-    place = {"table": "margin", "workload": "map-4k", "margin": f"{margin:g}"}
-    words = {"plq": _TWO, "busy": _PERCENT, "splitting": _TWO}
-    return Row((f"{SETPOINT - margin:.1f}",), _cells(aimed(margin), place, words))
 
 
 # Why figures of ours are not the paper's, each reason tried out or worked out.
@@ -378,8 +355,8 @@ def _of_panes(which: Callable[[str], bool]) -> Callable[[Entry], bool]:
 
 _WORKERS_OF_SKYLINE: Final = (
     Reason(
-        "Pane workers of game1: the authors' published logs of it have 2.0 and 2.1 workers, not "
-        "3.82, and 19.3 and 18.5 window workers, not 15.65.",
+        "Pane workers of game1: the paper's 3.82 go with the authors' published log of a run with "
+        "0.8 inside, which has 3.9; their logs with 0.6 and 0.7 have 2.0 and 2.1.",
         _of_panes(lambda workload: workload == "game1"),
     ),
     Reason(
@@ -409,8 +386,9 @@ OF_PHASES: Final = Reason(
     "panes are in more than two parts; with it the stage is fast, and rule 1 takes it away."
 )
 OF_MERGES: Final = Reason(
-    "Merges: we have not found out why they are more. In the authors' published logs they are 21 "
-    "to 23 % of the tasks of game1 and 26 % of game2, in ours 28 and 35 %.",
+    "Merges: we have not found out why they are more. In the authors' published logs they are 39 % "
+    "of the tasks of map-1k, 21 to 23 % of game1 and 26 % of game2, in ours 28 and 35 % of the "
+    "games.",
     about("merges"),
 )
 
@@ -487,21 +465,28 @@ def rank_correlation(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return 1.0 - 6.0 * apart / (len(ours) * (len(ours) ** 2 - 1))
 
 
-def _on_time(query: str) -> Claim[Measured]:
+_LATE: Final = {
+    "top-delta": "The 59 workers are used up; the authors' published logs miss it, too, with 406.7 "
+    "s on map-1k where the skyline took 333.5 s."
+}
+
+
+def _on_time(query: str) -> Claim[Course]:
     def found(late: dict[str, float]) -> str:
         worst = max(late, key=lambda stream: late[stream])
-        return f"{100 * min(late.values()):.2f} to {100 * late[worst]:.2f} % ({worst})."
+        return f"{100 * min(late.values()):.2f} to {percent(late[worst], '.2f')} ({worst})."
 
     return Claim(
-        text=f"Throughput: every stream ends within {100 * published.LATEST:g} % of its own time, "
+        text=f"Throughput: every stream ends within {percent(published.LATEST)} of its own time, "
         f"on average over the seeds ({query}).",
         measured=lambda results: by_stream(results, query, "delta"),
         test=at_most(published.LATEST),
         found=found,
+        reason=_LATE.get(query, ""),
     )
 
 
-def _near_setpoint(quantity: str, stage: str) -> Claim[Measured]:
+def _near_setpoint(quantity: str, stage: str) -> Claim[Course]:
     def measured(results: Measured) -> list[dict[str, float]]:
         both = [by_stream(results, "skyline", q) for q in (quantity, f"{quantity}_of_all")]
         return both if all(both) else []
@@ -514,21 +499,27 @@ def _near_setpoint(quantity: str, stage: str) -> Claim[Measured]:
         text=f"The load of the {stage} stage is within {NEAR:g} of the setpoint of {SETPOINT:g}, "
         f"on average over the streams and after {START:g} s.",
         measured=measured,
-        test=Test("agrees", lambda m: abs(fmean(m[0].values()) - SETPOINT) <= NEAR),
+        test=Test(
+            "agrees",
+            lambda m: abs(fmean(m[0].values()) - SETPOINT) <= NEAR,
+            f"agrees within {NEAR:g}",
+        ),
         found=lambda m: (
             f"{fmean(m[0].values()):.3f}, from {extreme(m[0], -1)} to "
             f"{extreme(m[0], 1)}; {fmean(m[1].values()):.3f} over whole runs, which begin with one "
             "worker."
         ),
+        reason="Where the rate doubles within a few seconds workers come a step late, and what "
+        "waits counts as load.",
     )
 
 
-def _ranked(query: str) -> Claim[Measured]:
+def _ranked(query: str) -> Claim[Course]:
     def measured(results: Measured) -> tuple[float, int] | None:
         plq, wlq = (by_stream(results, query, stage, "generated") for stage in ("plq", "wlq"))
         if len(plq) < FEWEST:
             return None
-        theirs = [published.ROWS[query][s].plq + published.ROWS[query][s].wlq for s in plq]
+        theirs = [published.ROWS[query][s]["plq"] + published.ROWS[query][s]["wlq"] for s in plq]
         return rank_correlation([plq[s] + wlq[s] for s in plq], theirs), len(plq)
 
     return Claim(
@@ -539,20 +530,17 @@ def _ranked(query: str) -> Claim[Measured]:
     )
 
 
-def _varied(query: str, parameter: str) -> Claim[Measured]:
+def _varied(query: str, parameter: str) -> Claim[Course]:
     streams = GROWING[parameter]
-
-    def found(values: Sequence[float]) -> str:
-        pairs = zip(values, streams, strict=True)
-        return ", ".join(f"{value:.2f} ({stream})" for value, stream in pairs) + "."
-
     return Claim(
         text=f"The variation of throughput grows with the {parameter} ({query}).",
         measured=lambda results: results.means(
             [summary(stream, query, published=False) for stream in streams], "cv"
         ),
         test=order(grows),
-        found=found,
+        found=lambda values: f"{named(dict(zip(streams, values, strict=True)), _TWO)}.",
+        reason="Most of ours is there on every stream: counted by the slide of 200 ms, windows are "
+        "done in groups.",
     )
 
 
@@ -567,15 +555,13 @@ def _phases_found(workers: Sequence[float]) -> str:
     return ", ".join(f"{n:.2f} ({paper:g}) at {p}" for (p, paper), n in pairs) + " tuples/s."
 
 
-def _two_levels(workload: str) -> Claim[Measured]:
+def _two_levels(workload: str) -> Claim[Course]:
     """Loads and workers of one level and of two."""
     return Claim(
         text="Elasticity alone leaves the pane stage overloaded whatever its workers, two levels "
         f"do not (Fig. 10, {workload}).",
-        measured=lambda results: all_known(
-            results.mean(bursty(workload, levels=levels), quantity)
-            for levels in LEVELS
-            for quantity in ("load", "settled")
+        measured=lambda results: results.means(
+            [bursty(workload, levels=levels) for levels in LEVELS], "load", "settled"
         ),
         test=order(lambda m: m[0] >= OVERLOADED and m[2] <= 1.0 and m[3] < m[1]),
         found=lambda m: (
@@ -591,9 +577,10 @@ def _enough(loads: Sequence[float]) -> int:
 
 def _kept_found(shares: Sequence[float]) -> str:
     pairs = zip(shares, published.KEPT.items(), strict=True)
-    return ", ".join(f"{100 * s:.0f} % ({100 * p:.0f} %) with {n}" for s, (n, p) in pairs) + "."
+    return ", ".join(f"{_whole(s)} ({_whole(p)}) with {n}" for s, (n, p) in pairs) + "."
 
 
+_whole: Final = partial(percent, form=".0f")
 _ENDS: Final = SAMPLINGS[0], SAMPLINGS[-1]
 
 
@@ -605,7 +592,7 @@ def _distances(results: Measured) -> dict[float, list[float]]:
 
 
 def _distances_found(pairs: dict[float, list[float]]) -> str:
-    each = (f"{100 * a:.0f} and {100 * b:.0f} % ({t:g} s)" for t, (a, b) in pairs.items())
+    each = (f"{100 * a:.0f} and {_whole(b)} ({t:g} s)" for t, (a, b) in pairs.items())
     short, long = (f"{1e3 * sampling:g}ms" for sampling in _ENDS)
     return f"With periods of {short} and {long} it is off by {'; '.join(each)}."
 
@@ -623,7 +610,7 @@ def _slowed(results: Measured) -> list[list[float]] | None:
     return all_known(results.means(slowed, quantity) for quantity in ("workers", "results"))
 
 
-CLAIMS: Final[tuple[Claim[Measured], ...]] = (
+CLAIMS: Final[tuple[Claim[Course], ...]] = (
     *map(_on_time, QUERIES),
     _near_setpoint("load", "pane"),
     _near_setpoint("window_load", "window"),
@@ -634,12 +621,16 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         measured=lambda results: results.means(_PHASES, "plq"),
         test=agrees(list(published.WORKERS_OF_PHASES.values()), within=1.0),
         found=_phases_found,
+        calibrated=True,
     ),
     *map(_two_levels, BURSTY),
     Claim(
         text=f"{published.ENOUGH} workers, and no fewer, bring the load to the setpoint (Fig. 11).",
         measured=lambda results: results.means([split(n, even=True) for n in WORKERS], "load"),
-        test=Test("agrees", lambda loads: _enough(loads) == published.ENOUGH),
+        test=Test(
+            "agrees", lambda loads: _enough(loads) == published.ENOUGH, "agrees: the same number"
+        ),
+        calibrated=True,
         found=lambda loads: (
             f"It takes {_enough(loads) or 'more'}; the load is "
             f"{loads[published.ENOUGH - 1]:.2f} with {published.ENOUGH} and "
@@ -655,9 +646,9 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         ),
         test=order(lambda m: m[0] < 8 * (1 - ALIKE) and m[1] < m[2] * (1 - ALIKE)),
         found=lambda m: (
-            f"{m[0]:.2f} parts ({published.SPLIT_AT_8:g}); {100 * m[1]:.0f} % of the "
-            f"tuples ({100 * published.KEPT_AT_8:.0f} %), with even parts {100 * m[2]:.0f} % "
-            f"({100 * published.KEPT[8]:.0f} %)."
+            f"{m[0]:.2f} parts ({published.PID_AT_8['splitting']:g}); {_whole(m[1])} of the "
+            f"tuples ({_whole(published.PID_AT_8['kept'])}), with even parts {_whole(m[2])} "
+            f"({_whole(published.KEPT[8])})."
         ),
     ),
     Claim(  # the twin takes these shares from theory: nothing was fitted
@@ -670,15 +661,15 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         found=_kept_found,
     ),
     Claim(
-        text=f"Merges lower the idle time of the window stage by {100 * LESS_IDLE:g} % or more "
+        text=f"Merges lower the idle time of the window stage by {percent(LESS_IDLE)} or more "
         "(Fig. 13).",
         measured=lambda results: all_known(
             [results.mean("merging", "less idle"), results.mean(merging(on=True), "merges")]
         ),
-        test=Test("at least", lambda m: m[0] >= LESS_IDLE),
+        test=Test("at least", lambda m: m[0] >= LESS_IDLE, f"at least {LESS_IDLE:g}"),
         found=lambda m: (
-            f"{100 * m[0]:.0f} % ({100 * published.LESS_IDLE:g} %); they are "
-            f"{100 * m[1]:.0f} % of the tasks ({100 * published.MERGES:g} %)."
+            f"{_whole(m[0])} ({percent(published.LESS_IDLE)}); they are "
+            f"{_whole(m[1])} of the tasks ({percent(published.MERGES)})."
         ),
     ),
     Claim(
@@ -687,16 +678,14 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
         measured=_distances,
         test=order(lambda found: all(often < seldom for often, seldom in found.values())),
         found=_distances_found,
+        reason="With the two pane workers that game1 takes there is little to split.",
     ),
     Claim(
         text="The longer the control interval, the more throughput varies (Fig. 17, right).",
         measured=_variations,
         test=order(grows),
         found=lambda varied: (
-            ", ".join(
-                f"{cv:.2f} ({interval:g} s)" for cv, interval in zip(varied, INTERVALS, strict=True)
-            )
-            + "."
+            named({f"{t:g} s": cv for t, cv in zip(INTERVALS, varied, strict=True)}, _TWO) + "."
         ),
     ),
     Claim(
@@ -712,15 +701,12 @@ CLAIMS: Final[tuple[Claim[Measured], ...]] = (
     Claim(
         text="Beyond the paper: an inner level that aims as high as the outer one lets the pane "
         "stage run away, one that aims lower does not.",
-        measured=lambda results: all_known(
-            results.mean(aimed(margin), quantity)
-            for margin in (MARGINS[0], MARGIN)
-            for quantity in ("plq", "busy")
+        measured=lambda results: results.means(
+            [aimed(margin) for margin in (MARGINS[0], MARGIN)], "plq", "busy"
         ),
         test=order(lambda m: m[0] > RUN_AWAY * m[2] and m[1] < m[3]),
         found=lambda m: (
-            f"{m[0]:.1f} workers, {100 * m[1]:.0f} % busy, against {m[2]:.1f}, "
-            f"{100 * m[3]:.0f} % busy."
+            f"{m[0]:.1f} workers, {_whole(m[1])} busy, against {m[2]:.1f}, {_whole(m[3])} busy."
         ),
     ),
 )
@@ -812,7 +798,7 @@ def _four(course: Course) -> Iterator[Chart]:
     yield _over_time("results", "windows/s", {"windows": (course, course.results)})
 
 
-def _of_bursts(courses: Mapping[Play, Course], levels: int) -> Iterator[Chart]:
+def _of_bursts(courses: Mapping[Any, Course], levels: int) -> Iterator[Chart]:
     for workload, name in zip(BURSTY, ("Markovian", "self-similar"), strict=True):
         if course := courses.get(bursty(workload, levels=levels)):
             yield _load(f"load, {name}", course)
@@ -892,7 +878,7 @@ def _by_slowdown(results: Measured, real: bool) -> Figure:
 
 def _remarks(options: Options) -> Iterator[str]:
     yield (
-        f"{options.seeds} seed{'s' * (options.seeds > 1)}; simulated tuple by tuple, as the paper "
+        f"{count_of(options.seeds, 'seed')}; simulated tuple by tuple, as the paper "
         "schedules them: owners of panes, K-slack punctuations, tasks that update windows and "
         f"merge parts. Both stages begin with one worker and share {POOL}."
     )
@@ -925,16 +911,13 @@ def _remarks(options: Options) -> Iterator[str]:
         )
 
 
-def _parameters(options: Options) -> dict[str, Any]:
+def _settings(options: Options) -> dict[str, Any]:
     return {
-        "seeds": options.seeds,
-        "steps": options.steps,
         "seconds_per_step": STEP,
         "sampling": experiment.SAMPLING,
         "setpoint": SETPOINT,
         "margin": MARGIN,
         "pool": POOL,
-        "workloads": list(options.workloads),
         "data": "generated" if options.data is None else "generated and published",
     }
 
@@ -943,15 +926,13 @@ PAPER: Final = Paper(
     name="ppq",
     title="Elastic-PPQ: a two-level autonomic system for spatial preference query processing over "
     "dynamic data streams",
-    seeds=experiment.SEEDS,
+    seeds=3,
     workloads=published.WORKLOADS,
     takes=frozenset({"steps", "workloads", "data"}),
     check=experiment.check,
-    tasks=experiment.tasks,
-    examine=experiment.examine,
-    shorten=experiment.shorten,
-    gather=experiment.gather,
-    parameters=_parameters,
+    experiment=experiment,
+    derive=experiment.derive,
+    settings=_settings,
     remarks=_remarks,
     tables=tables,
     figures=figures,
