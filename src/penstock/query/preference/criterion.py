@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -28,57 +28,45 @@ class Chosen:
     scores: Ints | None = None
 
 
-class Criterion(Protocol):
+class Criterion:
     """Chooses the best of groups of points; `starts` says where groups begin and the last ends."""
 
-    @property
-    def score(self) -> str | None:
-        """The column with the score of a row."""
-        ...
+    __slots__ = ()
+    score: str | None = None
+    """The column with the score of a row."""
+    merge: Merge | None = None
+    """Merges two results; None to choose again from both together."""
 
     @property
     def limit(self) -> int | None:
         """Maximum rows of a group in an answer; ties are broken by the rows' values."""
-        ...
-
-    @property
-    def merge(self) -> Merge | None:
-        """Merges two results; None to choose again from both together."""
-        ...
+        return None
 
     def keep(self, points: Floats, starts: Ints) -> Ints:
         """The points of a part that may be in an answer, or affect one."""
-        ...
+        raise NotImplementedError
 
     def answer(self, points: Floats, starts: Ints) -> Chosen:
         """The best of all that was kept; more than `limit` only for equal scores. Not called where
         there is a `merge`."""
-        ...
+        return Chosen(self.keep(points, starts))
 
 
 @dataclass(frozen=True, slots=True)
-class Skyline:
+class Skyline(Criterion):
     """The tuples that no other dominates; equal ones are all among them.
 
     >>> Skyline().keep(np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 3.0]]), np.array([0, 3]))
     array([0, 1])
     """
 
-    score: str | None = None
-    limit: int | None = None
-    merge: Merge | None = None
-
     def keep(self, points: Floats, starts: Ints) -> Ints:
         """The skyline: a dominated tuple never becomes part of an answer."""
         return skyline_of_groups(points, starts)
 
-    def answer(self, points: Floats, starts: Ints) -> Chosen:
-        """The skyline of all."""
-        return Chosen(self.keep(points, starts))
-
 
 @dataclass(frozen=True, slots=True)
-class TopDelta:
+class TopDelta(Criterion):
     """The `delta` tuples that are dominated in the fewest dimensions.
 
     The factor of a tuple is the largest k for which another tuple is no worse in k dimensions and
@@ -93,7 +81,6 @@ class TopDelta:
 
     delta: int = 100
     score: str | None = "dominance_factor"
-    merge: Merge | None = None
 
     def __post_init__(self) -> None:
         """Check delta."""
@@ -152,7 +139,7 @@ def _longer(starts: Ints, size: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(Criterion):
     """A user's preference: when one tuple is better than another, and how results merge.
 
     `dominates` must be transitive, or answers depend on the order of rows. A function that numba
@@ -165,8 +152,6 @@ class Preference:
 
     dominates: Dominates
     merge: Merge | None = None
-    score: str | None = None
-    limit: int | None = None
 
     def __post_init__(self) -> None:
         """Check that both are callable, before a query starts."""
@@ -196,10 +181,6 @@ class Preference:
             for begin, end in pairwise(starts.tolist())
         ]
         return np.concatenate([np.empty(0, np.int64), *kept]).astype(np.int64)
-
-    def answer(self, points: Floats, starts: Ints) -> Chosen:
-        """The skyline of all."""
-        return Chosen(self.keep(points, starts))
 
 
 def _first_line(error: Exception) -> str:
