@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
-from inspect import signature
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -93,14 +92,11 @@ def _plan(file: "PipelineFile", rate: str | None) -> "Plan":
     from penstock.core.settings import build
     from penstock.model import FlowModel
     from penstock.policy import POLICIES
-    from penstock.policy.game import PLANNERS
 
     name = file.policy.name
-    policy = build(POLICIES[name], file.policy.settings, of=f"policy {name}", graph=file.graph)
-    # The settings of the live policy that a single plan has a use for.
-    keys = [key for key in signature(PLANNERS[name]).parameters if hasattr(policy, key)]
-    model = FlowModel.of(file.graph, inter_arrival=_between_rows(file, rate))
-    return PLANNERS[name](model, **{key: getattr(policy, key) for key in keys})
+    game: Any = build(POLICIES[name], file.policy.settings, of=f"policy {name}", graph=file.graph)
+    plan: Plan = game.plan(FlowModel.of(file.graph, inter_arrival=_between_rows(file, rate)))
+    return plan
 
 
 def _load(args: Namespace, checked: "Checked") -> "PipelineFile":

@@ -15,6 +15,6 @@ def live(agent: Agent, lines: dict[str, Connection], iterations: int, answer: Co
         for message in agent.advertise():
             lines[message.receiver].send(message)
         for line in lines.values():
-            agent.mailbox.post(line.recv())
+            agent.mailbox.append(line.recv())
         agent.respond()
     answer.send((agent.model.name, agent.replicas))

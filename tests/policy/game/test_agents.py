@@ -36,7 +36,7 @@ def moved(things: T) -> T:
 def test_a_mailbox_gives_every_message_once_and_in_order() -> None:
     box, letters = Mailbox(), [Message(sender="a", receiver="b", content=(x,)) for x in (1.0, 2.0)]
     for letter in letters:
-        box.post(letter)
+        box.append(letter)
     assert box.take() == tuple(letters)
     assert box.take() == ()
 
@@ -91,7 +91,7 @@ def test_agents_that_are_moved_between_iterations_arrive_at_the_same() -> None:
         for agent in agents:
             for message in sent:
                 if message.receiver == agent.model.name:
-                    agent.mailbox.post(message)
+                    agent.mailbox.append(message)
             agent.respond()
     assert {a.model.name: a.replicas for a in agents} == played(model, DIAMETER)[0]
 

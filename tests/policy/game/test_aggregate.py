@@ -11,9 +11,8 @@ from penstock.core.errors import SettingError
 from penstock.model import FlowModel
 from penstock.policy.game import incentive
 from penstock.policy.game.agents import MessageExchange
-from penstock.policy.game.aggregate import Tally, broadcast, gather, gossip
+from penstock.policy.game.aggregate import Aggregation, Tally, broadcast, gather, gossip
 from penstock.policy.game.bulk import push_sum
-from penstock.policy.game.exchange import Aggregation
 from penstock.policy.game.topology import Topology
 from tests.support.game_graphs import chain, models
 

@@ -4,13 +4,12 @@
 |---|---|
 | `costs` | the preferred degree of one module, and the terms of the common cost |
 | `aggregate` | mailboxes, messages, and sums over all agents by tree or by gossip |
-| `exchange` | what agents do together, as a protocol |
-| `agents` | the exchange by messages; Find-PNE (Function 1) |
-| `bulk` | the exchange computed at once, for thousands of modules |
+| `agents` | agents that play, add up and agree by messages; Find-PNE (Function 1) |
+| `bulk` | the same computed at once, for thousands of modules |
 | `topology` | diameter and spanning tree of minimum height |
+| `plan` | which of the two plays, and the degrees that agents agree on |
 | `equilibrium` | Nash equilibrium (Alg. 1) and incentives (Alg. 2) |
 | `social` | the social optimum |
-| `plan` | the degrees that agents agree on |
 | `live` | the games as policies of a running pipeline |
 """
 

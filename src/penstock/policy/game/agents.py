@@ -15,7 +15,7 @@ messages of a few numbers.
 >>> agent.start()
 >>> round(agent.replicas, 2), agent.is_bottleneck
 (14.14, True)
->>> agent.mailbox.post(Message(sender="recognizer", receiver="edges", content=(0.8,)))
+>>> agent.mailbox.append(Message(sender="recognizer", receiver="edges", content=(0.8,)))
 >>> agent.respond()
 >>> round(agent.replicas, 2), agent.is_bottleneck
 (10.0, False)
@@ -28,15 +28,12 @@ graph's diameter, the slowest module of all has been heard of everywhere.
 Each agent is an object with a mailbox, and messages go between neighbours only.
 
 >>> from penstock.core.graph import FlowGraph, Module, Stream
->>> from penstock.model import FlowModel
->>> graph = FlowGraph(
-...     source="scan",
-...     modules=(
-...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
-...     ),
-...     streams=(Stream(origin="scan", target="match"),),
+>>> scan, match = (
+...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
+...     for name, time in (("scan", 0.1), ("match", 2.0))
 ... )
+>>> streams = (Stream(origin="scan", target="match"),)
+>>> graph = FlowGraph(source="scan", modules=(scan, match), streams=streams)
 >>> exchange = MessageExchange(FlowModel.of(graph))
 >>> exchange.find_pne()
 >>> exchange.replicas(), exchange.bottleneck(), exchange.messages
@@ -45,27 +42,26 @@ Each agent is an object with a mailbox, and messages go between neighbours only.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
-from typing import Final
 
 import numpy as np
 
-from penstock.core.errors import SettingError
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel
 from penstock.policy.game.aggregate import (
+    Aggregation,
     Branch,
+    Floats,
     Gossiper,
     Mailbox,
     Message,
     Network,
     Numbers,
     Tally,
+    Votes,
     broadcast,
     gather,
     gossip,
 )
-from penstock.policy.game.bulk import BulkExchange
 from penstock.policy.game.costs import (
     SAME_PACE,
     CostTerms,
@@ -75,7 +71,6 @@ from penstock.policy.game.costs import (
     preferred_replicas,
     shortest_interval,
 )
-from penstock.policy.game.exchange import Aggregation, Exchange, Floats, Votes
 from penstock.policy.game.topology import Topology
 
 
@@ -167,7 +162,10 @@ Role = Callable[[ModuleModel], bool]
 
 
 class MessageExchange:
-    """An exchange between real agents."""
+    """Agents that play, add up and agree by messages.
+
+    What is added up has one *view* by the tree, the root's, and one for each agent by gossip.
+    """
 
     def __init__(
         self,
@@ -189,32 +187,32 @@ class MessageExchange:
 
     @property
     def iterations(self) -> int:
-        """Passed."""
+        """Synchronous steps, in each of which a message goes one hop."""
         return self.network.iterations
 
     def find_pne(self) -> None:
-        """As many iterations as the diameter."""
+        """Play one game, of as many iterations as the diameter: Function 1."""
         find_pne(self.agents, self.network, self.topology.diameter)
 
     def raise_incentive(self, increment: float) -> None:
-        """Each agent finds out for itself whether it is meant."""
+        """Let the bottleneck take a further incentive, of this share of its price."""
         for agent in self.agents:
             agent.raise_incentive(increment)
 
     def undo(self) -> None:
-        """All do, as all know that there is nothing to win."""
+        """Return to what the game before led to: all know that there is nothing to gain."""
         for agent in self.agents:
             agent.undo()
 
     def total_cost(self) -> Floats:
-        """Up the tree and down again, or by gossip."""
+        """What all pay for a step, in each view: up the tree and down again, or by gossip."""
         views = self._total(lambda agent: Tally((agent.cost,)))
         if not self.aggregation.by_gossip:
             broadcast(self.tree(_anyone), views[0].sums, self.network)
         return np.array([view.sums[0] for view in views])
 
     def any_objection(self, votes: Votes) -> bool:
-        """One bit that floods the graph, where agents may disagree."""
+        """Whether any view objects: one bit floods the graph, where agents may disagree."""
         if not self.aggregation.by_gossip:
             return bool(votes[0])
         objections = {
@@ -225,12 +223,12 @@ class MessageExchange:
         return any(view.maxima[0] > 0.0 for view in heard)
 
     def cost_terms(self) -> tuple[CostTerms, ...]:
-        """Seven numbers of each agent."""
-        views = self._total(lambda agent: Tally(*CostTerms.of(agent.model).numbers()))
-        return tuple(CostTerms.from_numbers(view.sums, view.maxima) for view in views)
+        """What the best common pace depends on, in each view: seven numbers of each agent."""
+        views = self._total(lambda agent: _terms(agent.model))
+        return tuple(CostTerms(*view.sums, *view.maxima) for view in views)
 
     def prices_at(self, paces: Floats) -> Floats:
-        """Only those are asked whose answer is not known from the survey."""
+        """The price of the curved modules' replicas at each of these paces, a row per view."""
         offered = tuple(paces.tolist())
         if self.aggregation.by_gossip:
             views = self._total(lambda agent: Tally(_prices(agent, offered)))
@@ -240,7 +238,7 @@ class MessageExchange:
         return np.array([gather(self.tree(is_nonlinear), own, self.network).sums])
 
     def settle(self, paces: Floats) -> None:
-        """Down the tree to those who can choose; after gossip, the slowest opinion floods."""
+        """Let all follow the pace of each view; after gossip, the slowest opinion floods."""
         if self.aggregation.by_gossip:
             for agent, pace in zip(self.agents, paces.tolist(), strict=True):
                 agent.follow(pace)
@@ -311,6 +309,11 @@ def agents_of(model: FlowModel) -> tuple[Agent, ...]:
     )
 
 
+def _terms(module: ModuleModel) -> Tally:
+    terms = CostTerms.of(module)
+    return Tally(terms.sums, terms.maxima)
+
+
 def _prices(agent: Agent, paces: Numbers) -> Numbers:
     """Cost of its replicas at each pace of the source, where only the agent itself knows it."""
     module = agent.model
@@ -325,39 +328,3 @@ def _anyone(_: ModuleModel) -> bool:
 
 def _has_a_choice(module: ModuleModel) -> bool:
     return not module.fixed
-
-
-# Which exchange a game is played in.
-
-
-AGENTS_UP_TO: Final = 32
-"""Modules up to which real agents play. In larger graphs a game takes so many messages that their
-sum is computed instead; the result is the same."""
-
-
-def exchange_for(
-    model: FlowModel,
-    topology: Topology | None = None,
-    aggregation: Aggregation | None = None,
-    *,
-    agents_up_to: int = AGENTS_UP_TO,
-) -> Exchange:
-    """Agents for small graphs, and arithmetic in their place for large ones."""
-    for module in model.modules.values():
-        check_costs(module)
-    kind = MessageExchange if len(model.modules) <= agents_up_to else BulkExchange
-    return kind(model, topology, aggregation)
-
-
-def check_costs(module: ModuleModel) -> None:
-    """Reject a module without a time or a price: a game needs something to win."""
-    stakes = {
-        "running time": module.running_time,
-        "price": module.price,
-        "delay_cost": module.delay_cost,
-    }
-    for what, value in stakes.items():
-        if not 0.0 < value < inf:
-            raise SettingError(
-                f"{what} of module {module.name} must be above 0 and finite, got {value:g}"
-            )

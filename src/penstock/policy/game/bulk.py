@@ -4,23 +4,16 @@ By Prop. 4.17 the iterations of Find-PNE spread the slowest pace, so the result 
 maximum. Messages and iterations are counted as the agents would have needed them.
 
 >>> from penstock.core.graph import FlowGraph, Module, Stream
->>> graph = FlowGraph(
-...     source="scan",
-...     modules=(
-...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
-...     ),
-...     streams=(Stream(origin="scan", target="match"),),
+>>> scan, match = (
+...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
+...     for name, time in (("scan", 0.1), ("match", 2.0))
 ... )
+>>> streams = (Stream(origin="scan", target="match"),)
+>>> graph = FlowGraph(source="scan", modules=(scan, match), streams=streams)
 >>> bulk = BulkExchange(FlowModel.of(graph))
 >>> bulk.find_pne()
 >>> bulk.replicas(), bulk.bottleneck(), bulk.messages
 ({'scan': 0.5, 'match': 10.0}, ('match',), 2)
-
-Sums are computed as each of the agents would come to know them. What a step costs at a pace is
-`delay * pace + work / pace + standing`, and the price of the curved modules' replicas. The first
-three are added up once: gossip is linear, so every agent's estimate of the whole is made of its
-estimates of the parts.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,8 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.model import FlowModel, Measured, Minimum
+from penstock.model import FlowModel, Minimum
 from penstock.model.flow_graph import ModuleModel
+from penstock.policy.game.aggregate import Aggregation, Floats, Votes
 from penstock.policy.game.costs import (
     SAME_PACE,
     CostTerms,
@@ -38,20 +32,14 @@ from penstock.policy.game.costs import (
     preferred_replicas,
     shortest_interval,
 )
-from penstock.policy.game.exchange import Aggregation, Floats, Votes
 from penstock.policy.game.topology import Topology
-
-# The replicas that fit a pace, for thousands of modules at once.
-#
-# Does for all modules what `fit` does for one; the two are held together by a test.
-
 
 Fit = Callable[[Floats], Floats]
 """From the share of the running time that may pass between two results to the replicas."""
 
 
 class ReplicasAtPace:
-    """What each module of a list needs at a pace of the source.
+    """What each module of a list needs at a pace of the source: as `fit` for one, for thousands.
 
     >>> from penstock.model import Ideal
     >>> module = ModuleModel(
@@ -66,28 +54,33 @@ class ReplicasAtPace:
         self.most = np.array([most(module) for module in modules])
         self.share = np.array([1.0 / (m.reach * m.running_time) for m in modules])
         """Of its running time that passes between two results at a pace of one second."""
-        self._groups = [(np.array(of), by) for of, by in _groups(modules) if of]
+        kinds: dict[Callable[[Sequence[ModuleModel]], Fit], list[int]] = {}
+        for i, module in enumerate(modules):
+            if not module.fixed:  # one with one degree only has the most
+                kinds.setdefault(_fitting(module), []).append(i)
+        self._groups = [
+            (np.array(group), fitting([modules[i] for i in group]))
+            for fitting, group in kinds.items()
+        ]
 
     def replicas(self, source_pace: float) -> Floats:
         """Of every module at this pace."""
         needed = self.most.copy()
-        for of, by in self._groups:
-            needed[of] = by(source_pace * self.share[of])
+        for group, fits in self._groups:
+            needed[group] = fits(source_pace * self.share[group])
         within: Floats = np.minimum(needed, self.most)
         return within
 
 
-def _groups(modules: Sequence[ModuleModel]) -> list[tuple[list[int], Fit]]:
-    """Modules that are computed alike, and how; those with one degree only are in none."""
-    free = [i for i, module in enumerate(modules) if not module.fixed]
-    elastic = [i for i in free if not is_nonlinear(modules[i])]
-    lowest = [i for i in free if isinstance(modules[i].scalability, Minimum)]
-    measured = [i for i in free if isinstance(modules[i].scalability, Measured)]
-    curved = ((lowest, _with_minimum), (measured, _on_lines))
-    return [
-        (elastic, lambda share: 1.0 / share),
-        *((of, fitting([modules[i] for i in of])) for of, fitting in curved if of),
-    ]
+def _fitting(module: ModuleModel) -> Callable[[Sequence[ModuleModel]], Fit]:
+    """How modules of a kind are computed."""
+    if not is_nonlinear(module):
+        return _in_proportion
+    return _with_minimum if isinstance(module.scalability, Minimum) else _on_lines
+
+
+def _in_proportion(_: Sequence[ModuleModel]) -> Fit:
+    return lambda share: 1.0 / share
 
 
 def _with_minimum(modules: Sequence[ModuleModel]) -> Fit:
@@ -128,53 +121,6 @@ def _on_lines(modules: Sequence[ModuleModel]) -> Fit:
     return fits
 
 
-class Views:
-    """One view of each sum by the tree, and one for each agent by gossip."""
-
-    def __init__(
-        self, modules: Sequence[ModuleModel], topology: Topology, aggregation: Aggregation
-    ) -> None:
-        self._topology, self._aggregation = topology, aggregation
-        numbers = [CostTerms.of(module).numbers() for module in modules]
-        self._sums = np.array([sums for sums, _ in numbers])
-        self.maxima = tuple(np.array([maxima for _, maxima in numbers]).max(axis=0).tolist())
-        self.is_nonlinear: Votes = np.array([is_nonlinear(module) for module in modules])
-        self._curved = ReplicasAtPace([module for module in modules if is_nonlinear(module)])
-        self._prices = np.array([module.price for module in modules if is_nonlinear(module)])
-        self._known: dict[int, Floats] = {}
-
-    def sums(self, iterations: int) -> Floats:
-        """Of the survey, a row per view, after so many iterations of gossip."""
-        if iterations not in self._known:
-            self._known[iterations] = self._seen(self._sums, iterations)
-        return self._known[iterations]
-
-    def curved_prices(self, paces: Floats) -> Floats:
-        """What the replicas of all curved modules cost at each pace, a row per view."""
-        size = len(self.is_nonlinear)
-        if not len(self._prices):
-            return np.zeros((size if self._aggregation.by_gossip else 1, len(paces)))
-        own = np.zeros((size, len(paces)))
-        own[self.is_nonlinear] = np.transpose([self._at(pace) for pace in paces.tolist()])
-        return self._seen(own, self._aggregation.iterations)
-
-    def cost(self, pace: float) -> Floats:
-        """Of all modules at a pace, in each view."""
-        delay, work, standing, _ = self.sums(self._aggregation.iterations).T
-        cost: Floats = delay * pace + work / pace + standing
-        return cost + self.curved_prices(np.array([pace]))[:, 0] if len(self._prices) else cost
-
-    def _at(self, pace: float) -> Floats:
-        prices: Floats = self._prices * self._curved.replicas(pace)
-        return prices
-
-    def _seen(self, own: Floats, iterations: int) -> Floats:
-        if self._aggregation.by_gossip:
-            return push_sum(own, self._topology, iterations)
-        total: Floats = own.sum(axis=0).reshape(1, -1)
-        return total
-
-
 def push_sum(own: Floats, topology: Topology, iterations: int) -> Floats:
     """Each agent's estimate of the sum of every column after so many iterations of gossip."""
     held = np.column_stack([np.ones(topology.size), own])
@@ -188,7 +134,13 @@ def push_sum(own: Floats, topology: Topology, iterations: int) -> Floats:
 
 
 class BulkExchange:
-    """An exchange without messages, only counted. Paces here are those of the source."""
+    """An exchange without messages, only counted. Paces here are those of the source.
+
+    Sums have one view by the tree, and one for each agent by gossip. What a step costs at a pace is
+    `delay * pace + work / pace + standing`, and the price of the curved modules' replicas. The
+    first three are added up once: gossip is linear, so every agent's estimate of the whole is made
+    of its estimates of the parts.
+    """
 
     def __init__(
         self,
@@ -204,6 +156,8 @@ class BulkExchange:
         self._own = np.array([self._alone(i) for i in range(len(self._modules))])
         self._pace = 0.0
         self._before = self._own, self._pace
+        self._sums: dict[int, Floats] = {}
+        """Of the cost terms, a row per view, by iterations of gossip."""
 
     def find_pne(self) -> None:
         """The slowest preferred pace is the pace of all."""
@@ -224,10 +178,13 @@ class BulkExchange:
 
     def total_cost(self) -> Floats:
         """Up the tree and down again, or by gossip."""
-        self._add_up(self.aggregation.iterations)
+        self._count_sum(self.aggregation.iterations)
         if not self.aggregation.by_gossip:
-            self._over_the_tree()
-        return self._views.cost(self._pace)
+            self._count(self.topology.height, self.topology.size - 1)
+        delay, work, standing, _ = self._terms_seen(self.aggregation.iterations).T
+        cost: Floats = delay * self._pace + work / self._pace + standing
+        curved = self._is_nonlinear.any()
+        return cost + self._curved_prices(np.array([self._pace]))[:, 0] if curved else cost
 
     def any_objection(self, votes: Votes) -> bool:
         """Where agents may disagree, a bit floods."""
@@ -238,17 +195,17 @@ class BulkExchange:
     def cost_terms(self) -> tuple[CostTerms, ...]:
         """The same numbers as agents have."""
         iterations = max(self.aggregation.iterations, self.topology.diameter)
-        self._add_up(iterations)
-        views, maxima = self._views.sums(iterations), self._views.maxima
-        return tuple(CostTerms.from_numbers(tuple(sums), maxima) for sums in views.tolist())
+        self._count_sum(iterations)
+        maxima = self._terms[:, 4:].max(axis=0).tolist()
+        return tuple(CostTerms(*sums, *maxima) for sums in self._terms_seen(iterations).tolist())
 
     def prices_at(self, paces: Floats) -> Floats:
         """Only the curved modules are asked, where there is a tree."""
         if self.aggregation.by_gossip:
-            self._add_up(self.aggregation.iterations)
+            self._count_sum(self.aggregation.iterations)
         else:
-            self._along_the_tree(self._views.is_nonlinear, times=2)
-        return self._views.curved_prices(paces)
+            self._count_part(self._is_nonlinear, times=2)
+        return self._curved_prices(paces)
 
     def settle(self, paces: Floats) -> None:
         """The slowest of the opinions, and no faster than all can go."""
@@ -257,7 +214,7 @@ class BulkExchange:
         if self.aggregation.by_gossip:
             self._flood()
         else:
-            self._along_the_tree(np.array([not m.fixed for m in self._modules]))
+            self._count_part(np.array([not m.fixed for m in self._modules]))
 
     def replicas(self) -> dict[str, float]:
         """By name."""
@@ -270,37 +227,63 @@ class BulkExchange:
 
     def _alone(self, i: int) -> float:
         module = self._modules[i]
-        return (
-            module.service_time(preferred_replicas(module, float(self._incentive[i])))
-            * module.reach
-        )
+        replicas = preferred_replicas(module, float(self._incentive[i]))
+        return module.service_time(replicas) * module.reach
 
     def _slowest(self) -> Votes:
         slowest: Votes = self._own >= self._pace * (1.0 - SAME_PACE)
         return slowest
 
     @cached_property
-    def _views(self) -> Views:
-        return Views(self._modules, self.topology, self.aggregation)
+    def _terms(self) -> Floats:
+        return np.array([CostTerms.of(module) for module in self._modules])
 
-    def _add_up(self, iterations: int) -> None:
+    @cached_property
+    def _is_nonlinear(self) -> Votes:
+        return np.array([is_nonlinear(module) for module in self._modules])
+
+    @cached_property
+    def _curved(self) -> ReplicasAtPace:
+        return ReplicasAtPace([module for module in self._modules if is_nonlinear(module)])
+
+    def _terms_seen(self, iterations: int) -> Floats:
+        """Sums of the cost terms, a row per view, after so many iterations of gossip."""
+        if iterations not in self._sums:
+            self._sums[iterations] = self._seen(self._terms[:, :4], iterations)
+        return self._sums[iterations]
+
+    def _curved_prices(self, paces: Floats) -> Floats:
+        """What the replicas of all curved modules cost at each pace, a row per view."""
+        own = np.zeros((len(self._modules), len(paces)))
+        if self._is_nonlinear.any():
+            prices = np.array([m.price for m in self._modules])[self._is_nonlinear]
+            replicas = np.transpose([self._curved.replicas(pace) for pace in paces.tolist()])
+            own[self._is_nonlinear] = prices[:, None] * replicas
+        return self._seen(own, self.aggregation.iterations)
+
+    def _seen(self, own: Floats, iterations: int) -> Floats:
+        """What all have of each column together, a row per view."""
+        if self.aggregation.by_gossip:
+            return push_sum(own, self.topology, iterations)
+        total: Floats = own.sum(axis=0).reshape(1, -1)
+        return total
+
+    def _count_sum(self, iterations: int) -> None:
         """Count a sum over all, as the root or every gossiping agent comes to know it."""
         if self.aggregation.by_gossip:
             self._count(iterations, iterations * self.topology.links)
         else:
-            self._over_the_tree()
+            self._count(self.topology.height, self.topology.size - 1)
+
+    def _count_part(self, members: Votes, times: int = 1) -> None:
+        """Count messages along the part of the tree that leads to some agents."""
+        leading = self.topology.leading_to(members)
+        hops, messages = int(self.topology.depth[leading].max()), int(leading.sum()) - 1
+        self._count(times * hops, times * messages)
 
     def _flood(self) -> None:
         hops = self.topology.diameter
         self._count(hops, hops * self.topology.links)
-
-    def _over_the_tree(self) -> None:
-        self._count(self.topology.height, self.topology.size - 1)
-
-    def _along_the_tree(self, members: Votes, times: int = 1) -> None:
-        leading = self.topology.leading_to(members)
-        hops, messages = int(self.topology.depth[leading].max()), int(leading.sum()) - 1
-        self._count(times * hops, times * messages)
 
     def _count(self, iterations: int, messages: int) -> None:
         self.iterations += iterations

@@ -4,8 +4,7 @@ A module with one degree only has nothing to choose, is paid for as it is, and p
 hears like any other.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.model import Ideal, Saturating
 from penstock.model.flow_graph import ModuleModel
@@ -45,9 +44,8 @@ def is_nonlinear(module: ModuleModel) -> bool:
     return not module.fixed and not isinstance(module.scalability, Ideal | Saturating)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostTerms:
-    """What must be known of all modules to find their best common pace: sums and maxima.
+class CostTerms(NamedTuple):
+    """What must be known of all modules to find their best common pace: sums, then maxima.
 
     Paces are those of the source: seconds between two rows that enter the graph.
     """
@@ -63,8 +61,8 @@ class CostTerms:
     """Modules of which none of the two is true, and which have to be asked pace by pace."""
     limit: float
     """The shortest pace that all can keep."""
-    quickest: float
-    """The shortest pace that any would choose alone."""
+    minus_quickest: float
+    """Minus the shortest pace that any would choose alone, so that the largest counts."""
     slowest: float
     """The longest pace that any would choose alone."""
 
@@ -73,34 +71,23 @@ class CostTerms:
         """What one module knows of it."""
         curved = is_nonlinear(module)
         alone = module.service_time(preferred_replicas(module)) * module.reach
-        elastic = not module.fixed and not curved
         work = module.price * module.running_time * module.reach
         return cls(
             delay=module.delay_cost / module.reach,
-            work=work if elastic else 0.0,
+            work=0.0 if module.fixed or curved else work,
             standing=module.price * module.max_replicas if module.fixed else 0.0,
             curved=float(curved),
             limit=shortest_interval(module) * module.reach,
-            quickest=alone,
+            minus_quickest=-alone,
             slowest=alone,
         )
 
-    def numbers(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """What is added up, and that of which the largest counts."""
-        sums = (self.delay, self.work, self.standing, self.curved)
-        return sums, (self.limit, -self.quickest, self.slowest)
+    @property
+    def sums(self) -> tuple[float, ...]:
+        """What is added up over all modules."""
+        return self[:4]
 
-    @classmethod
-    def from_numbers(cls, sums: tuple[float, ...], maxima: tuple[float, ...]) -> "CostTerms":
-        """The same the other way round."""
-        delay, work, standing, curved = sums
-        limit, quickest, slowest = maxima
-        return cls(
-            delay=delay,
-            work=work,
-            standing=standing,
-            curved=curved,
-            limit=limit,
-            quickest=-quickest,
-            slowest=slowest,
-        )
+    @property
+    def maxima(self) -> tuple[float, ...]:
+        """That of which the largest counts."""
+        return self[4:]

@@ -1,4 +1,20 @@
-"""Each module for itself: the Pareto-optimal Nash equilibrium (game, Alg. 1)."""
+"""Each module for itself: the Pareto-optimal Nash equilibrium (game, Alg. 1), and incentives that
+move it towards the social optimum (Alg. 2).
+
+>>> from penstock.core.graph import FlowGraph, Module, Stream
+>>> scan, match = (
+...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
+...     for name, time in (("scan", 0.1), ("match", 2.0))
+... )
+>>> streams = (Stream(origin="scan", target="match"),)
+>>> model = FlowModel.of(FlowGraph(source="scan", modules=(scan, match), streams=streams))
+>>> plan = nash(model)
+>>> plan.replicas, plan.bottleneck, plan.rounded
+({'scan': 0.5, 'match': 10.0}, ('match',), {'scan': 1, 'match': 10})
+>>> plan = incentive(model)
+>>> plan.rounded, plan.rounds
+({'scan': 1, 'match': 14}, 7)
+"""
 
 from typing import Final
 
@@ -6,11 +22,14 @@ import numpy as np
 
 from penstock.core.schema import Count, Share, read
 from penstock.model import FlowModel
-from penstock.policy.game.agents import AGENTS_UP_TO, exchange_for
+from penstock.policy.game.aggregate import Aggregation
 from penstock.policy.game.costs import SAME_PACE
-from penstock.policy.game.exchange import Aggregation, Exchange
-from penstock.policy.game.plan import Plan, plan_of
+from penstock.policy.game.plan import AGENTS_UP_TO, Exchange, Plan, exchange_for, plan_of
 from penstock.policy.game.topology import Topology
+
+INCREMENT: Final = 0.1
+"""Of the price: the paper's beta / 10."""
+MAX_ROUNDS: Final = 1000
 
 
 def nash(
@@ -20,32 +39,10 @@ def nash(
     rounding: str = "nearest",
     agents_up_to: int = AGENTS_UP_TO,
 ) -> Plan:
-    """What every module chooses if it pays for itself alone.
-
-    >>> from penstock.core.graph import FlowGraph, Module, Stream
-    >>> graph = FlowGraph(
-    ...     source="scan",
-    ...     modules=(
-    ...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-    ...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
-    ...     ),
-    ...     streams=(Stream(origin="scan", target="match"),),
-    ... )
-    >>> plan = nash(FlowModel.of(graph))
-    >>> plan.replicas, plan.bottleneck, plan.rounded
-    ({'scan': 0.5, 'match': 10.0}, ('match',), {'scan': 1, 'match': 10})
-    """
+    """What every module chooses if it pays for itself alone."""
     exchange = exchange_for(model, topology, agents_up_to=agents_up_to)
     exchange.find_pne()
     return plan_of("nash", model, exchange, rounds=1, rounding=rounding)
-
-
-# Incentives that move the equilibrium towards the social optimum (game, Alg. 2).
-
-
-INCREMENT: Final = 0.1
-"""Of the price: the paper's beta / 10."""
-MAX_ROUNDS: Final = 1000
 
 
 def incentive(
@@ -59,21 +56,7 @@ def incentive(
     rounding: str = "nearest",
     agents_up_to: int = AGENTS_UP_TO,
 ) -> Plan:
-    """What modules choose if the bottleneck is paid for more replicas while that helps all.
-
-    >>> from penstock.core.graph import FlowGraph, Module, Stream
-    >>> graph = FlowGraph(
-    ...     source="scan",
-    ...     modules=(
-    ...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-    ...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
-    ...     ),
-    ...     streams=(Stream(origin="scan", target="match"),),
-    ... )
-    >>> plan = incentive(FlowModel.of(graph))
-    >>> plan.rounded, plan.rounds
-    ({'scan': 1, 'match': 14}, 7)
-    """
+    """What modules choose if the bottleneck is paid for more replicas while that helps all."""
     read(Share, increment, what="increment of policy incentive")
     read(Count, max_rounds, what="max_rounds of policy incentive")
     by = Aggregation(aggregation, iterations)

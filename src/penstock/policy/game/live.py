@@ -6,7 +6,9 @@ the degrees that the agents agree on are asked for.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Final
+from functools import cached_property
+from inspect import signature
+from typing import Annotated, ClassVar, Final
 
 from penstock.core.graph import FlowGraph
 from penstock.core.schema import Count, Natural, OneOf, PositiveSeconds, Share, checked
@@ -14,19 +16,15 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.core.units import format_duration
 from penstock.core.words import listed
 from penstock.model import FlowModel
-from penstock.model.flow_graph import ModuleModel, check_priced
+from penstock.model.flow_graph import check_priced
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import Averages, known, service_time
 from penstock.policy.common.sentences import change
-from penstock.policy.game.agents import AGENTS_UP_TO
+from penstock.policy.game.aggregate import AGGREGATIONS
 from penstock.policy.game.equilibrium import INCREMENT, MAX_ROUNDS, incentive, nash
-from penstock.policy.game.exchange import AGGREGATIONS
-from penstock.policy.game.plan import ROUNDINGS, Plan
+from penstock.policy.game.plan import AGENTS_UP_TO, ROUNDINGS, Plan
 from penstock.policy.game.social import social
 from penstock.policy.game.topology import Topology
-
-# What a game is played with while a pipeline runs: measured where known, else as declared.
-
 
 ROUTINGS: Final = ("declared", "measured")
 
@@ -36,7 +34,8 @@ _FEWEST: Final = 1e-9
 
 @dataclass
 class Estimates:
-    """Averages that forget, of arrivals, running times and routing (game, Section 6.2).
+    """Moving averages of arrivals, running times and routing (game, Section 6.2); as declared
+    until they are measured.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -63,8 +62,6 @@ class Estimates:
     _reach: Averages = field(init=False, repr=False)
     """Rows that a module sees for each one that the source finished: the mean of the ratios of each
     step, as in the paper, and not the ratio of sums of `Reach`."""
-    _declared: FlowModel | None = field(default=None, init=False, repr=False, compare=False)
-    _topology: Topology | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._arrivals = Averages(self.smoothing)
@@ -72,13 +69,14 @@ class Estimates:
 
     def observe(self, seen: Observation) -> None:
         """Learn from a reading; unknown values are ignored."""
-        ours = self._base().modules
+        ours = self._declared.modules
         modules = {name: module for name, module in seen.modules.items() if name in ours}
         source = modules.get(self.graph.source, ModuleReading())
         self._arrivals.update(self.graph.source, source.arrival_rate)
         for name, module in modules.items():
             self._times.update(name, service_time(module, ours[name].scalability))
-        self._waiting = max((_waiting(ours[n], m) for n, m in modules.items()), default=0.0)
+        waiting = ((known(m.backlog) or 0.0) / ours[n].reach for n, m in modules.items())
+        self._waiting = max(waiting, default=0.0)
         if self.routing == "measured":
             self._learn_routing(modules, source.processed_rate)
 
@@ -91,26 +89,23 @@ class Estimates:
         behind = self._waiting / self.catch_up if self.catch_up else 0.0
         return 1.0 / max(rate + behind, _FEWEST)
 
-    @property
+    @cached_property
     def topology(self) -> Topology:
-        """Of the graph, which stays as it is: computed when it is first asked for."""
-        if self._topology is None:
-            self._topology = Topology.of(self._base().neighbours)
-        return self._topology
+        """Of the graph."""
+        return Topology.of(self._declared.neighbours)
 
     def model(self) -> FlowModel:
         """The graph as it is now."""
-        modules = dict(self._base().modules)
+        modules = dict(self._declared.modules)
         for name, time in self._times.all().items():
             modules[name] = replace(modules[name], running_time=time)
         for name, reach in self._reach.all().items():
             modules[name] = replace(modules[name], reach=reach)
-        return replace(self._base(), modules=modules).arriving_every(self.inter_arrival)
+        return replace(self._declared, modules=modules).arriving_every(self.inter_arrival)
 
-    def _base(self) -> FlowModel:
-        if self._declared is None:
-            self._declared = FlowModel.of(self.graph)
-        return self._declared
+    @cached_property
+    def _declared(self) -> FlowModel:
+        return FlowModel.of(self.graph)
 
     def _learn_routing(self, modules: Mapping[str, ModuleReading], finished: float | None) -> None:
         if not (rate := known(finished)):
@@ -119,13 +114,6 @@ class Estimates:
             came = known(module.arrival_rate)
             if name != self.graph.source and came:
                 self._reach.update(name, came / rate)
-
-
-def _waiting(module: ModuleModel, reading: ModuleReading) -> float:
-    return (known(reading.backlog) or 0.0) / module.reach
-
-
-# A plan in one sentence for the operator.
 
 
 def why(plan: Plan, inter_arrival: float, source: str, changes: Sequence[str]) -> str:
@@ -142,10 +130,6 @@ def why(plan: Plan, inter_arrival: float, source: str, changes: Sequence[str]) -
     return f"{_cause(plan, inter_arrival, source)}: {listed(changes) or 'nothing changes'}"
 
 
-def _step(name: str, before: int | None, after: int) -> str:
-    return f"{name} -> {after}" if before is None else f"{name} {change(before, after)}"
-
-
 def _cause(plan: Plan, inter_arrival: float, source: str) -> str:
     rows = f"rows every {format_duration(inter_arrival)}"
     pace = plan.inter_departure[source]
@@ -159,15 +143,13 @@ def _cause(plan: Plan, inter_arrival: float, source: str) -> str:
     return f"{rows}; {listed(plan.bottleneck)} {verb} the bottleneck at {taking}"
 
 
-Planner = Callable[[FlowModel], Plan]
-
-
 @dataclass
 @checked("policy {self.name}")
 class Game:
     """What all games have in common: the graph, and how it is kept up to date."""
 
     name: ClassVar[str] = "game"
+    planner: ClassVar[Callable[..., Plan]]
 
     needs_prices: ClassVar[bool] = True
     """Modules without a price and a cost of delay have nothing to weigh."""
@@ -189,19 +171,32 @@ class Game:
         self._estimates = Estimates(self.graph, self.smoothing, self.routing, self.catch_up)
 
     def __call__(self, seen: Observation, /) -> Decision:
-        """Play the game of this step."""
-        return decide(self._estimates, seen, self.plan)
+        """Play the game of this step, and report what changes; hold while arrivals are unknown."""
+        self._estimates.observe(seen)
+        graph, kept = self.graph, in_force(seen)
+        if known(seen.modules.get(graph.source, ModuleReading()).arrival_rate) is None:
+            held = f"all held, the arrival rate of {graph.source} is unknown"
+            return Decision(configuration=Configuration(degrees=kept), why=held)
+        model = self._estimates.model()
+        plan = self.plan(model)
+        chosen = {name: plan.rounded[name] for name in graph.names() if name in seen.modules}
+        changes = [
+            f"{name} {change(kept[name], degree)}" if name in kept else f"{name} -> {degree}"
+            for name, degree in chosen.items()
+            if kept.get(name) != degree
+        ]
+        expected = model.pace({**plan.rounded, **chosen}).inter_departure
+        return Decision(
+            configuration=Configuration(degrees={**kept, **chosen}),
+            why=why(plan, self._estimates.inter_arrival, graph.source, changes),
+            expects={f"inter_departure:{n}": expected[n] for n in graph.sinks() if n in chosen},
+        )
 
     def plan(self, model: FlowModel) -> Plan:
-        """What the agents agree on."""
-        raise NotImplementedError
-
-    def _common(self) -> dict[str, Any]:
-        return {
-            "topology": self._estimates.topology,
-            "rounding": self.rounding,
-            "agents_up_to": self.agents_up_to,
-        }
+        """What the agents agree on, with those settings that a single plan has a use for."""
+        keys = [key for key in signature(self.planner).parameters if hasattr(self, key)]
+        settings = {key: getattr(self, key) for key in keys}
+        return self.planner(model, topology=self._estimates.topology, **settings)
 
 
 @dataclass
@@ -224,10 +219,7 @@ class Nash(Game):
     """
 
     name: ClassVar[str] = "nash"
-
-    def plan(self, model: FlowModel) -> Plan:
-        """Play once."""
-        return nash(model, **self._common())
+    planner = staticmethod(nash)
 
 
 @dataclass
@@ -243,6 +235,7 @@ class Incentive(Game):
     """
 
     name: ClassVar[str] = "incentive"
+    planner = staticmethod(incentive)
 
     increment: Share = INCREMENT
     """Share of its price by which the bottleneck's incentive grows in a round."""
@@ -252,17 +245,6 @@ class Incentive(Game):
     """How agents add up their costs: by tree or by gossip."""
     iterations: Count = 15
     """Of gossip."""
-
-    def plan(self, model: FlowModel) -> Plan:
-        """Play until incentives bring no more."""
-        return incentive(
-            model,
-            increment=self.increment,
-            max_rounds=self.max_rounds,
-            aggregation=self.aggregation,
-            iterations=self.iterations,
-            **self._common(),
-        )
 
 
 @dataclass
@@ -276,38 +258,9 @@ class Social(Game):
     """
 
     name: ClassVar[str] = "social"
+    planner = staticmethod(social)
 
     aggregation: Annotated[str, OneOf(AGGREGATIONS)] = "tree"
     """How agents add up what they know: by tree or by gossip."""
     iterations: Count = 15
     """Of gossip."""
-
-    def plan(self, model: FlowModel) -> Plan:
-        """Collect the costs of all modules, then send every module the pace."""
-        return social(
-            model, aggregation=self.aggregation, iterations=self.iterations, **self._common()
-        )
-
-
-def decide(estimates: Estimates, seen: Observation, plan: Planner) -> Decision:
-    """Update the estimates, play, and report what changes; hold while the arrivals are unknown."""
-    estimates.observe(seen)
-    graph, kept = estimates.graph, in_force(seen)
-    if known(seen.modules.get(graph.source, ModuleReading()).arrival_rate) is None:
-        held = f"all held, the arrival rate of {graph.source} is unknown"
-        return Decision(configuration=Configuration(degrees=kept), why=held)
-    model = estimates.model()
-    made = plan(model)
-    chosen = {name: made.rounded[name] for name in graph.names() if name in seen.modules}
-    moved = {name: degree for name, degree in chosen.items() if kept.get(name) != degree}
-    expected = model.pace({**made.rounded, **chosen}).inter_departure
-    return Decision(
-        configuration=Configuration(degrees={**kept, **chosen}),
-        why=why(
-            made,
-            estimates.inter_arrival,
-            graph.source,
-            [_step(name, kept.get(name), degree) for name, degree in moved.items()],
-        ),
-        expects={f"inter_departure:{n}": expected[n] for n in graph.sinks() if n in chosen},
-    )

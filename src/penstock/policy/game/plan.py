@@ -1,17 +1,52 @@
-"""What a game comes to: degrees, paces, costs, and what it took to agree on them."""
+"""Which agents play, and the plan that they agree on: degrees, paces, costs, and messages.
+
+`nash`, `incentive` and `social` are written in terms of an `Exchange`. `MessageExchange` has real
+agents that exchange real messages; `BulkExchange` computes the result for thousands of agents at
+once, and counts the messages that they would have sent.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor
-from typing import Annotated, Any, Final
+from math import ceil, floor, inf
+from typing import Annotated, Any, Final, TypeAlias
 
+from penstock.core.errors import SettingError
 from penstock.core.schema import OneOf, read
 from penstock.model import FlowModel
 from penstock.model.flow_graph import ModuleModel
-from penstock.policy.game.exchange import Exchange
+from penstock.policy.game.agents import MessageExchange
+from penstock.policy.game.aggregate import Aggregation
+from penstock.policy.game.bulk import BulkExchange
+from penstock.policy.game.topology import Topology
 
 ROUNDINGS: Final = ("nearest", "up")
-_Rounding = Annotated[str, OneOf(ROUNDINGS)]
+Exchange: TypeAlias = MessageExchange | BulkExchange
+AGENTS_UP_TO: Final = 32
+"""Modules up to which real agents play. In larger graphs a game takes so many messages that their
+sum is computed instead; the result is the same."""
+
+
+def exchange_for(
+    model: FlowModel,
+    topology: Topology | None = None,
+    aggregation: Aggregation | None = None,
+    *,
+    agents_up_to: int = AGENTS_UP_TO,
+) -> Exchange:
+    """Agents for small graphs, and arithmetic in their place for large ones."""
+    for module in model.modules.values():
+        check_costs(module)
+    kind = MessageExchange if len(model.modules) <= agents_up_to else BulkExchange
+    return kind(model, topology, aggregation)
+
+
+def check_costs(module: ModuleModel) -> None:
+    """Reject a module without a time or a price: a game needs something to win."""
+    for what in ("running time", "price", "delay_cost"):
+        if not 0.0 < (value := getattr(module, what.replace(" ", "_"))) < inf:
+            raise SettingError(
+                f"{what} of module {module.name} must be above 0 and finite, got {value:g}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +59,7 @@ class Plan:
     inter_departure: Mapping[str, float]
     """Mean seconds between results of each module."""
     bottleneck: tuple[str, ...]
-    """Who sets the pace; the source, where rows from outside do."""
+    """The modules that set the pace; the source, where rows from outside do."""
     costs: Mapping[str, float]
     """Of one control step, by module."""
     messages: int
@@ -57,7 +92,7 @@ def plan_of(
     policy: str, model: FlowModel, exchange: Exchange, *, rounds: int, rounding: str
 ) -> Plan:
     """What the agents of an exchange have agreed on."""
-    read(_Rounding, rounding, what="rounding")
+    read(Annotated[str, OneOf(ROUNDINGS)], rounding, what="rounding")
     replicas = exchange.replicas()
     pace = model.pace(replicas)
     return Plan(

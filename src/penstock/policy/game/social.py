@@ -11,23 +11,21 @@ goes once up and down the tree, so a few long questions are better than many sho
 neighbouring points also bound how much lower the function can be between them, so the search knows
 when it is done.
 
->>> found = smallest(1.0, 100.0, lambda x: x + 9.0 / x)
->>> round(found.at, 4), found.questions
+>>> minimum = smallest(1.0, 100.0, lambda x: x + 9.0 / x)
+>>> round(minimum.at, 4), minimum.questions
 (3.0, 3)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from penstock.model import FlowModel
-from penstock.policy.game.agents import AGENTS_UP_TO, exchange_for
+from penstock.policy.game.aggregate import Aggregation, Floats
 from penstock.policy.game.costs import SAME_PACE, CostTerms
-from penstock.policy.game.exchange import Aggregation, Exchange, Floats
-from penstock.policy.game.plan import Plan, plan_of
+from penstock.policy.game.plan import AGENTS_UP_TO, Exchange, Plan, exchange_for, plan_of
 from penstock.policy.game.topology import Topology
 
 _POINTS: Final = 128
@@ -35,9 +33,8 @@ _QUESTIONS: Final = 8
 _HALVINGS: Final = 24
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Where it is, and how often was asked."""
+class Minimum(NamedTuple):
+    """Where it is, and how many questions it took."""
 
     at: float
     questions: int
@@ -50,7 +47,7 @@ def grid(low: float, high: float) -> Floats:
 
 def smallest(
     low: float, high: float, ask: Callable[[Floats], Floats], tolerance: float = 1e-9
-) -> Found:
+) -> Minimum:
     """The point of the smallest value between two bounds, to within a share of that value."""
     points = grid(low, high)
     values, questions = ask(points), 1
@@ -61,7 +58,7 @@ def smallest(
         asked = bracket.next_points()
         points, values = bracket.joined(asked, ask(asked))
         questions += 1
-    return Found(at=float(points[values.argmin()]), questions=questions)
+    return Minimum(at=float(points[values.argmin()]), questions=questions)
 
 
 class _Bracket:
@@ -143,14 +140,12 @@ def social(
     """What costs all modules together the least.
 
     >>> from penstock.core.graph import FlowGraph, Module, Stream
-    >>> graph = FlowGraph(
-    ...     source="scan",
-    ...     modules=(
-    ...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-    ...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
-    ...     ),
-    ...     streams=(Stream(origin="scan", target="match"),),
+    >>> scan, match = (
+    ...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
+    ...     for name, time in (("scan", 0.1), ("match", 2.0))
     ... )
+    >>> streams = (Stream(origin="scan", target="match"),)
+    >>> graph = FlowGraph(source="scan", modules=(scan, match), streams=streams)
     >>> plan = social(FlowModel.of(graph))
     >>> plan.rounded, plan.messages
     ({'scan': 1, 'match': 14}, 2)
@@ -166,43 +161,30 @@ def agree(exchange: Exchange, *, by_gossip: bool) -> int:
     views = exchange.cost_terms()
     low, high = _bounds(views[0])  # of maxima, which all agree on
     if not any(view.curved > SAME_PACE for view in views):
-        exchange.settle(np.array([_closed_form(view) for view in views]))
+        # Where the derivative is zero, if all can keep that pace.
+        best = [max(sqrt(view.work / view.delay), view.limit) for view in views]
+        exchange.settle(np.array(best))
         return 1
     if high <= low * (1.0 + SAME_PACE):
         exchange.settle(np.full(len(views), low))
         return 1
-    if by_gossip:
-        exchange.settle(_best_of_a_grid(exchange, views))
+    if by_gossip:  # estimates that differ leave nothing to search more closely
+        paces = grid(low, high)
+        prices = exchange.prices_at(paces)
+        costs = [_cost(view, paces, price) for view, price in zip(views, prices, strict=True)]
+        exchange.settle(paces[np.argmin(costs, axis=1)])
         return 2
-    return 1 + _search(exchange, views[0])
-
-
-def _closed_form(view: CostTerms) -> float:
-    """Where the derivative is zero, if all can keep that pace."""
-    return max(sqrt(view.work / view.delay), view.limit)
+    minimum = smallest(
+        low, high, lambda paces: _cost(views[0], paces, exchange.prices_at(paces)[0])
+    )
+    exchange.settle(np.array([minimum.at]))
+    return 1 + minimum.questions
 
 
 def _bounds(view: CostTerms) -> tuple[float, float]:
     """No module gains from less than the quickest pace that any wishes for, or from more than the
     slowest."""
-    return max(view.quickest, view.limit), max(view.slowest, view.limit)
-
-
-def _search(exchange: Exchange, view: CostTerms) -> int:
-    optimum = smallest(
-        *_bounds(view), lambda paces: _cost(view, paces, exchange.prices_at(paces)[0])
-    )
-    exchange.settle(np.array([optimum.at]))
-    return optimum.questions
-
-
-def _best_of_a_grid(exchange: Exchange, views: tuple[CostTerms, ...]) -> Floats:
-    """Each agent's opinion: estimates that differ leave nothing to search more closely."""
-    paces = grid(*_bounds(views[0]))
-    prices = exchange.prices_at(paces)
-    costs = [_cost(view, paces, price) for view, price in zip(views, prices, strict=True)]
-    best: Floats = paces[np.argmin(costs, axis=1)]
-    return best
+    return max(-view.minus_quickest, view.limit), max(view.slowest, view.limit)
 
 
 def _cost(view: CostTerms, paces: Floats, curved: Floats) -> Floats:
