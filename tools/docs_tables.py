@@ -20,11 +20,10 @@ from penstock.core.regions import Region
 from penstock.core.schema import Bounds, Written
 from penstock.core.settings import Setting, settings_of
 from penstock.guard import GUARDS
-from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.model import InfrastructureSection, PipelineSections
 from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.format.schema import default_of, descriptions, options
-from penstock.pipeline.settings import ClusterSettings
+from penstock.pipeline.settings import ClusterSettings, Source
 from penstock.policy import POLICIES
 
 DOCS: Final = Path(__file__).parents[1] / "docs"

@@ -86,6 +86,8 @@ def test_a_sound_file_has_no_error(text: str) -> None:
         ("max_replicas: 4", "max_replicas: 0", ["modules", "a", "max_replicas"]),
         ("max_replicas: 4", "max_replica: 4", ["modules", "a"]),
         ("max_replicas: 4", "scaling: log", ["modules", "a", "scaling"]),
+        ("max_replicas: 4", "max_replicas: '4'", ["modules", "a", "max_replicas"]),
+        ("max_replicas: 4", "buffer: '4'", ["modules", "a", "buffer"]),
         ("name: threshold", "name: treshold", ["policy"]),
         ("name: threshold", "name: threshold, foo: 1", ["policy"]),
         ("[hold]", "[step-factor: {in: 1.3}]", ["guards", 0]),
@@ -100,6 +102,16 @@ def test_a_mistake_is_found_where_it_stands(
     wrong = GRAPH.replace(old, new)
     assert [list(error.absolute_path) for error in errors(wrong)] == [path]
     assert check(write(wrong)).mistakes != ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("max_replicas: 4", "buffer: inf"), ("{name: threshold}", "{name: latency, margin: yes}")],
+)
+def test_a_word_that_stands_for_a_value_is_taken(old: str, new: str, write: Write) -> None:
+    right = GRAPH.replace(old, new)
+    assert errors(right) == []
+    assert check(write(right)).mistakes == ()
 
 
 def test_a_part_of_a_package_is_taken() -> None:

@@ -90,10 +90,10 @@ class TestFile:
             ("cores=many", "cores of the pipelines must be a whole number, got 'many'"),
             ("cores=2", "cores is 2 and the modules begin with 3;"),
             ("pipelines={}", "pipelines is empty; write pipelines: {fraud:"),
-            ("pipelines.first.weight=0", "weight of the pipeline must be above 0, got 0"),
+            ("pipelines.first.weight=0", "weight of pipeline first must be above 0, got 0"),
             (
                 "pipelines.first.weight=.inf",
-                "weight of the pipeline must be above 0 and finite, got inf",
+                "weight of pipeline first must be above 0 and finite, got inf",
             ),
             ("pipelines.first.pipeline=wordcont", "there is no pipeline 'wordcont'"),
             ("pipelines.first.slo.latency_p95=2s", "pipeline first has no section 'slo'"),
@@ -121,7 +121,7 @@ class TestFile:
 
     def test_a_name_that_is_no_name_is_refused_on_its_line(self, write: Write) -> None:
         mistakes = check(write(PLAIN.replace("  second:", "  a.b:"))).mistakes
-        assert "line 10: a pipeline's name begins with a letter" in str(mistakes[0])
+        assert "line 10: a pipeline's name is a letter, then letters" in str(mistakes[0])
 
     def test_a_mistake_inside_a_pipeline_stands_on_its_line(self, write: Write) -> None:
         mistakes = check(write(PLAIN.replace("service_time: 5ms", "service_time: 5"))).mistakes

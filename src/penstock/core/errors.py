@@ -23,9 +23,15 @@ class SettingError(UserError):
     """
 
     def __init__(
-        self, *args: object, path: tuple[str | int, ...] = (), fields: tuple[str, ...] = ()
+        self,
+        *args: object,
+        path: tuple[str | int, ...] = (),
+        fields: tuple[str, ...] = (),
+        also: "tuple[SettingError, ...]" = (),
     ) -> None:
         super().__init__(*args)
+        self.also = also
+        """Further mistakes in the same value."""
         self.path = path
         """Of the value that is wrong, within the part; empty where it is the part itself."""
         self.fields = fields

@@ -17,7 +17,7 @@ penstock.core.errors.SettingError: service_time of module match must be 0s or mo
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
@@ -28,10 +28,11 @@ from penstock.core.errors import SettingError
 from penstock.core.schema import (
     Bounds,
     Count,
-    Natural,
+    NotNegativeSeconds,
     OneOf,
+    Positive,
     PositiveSeconds,
-    Seconds,
+    Share,
     checked,
 )
 
@@ -44,8 +45,9 @@ MIGRATIONS: Final = ("mp", "r-blk", "s-blk")
 WORK: Final = ("wait", "cpu", "none")
 """How a row may spend its service time on Spark."""
 
-Duration = Annotated[Seconds, Bounds(least=0, endless=True)]
-Amount = Annotated[float, Bounds(least=0, endless=True)]
+Variation = Annotated[float, Bounds(least=0, most=100)]
+"""Standard deviation over mean."""
+Price = Annotated[float, Bounds(least=0, most=1_000_000_000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +56,9 @@ class Module:
     """A streaming query, or a stage of one, with a degree of parallelism of its own."""
 
     name: str
-    service_time: Duration = 0.0
+    service_time: NotNegativeSeconds = 0.0
     """Mean seconds that one replica takes for a row."""
-    service_cv: Amount = 0.0
+    service_cv: Variation = 0.0
     """Coefficient of variation of the service time: 0 fixed, 1 exponential."""
     min_replicas: Count = 1
     """Fewest replicas."""
@@ -66,25 +68,25 @@ class Module:
     """Replicas at the start of a run; in a file `min_replicas` unless given."""
     buffer: Annotated[float, Bounds(least=1, endless=True)] = inf
     """Rows that can wait before the module; a full buffer holds up the module before it."""
-    trigger: Duration = 0.0
+    trigger: NotNegativeSeconds = 0.0
     """Seconds between micro-batches; 0 processes row by row."""
     max_batch: PositiveSeconds | None = None
     """Seconds of service that one replica takes on in a micro-batch, at most; all that waits,
     unless given. Shorter batches let new replicas take part sooner."""
-    overhead: Duration = 0.0
+    overhead: NotNegativeSeconds = 0.0
     """Seconds that a micro-batch takes beyond its rows: planning, commit, scheduling."""
-    task_overhead: Duration = 0.0
+    task_overhead: NotNegativeSeconds = 0.0
     """Seconds that every replica is busy in a micro-batch beyond its rows: a task started, a Python
     worker woken, state loaded. They lengthen the batch as `overhead` does, and count as work."""
-    overhead_cv: Amount = 0.0
+    overhead_cv: Variation = 0.0
     """Coefficient of variation of both overheads from batch to batch (log-normal): 0 fixed."""
-    warm_up: Duration = 0.0
+    warm_up: NotNegativeSeconds = 0.0
     """Seconds that the first micro-batch with new replicas takes longer, while these load code."""
-    start_up: Duration = 0.0
+    start_up: NotNegativeSeconds = 0.0
     """Seconds from asking for an executor until it takes tasks."""
-    price: Amount = 0.0
+    price: Price = 0.0
     """Cost of one replica for one control step."""
-    delay_cost: Amount = 0.0
+    delay_cost: Price = 0.0
     """Cost of one second between results."""
     scaling: Annotated[str, OneOf(SCALINGS)] = "ideal"
     """How the service time falls with n replicas (game, Fig. 3): `ideal` as 1/n, `saturating` no
@@ -98,9 +100,9 @@ class Module:
     region: str | None = None
     """The region whose nodes host its replicas: required where there is an `infrastructure`,
     refused where there is none."""
-    keys: Natural = 0
-    """Keys by which rows are routed, each to the one replica that has its state, 10 million at
-    most; 0 where any replica serves any row."""
+    keys: Annotated[int, Bounds(least=0, most=10_000_000)] = 0
+    """Keys by which rows are routed, each to the one replica that has its state; 0 where any
+    replica serves any row. Each takes some 350 bytes of the twin."""
     migration: Annotated[str, OneOf(MIGRATIONS)] = "mp"
     """How the state of a key changes hands: `mp` (only rows of the key wait), `r-blk` (the replica
     that gets keys waits for all of them) or `s-blk` (rows of such keys are held before all others
@@ -168,21 +170,21 @@ got [1.0, 1.2, 3.0]; smooth it
         )
 
 
-__all__ = ["SCALINGS", "FlowGraph", "GraphError", "Module", "Stream"]
-
 _MOST_LISTED: Final = 10
 """Modules that a message lists before it counts the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@checked("stream {self.origin} -> {self.target}")
 class Stream:
     """Rows from one module to another."""
 
     origin: str
     target: str
-    probability: float = 1.0
-    """Share of the origin's output rows that take this way."""
-    selectivity: float = 1.0
+    probability: Share = 1.0
+    """Share of the origin's output rows that take this way; those of all streams from a module sum
+    to 1."""
+    selectivity: Positive = 1.0
     """Rows that leave the origin for each row that it takes in, before they part ways."""
 
 
@@ -213,11 +215,21 @@ class FlowGraph:
 
     def __post_init__(self) -> None:
         """Refuse graphs that no row could cross, naming the module."""
-        self._check_names()
-        self._index()
-        self._check_streams()
-        self._check_sources()
-        self._check_visits()
+        for error in graph_errors([m.name for m in self.modules], self.sources, self.streams):
+            raise error
+        outputs: dict[str, list[Stream]] = {module.name: [] for module in self.modules}
+        for stream in self.streams:
+            outputs[stream.origin].append(stream)
+        object.__setattr__(self, "_by_name", {module.name: module for module in self.modules})
+        object.__setattr__(self, "_outputs", {name: tuple(out) for name, out in outputs.items()})
+        object.__setattr__(self, "_order", tuple(_sorter(outputs, self.streams).static_order()))
+        for name, visits in self.visits().items():
+            if not 0 < visits < inf:
+                raise GraphError(
+                    f"module {name} sees {visits:g} rows for each row of {self.source}; "
+                    "bring the probabilities and selectivities on the way nearer to 1",
+                    module=name,
+                )
 
     def __getitem__(self, name: str) -> Module:
         """The module of that name."""
@@ -252,113 +264,107 @@ class FlowGraph:
                 visits[stream.target] += visits[name] * stream.selectivity * stream.probability
         return visits
 
-    def _index(self) -> None:
-        """Keep what is looked up by name: graphs may have thousands of modules."""
-        outputs: dict[str, list[Stream]] = {module.name: [] for module in self.modules}
-        for stream in self.streams:
-            outputs[stream.origin].append(stream)
-        by_name = {module.name: module for module in self.modules}
-        object.__setattr__(self, "_by_name", by_name)
-        object.__setattr__(self, "_outputs", {name: tuple(out) for name, out in outputs.items()})
-        object.__setattr__(self, "_order", self._sorted())
 
-    def _sorted(self) -> tuple[str, ...]:
-        sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(self.names(), ()))
-        for stream in self.streams:
-            sorter.add(stream.target, stream.origin)
-        try:
-            return tuple(sorter.static_order())
-        except CycleError as error:
-            raise self._cycle(error.args[1][1:]) from None
+def graph_errors(
+    modules: Sequence[str],
+    sources: Sequence[str],
+    streams: Sequence[Stream],
+    *,
+    whole: bool = True,
+    unsure: Collection[str] = (),
+) -> Iterator[GraphError]:
+    """All that keeps rows from crossing a graph.
 
-    def _cycle(self, circle: list[str]) -> GraphError:
-        """The error about modules each of which feeds the next, and the last the first."""
-        first = min(circle, key=self.names().index)
-        turn = circle.index(first)
-        path = [*circle[turn:], *circle[:turn], first]
-        long = len(path) > _MOST_LISTED
-        shown = [*path[:3], f"({len(path) - 4} more)", first] if long else path
-        return GraphError(
-            f"the streams form a cycle: {' -> '.join(shown)}; remove one of them",
-            module=first,
-            stream=(path[0], path[1]),
-        )
+    Where not the `whole` graph is known, nothing is said of modules that no stream leads to; of
+    those whose streams are `unsure`, nothing of the sum of their probabilities.
 
-    def _check_names(self) -> None:
-        counts = Counter(module.name for module in self.modules)
-        for name, count in counts.items():
-            if count > 1:
-                raise GraphError(f"module {name} is defined twice; give one another name")
-        for source in self.sources:
-            if source not in counts:
-                raise GraphError(_no_module(source, counts))
-        pairs = Counter((stream.origin, stream.target) for stream in self.streams)
-        for pair, count in pairs.items():
-            for end in pair:
-                if end not in counts:
-                    raise GraphError(_no_module(end, counts), stream=pair)
-            if count > 1:
-                raise GraphError(
-                    f"stream {' -> '.join(pair)} is given {count} times; "
-                    "keep one, with the probabilities added up",
-                    stream=pair,
-                )
-
-    def _check_streams(self) -> None:
-        for name in self.names():
-            streams = self.outputs(name)
-            for stream in streams:
-                _check_stream(stream)
-            total = sum(stream.probability for stream in streams)
-            if streams and abs(total - 1) > 1e-6:
-                raise GraphError(
-                    f"the probabilities of the streams from {name} must sum to 1, got {total:g}",
-                    stream=(name, streams[0].target),
-                )
-
-    def _check_sources(self) -> None:
-        fed = {stream.target: stream for stream in self.streams}
-        for source in self.sources:
-            if source not in fed:
-                continue
-            before = fed[source].origin
-            raise GraphError(
-                f"source {source} is fed by module {before}; name as source the one module "
-                "that no stream leads to",
-                stream=(before, source),
+    >>> ring = [Stream(origin="a", target="b", probability=0.5), Stream(origin="b", target="a")]
+    >>> for error in graph_errors(["a", "b"], ["a"], ring):
+    ...     print(error)
+    the streams form a cycle: a -> b -> a; remove one of them
+    the probabilities of the streams from a must sum to 1, got 0.5
+    """
+    counts, pairs = Counter(modules), Counter((s.origin, s.target) for s in streams)
+    for name in (name for name, count in counts.items() if count > 1):
+        yield GraphError(f"module {name} is defined twice; give one another name", module=name)
+    for source in (source for source in sources if source not in counts):
+        yield GraphError(_no_module(source, counts))
+    for pair, count in pairs.items():
+        for end in (end for end in pair if end not in counts):
+            yield GraphError(_no_module(end, counts), stream=pair)
+        if count > 1:
+            yield GraphError(
+                f"stream {' -> '.join(pair)} is given {count} times; "
+                "keep one, with the probabilities added up",
+                stream=pair,
             )
-        for name in self.names():
-            if name not in fed and name not in self.sources:
-                raise GraphError(
-                    f"no row can reach module {name} from {self.source}: no stream leads to "
-                    f"{name}, and a graph has one source",
-                    module=name,
-                )
-
-    def _check_visits(self) -> None:
-        for name, visits in self.visits().items():
-            if not 0 < visits < inf:
-                raise GraphError(
-                    f"module {name} sees {visits:g} rows for each row of {self.source}; "
-                    "bring the probabilities and selectivities on the way nearer to 1",
-                    module=name,
-                )
+    cycle = _cycle(modules, streams)
+    if cycle is not None:
+        yield cycle
+    yield from _uneven(streams, {*unsure, *(a for (a, _), count in pairs.items() if count > 1)})
+    if cycle is None:
+        yield from _unfed(modules, sources, streams, whole=whole)
 
 
-def _check_stream(stream: Stream) -> None:
-    ends = (stream.origin, stream.target)
-    if not 0 < stream.probability <= 1:
-        raise GraphError(
-            f"probability of stream {' -> '.join(ends)} must be above 0 and at most 1, "
-            f"got {stream.probability:g}",
-            stream=ends,
+def _sorter(modules: Iterable[str], streams: Iterable[Stream]) -> TopologicalSorter[str]:
+    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(modules, ()))
+    for stream in streams:
+        sorter.add(stream.target, stream.origin)
+    return sorter
+
+
+def _cycle(modules: Sequence[str], streams: Sequence[Stream]) -> GraphError | None:
+    """The error about modules each of which feeds the next, and the last the first."""
+    try:
+        _sorter(modules, streams).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1][1:]
+    else:
+        return None
+    first = min(circle, key=modules.index)
+    turn = circle.index(first)
+    path = [*circle[turn:], *circle[:turn], first]
+    long = len(path) > _MOST_LISTED
+    shown = [*path[:3], f"({len(path) - 4} more)", first] if long else path
+    return GraphError(
+        f"the streams form a cycle: {' -> '.join(shown)}; remove one of them",
+        module=first,
+        stream=(path[0], path[1]),
+    )
+
+
+def _uneven(streams: Iterable[Stream], unsure: Collection[str]) -> Iterator[GraphError]:
+    """Modules whose rows do not all take one of the ways, or take several."""
+    totals: dict[str, float] = {}
+    first: dict[str, str] = {}
+    for stream in streams:
+        totals[stream.origin] = totals.get(stream.origin, 0.0) + stream.probability
+        first.setdefault(stream.origin, stream.target)
+    for name, total in totals.items():
+        if abs(total - 1) > 1e-6 and name not in unsure:
+            why = f"the probabilities of the streams from {name} must sum to 1, got {total:g}"
+            yield GraphError(why, stream=(name, first[name]))
+
+
+def _unfed(
+    modules: Iterable[str], sources: Sequence[str], streams: Iterable[Stream], *, whole: bool
+) -> Iterator[GraphError]:
+    fed = {stream.target: stream for stream in streams}
+    wrong = [source for source in sources if source in fed]
+    for source in wrong:
+        before = fed[source].origin
+        yield GraphError(
+            f"source {source} is fed by module {before}; name as source the one module "
+            "that no stream leads to",
+            stream=(before, source),
         )
-    if not 0 < stream.selectivity < inf:
-        raise GraphError(
-            f"selectivity of the streams from {stream.origin} must be above 0 and finite, "
-            f"got {stream.selectivity:g}",
-            stream=ends,
-        )
+    for name in modules if whole and not wrong else ():
+        if name not in fed and name not in sources:
+            yield GraphError(
+                f"no row can reach module {name} from {sources[0]}: no stream leads to "
+                f"{name}, and a graph has one source",
+                module=name,
+            )
 
 
 def _no_module(name: str, names: Collection[str]) -> str:

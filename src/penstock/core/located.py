@@ -16,7 +16,7 @@ Plain words are read as in YAML 1.2: `on`, `yes` and `1:30` are texts, `1e3` is 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -118,11 +118,14 @@ class Draft:
     value: Any
     places: dict[Path, Place] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
+    wrong: set[Path] = field(default_factory=set, repr=False)
+    """Where mistakes were noted."""
     _noted: set[Mistake] = field(default_factory=set, repr=False)
 
     def note(self, path: Path, sentence: str) -> None:
         """Write down a mistake at the place of a value, or of the nearest value around it."""
         mistake = Mistake(self.place(path), sentence)
+        self.wrong.add(path)
         if mistake not in self._noted:
             self._noted.add(mistake)
             self.mistakes.append(mistake)
@@ -221,24 +224,29 @@ class _Values:
                 continue
             self.draft.places.setdefault(here, place)
             values[key.value] = self.read(value, here)
-        for inherited in _merged(node):
+        for inherited in self._merged(node):
             for name, value in self.read(inherited, path).items():
                 values.setdefault(name, value)
         return values
 
+    def _merged(self, node: yaml.MappingNode) -> Iterator[yaml.Node]:
+        """Mappings that `<<` takes over, of which the first to name a key wins."""
+        for key, value in node.value:
+            if not _is_merge(key):
+                continue
+            for one in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if isinstance(one, yaml.MappingNode):
+                    yield one
+                else:
+                    line = one.start_mark.line + 1
+                    given = "a list" if isinstance(one, yaml.SequenceNode) else one.value
+                    why = f"<< takes over a mapping such as *base, got {given or 'nothing'}"
+                    place = Place(line, f"{self.draft.name}, line {line}")
+                    self.draft.mistakes.append(Mistake(place, why))
+
 
 def _is_merge(key: yaml.Node) -> bool:
     return isinstance(key, yaml.ScalarNode) and key.value == "<<" and not key.style
-
-
-def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
-    """Mappings that `<<` takes over, of which the first to name a key wins."""
-    for key, value in node.value:
-        if _is_merge(key):
-            many: Iterable[yaml.Node] = (
-                value.value if isinstance(value, yaml.SequenceNode) else [value]
-            )
-            yield from (one for one in many if isinstance(one, yaml.MappingNode))
 
 
 def _explain(error: yaml.YAMLError, text: str, name: str) -> str:

@@ -26,7 +26,9 @@ class Region:
 
     name: str
     max_nodes: Annotated[int, Bounds(least=1, most=MOST)] = 50
+    """Most nodes that are acquired."""
     initial_nodes: Natural = 1
+    """Nodes at the start of a run; in a file `min_nodes` unless given."""
     min_nodes: Natural = 1
     """Nodes that are never given up."""
     slots: Annotated[int, Bounds(least=1, most=MOST)] = 2
@@ -88,17 +90,21 @@ class Infrastructure:
         meant = [(a, b) for a, b in pairs if f"{a}-{b}" == pair]
         if not meant:
             known = {f"{a}-{b}" for a, b in pairs}
-            raise SettingError(f"there is no pair of regions {pair!r}{near(pair, known)}")
+            why = f"there is no pair of regions {pair!r}{near(pair, known)}"
+            raise SettingError(why, path=("delays", pair))
         if len(meant) > 1:
             both = " or ".join(f"from {a} to {b}" for a, b in meant)
-            raise SettingError(f"delay {pair} may be {both}; give the regions other names")
+            why = f"delay {pair} may be {both}; give the regions other names"
+            raise SettingError(why, path=("delays", pair))
         if not 0 <= delay < float("inf"):
-            raise SettingError(f"delay {pair} must be 0s or more and finite, got {delay:g}s")
+            why = f"delay {pair} must be 0s or more and finite, got {delay:g}s"
+            raise SettingError(why, path=("delays", pair))
         origin, target = meant[0]
         if f"{target}-{origin}" in self.delays and self.delays[f"{target}-{origin}"] != delay:
             raise SettingError(
                 f"delay {pair} is {delay:g}s and {target}-{origin} is "
-                f"{self.delays[f'{target}-{origin}']:g}s; a delay is the same both ways, keep one"
+                f"{self.delays[f'{target}-{origin}']:g}s; a delay is the same both ways, keep one",
+                path=("delays", pair),
             )
 
 

@@ -20,6 +20,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from functools import cache
 from math import inf, isfinite
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -113,8 +114,8 @@ class Bounds:
 class OneOf:
     """The words that a setting may be.
 
-    >>> OneOf(("wait", "cpu", "none")).refusal("gpu")
-    "must be wait, cpu or none, got 'gpu'"
+    >>> OneOf(("wait", "cpu", "none")).refusal("wiat")
+    "must be wait, cpu or none, got 'wiat'; did you mean 'wait'?"
     """
 
     options: tuple[str, ...]
@@ -124,7 +125,9 @@ class OneOf:
         if value in self.options:
             return None
         *others, last = self.options
-        return f"must be {', '.join(others)} or {last}, got {value!r}"
+        close = get_close_matches(str(value), self.options, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        return f"must be {', '.join(others)} or {last}, got {value!r}{meant}"
 
     def as_json_schema(self) -> dict[str, object]:
         """The words as a JSON Schema says them."""
@@ -150,6 +153,13 @@ class Matches:
     def as_json_schema(self) -> dict[str, object]:
         """The pattern as a JSON Schema says it."""
         return {"type": "string", "pattern": f"^({self.pattern})$"}
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """An example of a section, for messages about one that is missing or of the wrong shape."""
+
+    example: str
 
 
 Check = Bounds | OneOf | Matches
@@ -197,12 +207,14 @@ class Problem:
     why: str
 
 
-def problems_of(schema: Any, value: object) -> tuple[Any, tuple[Problem, ...]]:
+def problems_of(
+    schema: Any, value: object, *, in_file: bool = False
+) -> tuple[Any, tuple[Problem, ...]]:
     """The value as its type has it, or everything that is wrong with it."""
     from pydantic_core import ValidationError
 
     try:
-        return schema.validate_python(value), ()
+        return schema.validate_python(value, context=in_file), ()
     except ValidationError as error:
         return None, tuple(_problem(one) for one in error.errors(include_url=False))
 
@@ -215,17 +227,31 @@ def read(hint: Any, value: object, *, what: str = "it") -> Any:
     return decoded
 
 
+def stand_in(hint: Any) -> Any:
+    """Some value of a type, in place of one that is wrong; None where none is at hand.
+
+    >>> stand_in(PositiveSeconds), stand_in(Count), stand_in(tuple[str, ...])
+    (1.0, 1, ())
+    """
+    some: tuple[object, ...] = (1, "x", "1s", "1/s", "1m", "x:1", {}, [])
+    for one in some:
+        value, problems = problems_of(validator(hint), one)
+        if not problems:
+            return value
+    return None
+
+
 def sentence(what: str, problem: Problem) -> str:
     """A problem as a sentence; where it lies inside a value, the path leads there.
 
     >>> sentence("low of guard clamp", Problem(("split",), "must be 1 or more, got 0"))
     'low of guard clamp must be 1 or more for split, got 0'
     """
-    if not problem.path:
-        return f"{what}{'' if problem.why.startswith(':') else ' '}{problem.why}"
-    inside = ".".join(map(str, problem.path))
+    inside = f" for {'.'.join(map(str, problem.path))}" if problem.path else ""
+    if problem.why.startswith(":"):
+        return f"{what}{inside}{problem.why}"
     before, got, after = problem.why.partition(", got ")
-    return f"{what}{'' if before.startswith(':') else ' '}{before} for {inside}{got}{after}"
+    return f"{what} {before}{inside}{got}{after}"
 
 
 @cache
@@ -413,7 +439,8 @@ def _annotated(inner: Any, extras: tuple[Any, ...], words: str | None) -> Schema
         return schema
     said = {key: value for check in checks for key, value in check.as_json_schema().items()}
     if any(getattr(check, "endless", False) for check in checks):
-        said["type"] = ["number", "string"]  # inf
+        numbers = {"type": "number", **said}
+        said = {"type": ["number", "string"], "anyOf": [numbers, {"const": "inf"}]}
     return {
         "type": "function-after",
         "function": {"type": "no-info", "function": _checker(checks, written)},
@@ -526,20 +553,21 @@ def _worded(schema: Schema, words: str) -> Schema:
     }
 
 
-def _before(function: Callable[[Any], Any], schema: Schema) -> Schema:
-    said = {"type": "no-info", "function": function}
+def _before(function: Callable[..., Any], schema: Schema, *, info: bool = False) -> Schema:
+    said = {"type": "with-info" if info else "no-info", "function": function}
     return {"type": "function-before", "function": said, "schema": schema}
 
 
-def _not_true_or_false(value: object) -> object:
-    if isinstance(value, bool):
+def _number(value: object, info: Any) -> object:
+    """No truth value, and in a file no text but `inf`; flags and Spark's conf are texts."""
+    quoted = info.context and isinstance(value, str) and value.lstrip("+-") != "inf"
+    if isinstance(value, bool) or quoted:
         raise ValueError
     return value
 
 
 def _true_or_false(value: object) -> object:
-    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-    return words.get(value.lower(), value) if isinstance(value, str) else value
+    return _TRUTH.get(value.lower(), value) if isinstance(value, str) else value
 
 
 # What is read back from a recording: the types as they are, numbers finite, units left out.
@@ -638,11 +666,17 @@ def _text(value: object) -> str:
     return value
 
 
+_TRUTH: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _WORDS: Final = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _LEAVES: Final[dict[Any, Schema]] = {
-    bool: _before(_true_or_false, {"type": "bool", "strict": True}),
-    int: _before(_not_true_or_false, {"type": "int"}),
-    float: _before(_not_true_or_false, {"type": "float"}),
+    bool: _before(_true_or_false, {"type": "bool", "strict": True})
+    | {
+        "metadata": {
+            "pydantic_js_updates": {"type": ["boolean", "string"], "enum": [True, False, *_TRUTH]}
+        }
+    },
+    int: _before(_number, {"type": "int"}, info=True),
+    float: _before(_number, {"type": "float"}, info=True),
     str: {
         "type": "str",
         "coerce_numbers_to_str": True,

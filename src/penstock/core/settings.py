@@ -12,55 +12,143 @@ Pause(for_=120.0)
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from penstock.core.errors import SettingError, UserError, describe
-from penstock.core.schema import Path, Problem, problems_of, sentence, validator_of_fields
+from penstock.core.schema import (
+    Path,
+    Problem,
+    problems_of,
+    sentence,
+    stand_in,
+    validator_of_fields,
+)
 
 T = TypeVar("T")
+Mistake = tuple[Path, str]
+"""Where it is among the settings, and a sentence about it."""
 
 
 def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: object) -> T:
     """Make a part from settings; `of` names it in messages, `fixed` are values of our own."""
-    values, mistakes = decode(part, given, of=of, fixed=fixed)
+    made, mistakes = read_part(part, given, of=of, fixed=fixed)
     for path, why in mistakes:
         raise SettingError(why, path=path)
-    return construct(part, values, of=of)
+    return cast(T, made)
 
 
-def decode(
-    part: Any, given: Mapping[str, object], *, of: str, fixed: Mapping[str, object]
-) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
-    """The fields of a part from its settings, and every mistake in these with its path."""
-    known = {s.outer: s.name for s in settings_of(part) if s.name not in fixed}
-    spelt = {key: known.get(str(key).replace("-", "_")) for key in given}
-    mistakes: list[tuple[Path, str]] = [
-        ((key,), f"{of} has no setting {key!r}{near(str(key).replace('-', '_'), known)}")
-        for key, name in spelt.items()
-        if name is None
+def read_part(
+    part: type[T],
+    given: Mapping[str, object],
+    *,
+    of: str,
+    fixed: Mapping[str, object],
+    in_file: bool = False,
+) -> tuple[T | None, list[Mistake]]:
+    """The part that settings make, or every mistake in them with its path.
+
+    Rules over several settings are those that a part raises when it is made. In place of a value
+    that is wrong or breaks a rule it gets the default and is made again, so that no mistake hides
+    another; a rule about a value that is wrong already says nothing.
+
+    In a file, numbers are not in quotes.
+    """
+    known = {s.outer: s for s in settings_of(part) if s.name not in fixed}
+    values, mistakes = _decode(part, given, known, of=of, in_file=in_file)
+    wrong = {str(path[0]) for path, _ in mistakes if path}
+    absent = [outer for outer, s in known.items() if s.required and s.name not in values]
+    missing = [outer for outer in absent if outer not in wrong]
+    if missing:
+        mistakes.append(((), f"{of} needs a value for {', '.join(missing)}"))
+    wrong.update(absent)
+    values |= {known[outer].name: stand_in(known[outer].hint) for outer in absent} | dict(fixed)
+    while True:
+        try:
+            made = construct(part, values, of=of)
+        except UserError as error:
+            path, names = _blamed(error, part, values, given)
+            if not wrong.intersection(names):
+                mistakes += [(path, str(one)) for one in (error, *getattr(error, "also", ()))]
+            dropped = [n for n in names if n in known and known[n].name in values]
+            if not dropped or known[dropped[0]].required:
+                return None, mistakes
+            name = known[dropped[0]].name
+            values = _without(values, name, path[1:])
+            wrong |= {dropped[0]} - values.keys()
+        else:
+            return None if mistakes else made, mistakes
+
+
+def _decode(
+    part: Any,
+    given: Mapping[str, object],
+    known: Mapping[str, "Setting"],
+    *,
+    of: str,
+    in_file: bool,
+) -> tuple[dict[str, Any], list[Mistake]]:
+    """The fields of a part that its settings have right, and every mistake in the others."""
+    spelt = {key: str(key).replace("-", "_") for key in given}
+    keys = {known[plain].name: key for key, plain in spelt.items() if plain in known}
+    mistakes: list[Mistake] = [
+        ((key,), f"{of} has no setting {key!r}{near(plain, known)}")
+        for key, plain in spelt.items()
+        if plain not in known
     ]
-    keys = {name: key for key, name in spelt.items() if name is not None}
     if len(keys) + len(mistakes) < len(given):
         twice = f"{of} is given a setting twice; leave one of {', '.join(given)} out"
         mistakes.append(((), twice))
-    values, problems = problems_of(_reader(part), {name: given[keys[name]] for name in keys})
-    mistakes += [_named(problem, keys, of) for problem in problems]
-    absent = missing_settings(part, {*keys, *fixed})
-    if absent:
-        mistakes.append(((), f"{of} needs a value for {', '.join(absent)}"))
+    reader, raw = _reader(part), {name: given[key] for name, key in keys.items()}
+    values, problems = problems_of(reader, raw, in_file=in_file)
+    for problem in problems:
+        name, *inside = problem.path
+        raw.pop(str(name), None)
+        what = f"{str(name).rstrip('_')} of {of}"
+        why = sentence(what, Problem(tuple(inside), problem.why))
+        mistakes.append(((keys[str(name)], *inside), why))
     order: list[Any] = [*given]
     mistakes.sort(key=lambda one: order.index(one[0][0]) if one[0] else len(order))
-    return {**(values or {}), **fixed}, mistakes
+    return problems_of(reader, raw, in_file=in_file)[0] if problems else values, mistakes
 
 
-def _named(problem: Problem, keys: Mapping[Any, str], of: str) -> tuple[Path, str]:
-    key, *inside = problem.path
-    what = f"{keys[key]} of {of}"
-    return (keys[key], *inside), sentence(what, Problem(tuple(inside), problem.why))
+def _blamed(
+    error: UserError, part: type, values: Mapping[str, Any], given: Mapping[str, object]
+) -> tuple[Path, list[str]]:
+    """The path of the setting that a rule was broken by, and the names of all that it is about."""
+    fields = error.fields if isinstance(error, SettingError) else ()
+    path = error.within(given) if isinstance(error, SettingError) else ()
+    path = path or _at_fault(error, part, values, given)
+    return path, [*(str(step).replace("-", "_") for step in path[:1]), *fields]
+
+
+def _at_fault(
+    error: UserError, part: type, values: Mapping[str, Any], given: Mapping[str, object]
+) -> Path:
+    """The first setting without which the part does not raise an error that names none."""
+    for key in given:
+        plain = str(key).replace("-", "_")
+        rest = {name: value for name, value in values.items() if name.rstrip("_") != plain}
+        with suppress(Exception, SystemExit):  # a part of a plug-in may raise anything
+            try:
+                part(**rest)
+            except UserError as other:
+                if str(other) == str(error):
+                    continue
+            return (key,)
+    return ()
+
+
+def _without(values: Mapping[str, Any], name: str, inside: Path) -> dict[str, Any]:
+    """The values without one, or without an item of it."""
+    value = values[name]
+    if inside and isinstance(value, Mapping) and inside[0] in value and len(value) > 1:
+        return {**values, name: {k: item for k, item in value.items() if k != inside[0]}}
+    return {other: kept for other, kept in values.items() if other != name}
 
 
 class WrongPartError(TypeError):

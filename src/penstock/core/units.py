@@ -33,6 +33,7 @@ _SECONDS: Final = {
     "h": 3600.0,
     "d": 86400.0,
 }
+_LONGEST: Final = 3650 * 86400.0
 _NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _PART: Final = re.compile(rf"\s*({_NUMBER})\s*(us|ms|sec|s|min|m|h|d)(?![a-z])", re.IGNORECASE)
 _RATE: Final = re.compile(
@@ -68,8 +69,10 @@ def parse_duration(text: object) -> float:
     while match := _PART.match(text, end):
         total += float(match[1]) * _SECONDS[match[2].lower()]
         end = match.end()
-    if end == 0 or text[end:].strip() or not isfinite(total):
+    if end == 0 or text[end:].strip():
         raise SettingError(f"cannot read the duration {text!r}; write it as 300ms, 30s, 5m or 1h")
+    if total > _LONGEST:
+        raise UnitError("a duration", f"must be at most 10 years, 3650d, got {text}")
     return total
 
 

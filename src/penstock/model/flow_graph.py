@@ -21,13 +21,13 @@ finishes rows as often as the bottleneck lets it.
 (('match',), {'scan': 0.2, 'match': 1.0})
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Self
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import FlowGraph
+from penstock.core.graph import FlowGraph, Module
 from penstock.model.scalability import Scalability, scalability
 
 _SAME = 1e-9
@@ -164,13 +164,13 @@ class FlowModel:
 
 def check_priced(graph: FlowGraph, policy: str) -> None:
     """Reject a module without a time or a price: a game needs something to win."""
-    for _, _, why in unpriced(graph, policy):
+    for _, _, why in unpriced(graph.modules, policy):
         raise SettingError(why)
 
 
-def unpriced(graph: FlowGraph, policy: str) -> Iterator[tuple[str, str, str]]:
+def unpriced(modules: Iterable[Module], policy: str) -> Iterator[tuple[str, str, str]]:
     """Each module and setting that a game cannot be played with, and why in a sentence."""
-    for module in graph.modules:
+    for module in modules:
         for name in ("service_time", "price", "delay_cost"):
             value = getattr(module, name)
             if not 0 < value < inf:

@@ -25,23 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import Module
 from penstock.core.routing import Routing
 from penstock.model.arrays import Numbers, Outcome, check, plain
-
-MOST_KEYS = 10_000_000
-"""Each takes some 350 bytes of the twin, and a share of a source."""
-
-
-def too_many_keys(module: Module) -> str | None:
-    """Why a module has more keys than fit into memory; None where it has not.
-
-    >>> too_many_keys(Module(name="quotes", keys=10**11))
-    'keys of module quotes must be 10,000,000 or less, got 100,000,000,000'
-    """
-    if module.keys <= MOST_KEYS:
-        return None
-    return f"keys of module {module.name} must be {MOST_KEYS:,} or less, got {module.keys:,}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

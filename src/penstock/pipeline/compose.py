@@ -19,7 +19,7 @@ from penstock.core.settings import build, choose, near, taken
 from penstock.core.signals import Decision, Observation, check_decision
 from penstock.guard import GUARDS, Clamp, DryRun
 from penstock.pipeline import sharing
-from penstock.pipeline.format.checks import with_run
+from penstock.pipeline.format.rules import with_run
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 from penstock.policy import NODE_POLICIES, POLICIES
 from penstock.policy.fuzzy import Fuzzy

@@ -12,21 +12,24 @@ got 5; write 5s, 5ms or 5m
 
 import shlex
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any
 
 from penstock.core.errors import FileError
 from penstock.core.located import Draft, Mistake, read
 from penstock.pipeline import sharing
-from penstock.pipeline.format import allocation, checks, feed, flow, infrastructure, kafka
+from penstock.pipeline.format import allocation, rules
 from penstock.pipeline.format.allocation import AllocationGraph
 from penstock.pipeline.format.find import Text, built_in, find
-from penstock.pipeline.format.model import PipelineSections, SharedSections, Timing, sections
+from penstock.pipeline.format.model import STEPS, PipelineSections, Timing
 from penstock.pipeline.format.overrides import Setting, override
-from penstock.pipeline.format.policies import read_policy
+from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.format.resolve import resolve, resolve_shared
-from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
+from penstock.pipeline.format.rules import Reading
+from penstock.pipeline.format.sections import kind, read_sections
 from penstock.pipeline.settings import (
     ClusterSettings,
     InfrastructureSettings,
@@ -50,11 +53,6 @@ __all__ = [
     "load_allocation",
     "load_text",
 ]
-
-SECTIONS: Final = sections(PipelineSections)
-
-OF_SHARED: Final = sections(SharedSections)
-"""Of a file with several pipelines, which say the rest for themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,53 +139,20 @@ def check(
 
 
 def _checked(text: Text, settings: Sequence[Setting]) -> Checked:
-    draft, sort, content = _examine(text, settings)
-    mistakes = tuple(sorted(_with_culprits(draft.mistakes, text, settings)))
+    written = _written(text)
+    draft, sort, found = _examine(written, text, settings)
+    mistakes = tuple(sorted(_with_culprits(draft.mistakes, written, text, settings)))
     return Checked(
         name=text.name,
         sort=sort,
         mistakes=mistakes,
-        file=content if isinstance(content, PipelineFile) else None,
-        graph=content if isinstance(content, AllocationGraph) else None,
+        file=found if isinstance(found, PipelineFile) else None,
+        graph=found if isinstance(found, AllocationGraph) else None,
     )
 
 
-def _examine(
-    text: Text, settings: Iterable[Setting]
-) -> tuple[Draft, str, PipelineFile | AllocationGraph | None]:
-    """The draft with its mistakes, what sort of file it is, and the file where it has none."""
-    draft = _draft(text, settings)
-    if sharing.is_shared(draft.value):
-        return draft, "pipelines", _shared_file(draft, text)
-    if allocation.is_allocation(draft.value):
-        return draft, "allocation graph", allocation.read_allocation(draft)
-    file = _pipeline_file(draft, text)
-    return draft, "graph" if draft.at(("pipeline",)) is None else "pipeline", file
-
-
-def _with_culprits(
-    mistakes: Iterable[Mistake], text: Text, settings: Sequence[Setting]
-) -> list[Mistake]:
-    """The mistakes, each at the setting that brought it where the file itself is not to blame.
-
-    A setting may contradict a line that was right before, such as a step that outlasts the run.
-    """
-    if not settings or not any(mistake.place.line for mistake in mistakes):
-        return list(mistakes)
-    culprits: dict[str, Setting | None] = {}
-    for count in range(len(settings) + 1):
-        for earlier in _examine(text, settings[:count])[0].mistakes:
-            culprits.setdefault(earlier.sentence, settings[count - 1] if count else None)
-    return [_blaming(mistake, culprits[mistake.sentence]) for mistake in mistakes]
-
-
-def _blaming(mistake: Mistake, culprit: Setting | None) -> Mistake:
-    if culprit is None or mistake.place.line == 0:
-        return mistake
-    return Mistake(culprit.place, mistake.sentence)
-
-
-def _draft(text: Text, settings: Iterable[Setting]) -> Draft:
+def _written(text: Text) -> Draft:
+    """What the file says, before settings of the command line."""
     draft = read(text.content, name=text.name)
     if draft.value is not None and not isinstance(draft.value, dict):
         raise FileError(
@@ -198,68 +163,114 @@ def _draft(text: Text, settings: Iterable[Setting]) -> Draft:
         raise FileError(f"{text.name} is empty; a pipeline file has at least source and modules")
     if not allocation.is_allocation(draft.value):
         draft.value.setdefault("guards", ["hold"])
-    for setting in settings:
-        override(draft, setting)
     return draft
 
 
+def _examine(
+    written: Draft, text: Text, settings: Iterable[Setting]
+) -> tuple[Draft, str, PipelineFile | AllocationGraph | None]:
+    """The draft with its mistakes, what sort of file it is, and the file where it has none."""
+    draft = deepcopy(written)
+    for setting in settings:
+        override(draft, setting)
+    if sharing.is_shared(draft.value):
+        return draft, "pipelines", _shared_file(draft, text)
+    if allocation.is_allocation(draft.value):
+        return draft, "allocation graph", allocation.read_allocation(draft)
+    file = _pipeline_file(draft, text)
+    return draft, "graph" if draft.at(("pipeline",)) is None else "pipeline", file
+
+
+def _with_culprits(
+    mistakes: Sequence[Mistake], written: Draft, text: Text, settings: Sequence[Setting]
+) -> list[Mistake]:
+    """The mistakes, each at the setting that brought it where the file itself is not to blame.
+
+    A setting may contradict a line that was right before, such as a step that outlasts the run.
+    """
+    unclear = {mistake.sentence for mistake in mistakes if mistake.place.line}
+    culprits: dict[str, Setting | None] = {}
+    for count in range(len(settings)):
+        if unclear <= culprits.keys():
+            break
+        for mistake in _examine(written, text, settings[:count])[0].mistakes:
+            culprits.setdefault(mistake.sentence, settings[count - 1] if count else None)
+    last = settings[-1] if settings else None
+    return [_blaming(mistake, culprits.get(mistake.sentence, last)) for mistake in mistakes]
+
+
+def _blaming(mistake: Mistake, culprit: Setting | None) -> Mistake:
+    if culprit is None or mistake.place.line == 0:
+        return mistake
+    return Mistake(culprit.place, mistake.sentence)
+
+
 def _pipeline_file(draft: Draft, text: Text) -> PipelineFile | None:
-    check_keys(draft, (), draft.value, SECTIONS, of="a pipeline file")
-    timing = checks.read_timing(draft) or Timing()
-    fed = _fed(draft, text, timing)
-    graph = fed.graph if fed else None
-    folder = Path(text.origin).parent
-    slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
-    cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
-    interference = checks.read_interference(draft, cluster)
-    guards = checks.read_guards(draft, graph.names() if graph else (), cluster)
-    manager = infrastructure.read_manager(draft)
-    regions = infrastructure.read_infrastructure(draft, graph, slo, folder)
-    policy = read_policy(draft, graph, slo, folder, timing.seed)
-    sharing.check_alone(draft, policy.name)
+    sections = read_sections(draft, PipelineSections, of="a pipeline file", called="the pipeline")
+    reading = _reading(draft, text, sections, sections.seed)
+    fed = _fed(reading, text, sections)
+    places = rules.read_places(reading)
+    for rule in rules.OF_A_FILE:
+        rule(reading)
+    rules.check_control(reading, places)
     if draft.mistakes or fed is None:
         return None
-    file = replace(
-        fed,
-        policy=policy,
-        guards=guards,
-        manager=manager,
-        infrastructure=regions,
-        slo=slo,
-        cluster=cluster,
-        interference=interference,
-    )
+    manager = sections.manager or (Part("conflicts") if sections.infrastructure else None)
+    file = replace(fed, manager=manager, **_control(reading))
+    if places is not None:
+        given = sections.infrastructure
+        file = replace(
+            file,
+            infrastructure=InfrastructureSettings(
+                places=places,
+                policy=reading.with_saved(given.policy, ("infrastructure", "policy")),
+                manager=given.manager,
+            ),
+        )
     return resolve(file, draft.value)
 
 
-def _fed(draft: Draft, text: Text, timing: Timing) -> PipelineFile | None:
+def _control(reading: Reading) -> dict[str, Any]:
+    """What decides about a file without mistakes, and where it runs."""
+    given = reading.sections
+    cores = given.cluster.workers * given.cluster.cores
+    return {
+        "policy": reading.with_saved(given.policy, ("policy",)),
+        "guards": tuple(given.guards),
+        "slo": given.slo,
+        "cluster": given.cluster,
+        "interference": given.interference and given.interference.among(cores),
+    }
+
+
+def _fed(reading: Reading, text: Text, timing: SimpleNamespace) -> PipelineFile | None:
     """The graph of a pipeline and what feeds it; nothing decides for it yet."""
-    source = flow.read_source(draft)
-    graph = flow.read_graph(draft, source)
-    application = checks.read_application(draft, graph)
-    checks.check_sizes(draft, graph)
-    folder = Path(text.origin).parent
-    workload = feed.read_workload(draft, source, timing.seed, folder)
-    query = checks.read_query(draft, application, folder)
-    kafka.check_suits(draft, source.kafka if source else None, application)
-    sink = kafka.read_sink(draft)
-    if source is None or graph is None or workload is None:
+    sections = reading.sections
+    reading.graph = rules.read_graph(reading)
+    workload = rules.read_workload(reading)
+    for rule in rules.OF_A_PIPELINE:
+        rule(reading)
+    if sections.source is None or reading.graph is None or workload is None:
         return None
+    step = timing.step or Timing.step
+    application = reading.application
+    takes_query = application is not None and application.takes_query
     return PipelineFile(
         name=application.name if application else Path(text.origin).stem,
-        application=draft.at(("pipeline",)),
-        graph=graph,
-        step=timing.step,
-        duration=timing.lasts,
-        seed=timing.seed,
-        source=source,
+        application=sections.pipeline,
+        graph=reading.graph,
+        step=step,
+        duration=timing.duration or STEPS * step,
+        seed=reading.seed,
+        source=sections.source,
         workload=workload,
         policy=Part("static"),
         guards=(),
         slo=Slo(),
         cluster=ClusterSettings(),
-        query=query,
-        sink=sink,
+        query=(sections.query or PreferenceQuery()) if takes_query else None,
+        sink=sections.sink.kafka if sections.sink else None,
+        weight=getattr(sections, "weight", 1.0),
         origin=text.origin,
         text=text.content,
         resolved={},
@@ -268,59 +279,50 @@ def _fed(draft: Draft, text: Text, timing: Timing) -> PipelineFile | None:
 
 def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     """Several pipelines on one cluster."""
-    sharing.check_sections(draft, OF_SHARED)
-    timing = checks.read_timing(draft) or Timing()
-    shares = sharing.read_sharing(draft)
-    drafts = sharing.drafts(draft)
-    read_parts = {
+    sharing.check_policy(draft)
+    sections, drafts = sharing.read_whole(draft), sharing.drafts(draft)
+    reading = _reading(draft, text, sections, sections.seed)
+    found = {
         # From one seed, but two pipelines that are alike do not have the same rows.
-        name: _shared_part(part, text, replace(timing, seed=timing.seed + place))
+        name: _shared_part(part, text, sections, name, reading.seed + place)
         for place, (name, part) in enumerate(drafts.items())
     }
-    parts = {name: part for name, part in read_parts.items() if part is not None}
-    if len(parts) < len(drafts) or not parts or shares is None:
+    parts = {name: part for name, part in found.items() if part is not None}
+    whole = None
+    if parts and len(parts) == len(drafts) and sections.cores is not None:
+        renamed = {name: sharing.renamed(name, part) for name, part in parts.items()}
+        reading.graph = sharing.side_by_side(part.graph for part in renamed.values())
+        whole = replace(
+            next(iter(renamed.values())),
+            name=Path(text.origin).stem,
+            application=None,
+            graph=reading.graph,
+            parts=renamed,
+            cores=sections.cores,
+            executors=sections.executors or "own",
+            query=None,
+        )
+        reading.shared = sharing.given(whole)
+    rules.check_control(reading)
+    if whole is not None and sections.policy is not None:
+        sharing.check_cores(draft, whole, sections.policy.name)
+    if draft.mistakes or whole is None:
         return None
-    renamed = {name: sharing.renamed(name, part) for name, part in parts.items()}
-    graph = sharing.side_by_side(part.graph for part in renamed.values())
-    slo = _read_part(draft, "slo", Slo, like="{latency_p95: 5s}")
-    cluster = _read_part(draft, "cluster", ClusterSettings, like="{workers: 2, cores: 8}")
-    first = next(iter(renamed.values()))
-    whole = replace(
-        first,
-        name=Path(text.origin).stem,
-        application=None,
-        graph=graph,
-        parts=renamed,
-        cores=shares.cores,
-        executors=shares.executors,
-        query=None,
-        slo=slo,
-        cluster=cluster,
-        interference=checks.read_interference(draft, cluster),
-        guards=checks.read_guards(draft, graph.names(), cluster),
-    )
-    folder = Path(text.origin).parent
-    sharing.check_policy(draft)
-    policy = read_policy(draft, graph, slo, folder, timing.seed, sharing.given(whole))
-    whole = replace(whole, policy=policy)
-    sharing.check_cores(draft, whole, policy.name)
-    if not draft.mistakes:
-        sharing.check_exchanges(draft, whole)
-    if draft.mistakes:
-        return None
+    whole = replace(whole, **_control(reading))
+    sharing.check_exchanges(draft, whole)
     values = {name: part.value for name, part in drafts.items()}
-    return resolve_shared(whole, parts, values)
+    return None if draft.mistakes else resolve_shared(whole, parts, values)
 
 
-def _shared_part(draft: Draft, text: Text, timing: Timing) -> PipelineFile | None:
-    weight = sharing.read_weight(draft)
-    fed = _fed(draft, text, timing)
-    return replace(fed, weight=weight) if fed else None
+def _shared_part(
+    draft: Draft, text: Text, whole: SimpleNamespace, name: str, seed: int
+) -> PipelineFile | None:
+    return _fed(_reading(draft, text, sharing.read_part(draft, name), seed), text, whole)
 
 
-def _read_part(draft: Draft, name: str, part: type[Any], *, like: str) -> Any:
-    given = mapping(draft, (name,), of=name, like=like)
-    return assemble(draft, (name,), given, part, of=name)
+def _reading(draft: Draft, text: Text, sections: SimpleNamespace, seed: int | None) -> Reading:
+    given = Timing.seed if seed is None else seed
+    return Reading(draft=draft, folder=Path(text.origin).parent, sections=sections, seed=given)
 
 
 def _first(checked: Checked, name_or_path: str | PurePath, overrides: Iterable[str]) -> str:

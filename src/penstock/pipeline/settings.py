@@ -2,17 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph
 from penstock.core.interference import Interference
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
-from penstock.core.schema import Count, Port, PositiveSeconds, SizeText, checked
+from penstock.core.schema import (
+    Count,
+    Like,
+    NotNegativeSeconds,
+    Port,
+    PositiveRate,
+    PositiveSeconds,
+    SizeText,
+    checked,
+)
 from penstock.core.units import parse_size
-from penstock.pipeline.format.flow import Source
-from penstock.pipeline.format.kafka import KafkaSink
+from penstock.pipeline.format.kafka import KafkaSink, KafkaSource
 from penstock.pipeline.format.preference import PreferenceQuery
 
 OURS: Final = frozenset(
@@ -39,6 +47,39 @@ class InfrastructureSettings:
     places: Infrastructure
     policy: Part
     manager: Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+@checked("source")
+class Source:
+    """Where rows enter the graph, and how fast where there is no workload."""
+
+    module: str
+    """The module that takes them."""
+    rate: PositiveRate | None = None
+    """Rows a second."""
+    inter_arrival: PositiveSeconds | None = None
+    """Seconds between two rows."""
+    disorder: NotNegativeSeconds = 0.0
+    """Rows are created up to this many seconds before they arrive, at random."""
+    max_rows: Count | None = None
+    """Most rows in one micro-batch on Spark; all that wait, unless given."""
+    kafka: Annotated[KafkaSource, Like("{servers: localhost:9092, topic: lines}")] | None = None
+    """The topic that rows come from on Spark, instead of from the workload."""
+
+    def __post_init__(self) -> None:
+        """Refuse two rates, or none at all."""
+        if self.rate is not None and self.inter_arrival is not None:
+            why = "source has both rate and inter_arrival; keep one of them"
+            raise SettingError(why, fields=("rate", "inter_arrival"))
+
+    def rows_a_second(self) -> float | None:
+        """The constant rate, where one was given.
+
+        >>> Source(module="split", inter_arrival=0.5).rows_a_second()
+        2.0
+        """
+        return self.rate if self.inter_arrival is None else 1 / self.inter_arrival
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

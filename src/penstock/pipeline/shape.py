@@ -1,7 +1,7 @@
 """Which operators an application has and which feed which, and whether the modules of a file fit.
 
 >>> shape = chain("splitter", "filter", "counter")
->>> from penstock.core.graph import FlowGraph, Module, Stream
+>>> from penstock.core.graph import FlowGraph
 >>> graph = FlowGraph(
 ...     source="front",
 ...     modules=(
@@ -10,7 +10,7 @@
 ...     ),
 ...     streams=(Stream(origin="front", target="counter"),),
 ... )
->>> misfits(graph, shape)
+>>> misfits(graph.modules, graph.streams, shape)
 []
 
 An application is declared once, as an `AppSpec`: its shape, which is all that checks and the twin
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from penstock.core.graph import FlowGraph
+from penstock.core.graph import Module, Stream
 from penstock.core.plugins import Registry
 from penstock.core.settings import near
 
@@ -64,40 +64,40 @@ class Misfit:
     """Of the module, where the file is to be changed."""
 
 
-def operators_of(graph: FlowGraph) -> dict[str, tuple[str, ...]]:
+def operators_of(modules: Iterable[Module]) -> dict[str, tuple[str, ...]]:
     """What each module runs: its own name, unless it says otherwise."""
-    return {module.name: module.operators or (module.name,) for module in graph.modules}
+    return {module.name: module.operators or (module.name,) for module in modules}
 
 
-def misfits(graph: FlowGraph, shape: Shape) -> list[Misfit]:
-    """Everything that keeps these modules from running this application; the first kind only."""
-    named = operators_of(graph)
-    return (
+def misfits(
+    modules: Iterable[Module], streams: Iterable[Stream] | None, shape: Shape
+) -> list[Misfit]:
+    """What keeps these modules from running this application; of what follows from something else
+    nothing. Where the streams are unknown nothing is said of them.
+
+    >>> trader = Module(name="trader")
+    >>> misfits([trader], [], chain("trader", keyed=("trader",)))[0].message
+    'trader works by key; give its module keys, such as keys: 2836'
+    """
+    modules = tuple(modules)
+    named = operators_of(modules)
+    wrong = (
         list(_strangers(named, shape))
         or list(_miscounted(named, shape))
         or list(_unfused(named, shape))
-        or list(_streams_amiss(graph, named, shape))
+        or ([] if streams is None else list(_streams_amiss(streams, named, shape)))
     )
+    return [*wrong, *_misplaced_keys(modules, shape)]
 
 
-def misplaced_keys(graph: FlowGraph, shape: Shape) -> list[Misfit]:
-    """Modules with keys that do not work by key, and those that do and have none.
-
-    >>> from penstock.core.graph import Module
-    >>> graph = FlowGraph(source="trader", modules=(Module(name="trader"),))
-    >>> misplaced_keys(graph, chain("trader", keyed=("trader",)))[0].message
-    'trader works by key; give its module keys, such as keys: 2836'
-    """
-    misfits = []
-    for name, (first, *_) in operators_of(graph).items():
-        keys, keyed = graph[name].keys, first in shape.keyed
-        if keys and not keyed:
-            what = f"module {name} has keys, and {first} does not work by key; leave keys out"
-            misfits.append(Misfit(what, name, "keys"))
-        if keyed and not keys:
-            what = f"{first} works by key; give its module keys, such as keys: 2836"
-            misfits.append(Misfit(what, name, "keys"))
-    return misfits
+def _misplaced_keys(modules: Iterable[Module], shape: Shape) -> Iterable[Misfit]:
+    """Modules with keys that do not work by key, and those that do and have none."""
+    for module in modules:
+        first = (module.operators or (module.name,))[0]
+        if first in shape.operators and bool(module.keys) != (first in shape.keyed):
+            extra = f"module {module.name} has keys, and {first} does not work by key"
+            lacks = f"{first} works by key; give its module keys, such as keys: 2836"
+            yield Misfit(f"{extra}; leave keys out" if module.keys else lacks, module.name, "keys")
 
 
 def _strangers(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit]:
@@ -131,11 +131,11 @@ def _unfused(named: dict[str, tuple[str, ...]], shape: Shape) -> Iterable[Misfit
 
 
 def _streams_amiss(
-    graph: FlowGraph, named: dict[str, tuple[str, ...]], shape: Shape
+    streams: Iterable[Stream], named: dict[str, tuple[str, ...]], shape: Shape
 ) -> Iterable[Misfit]:
     home = {operator: module for module, operators in named.items() for operator in operators}
     needed = {(home[a], home[b]) for a, b in shape.feeds if home[a] != home[b]}
-    given = {(stream.origin, stream.target) for stream in graph.streams}
+    given = {(stream.origin, stream.target) for stream in streams}
     for origin, target in sorted(needed - given):
         yield Misfit(f"rows of {origin} go to {target}; add a stream from {origin} to {target}")
     for origin, target in sorted(given - needed):
@@ -167,10 +167,10 @@ class AppSpec:
     """Modules without which it does not run; those of built-in ones are in the extra `apps`."""
 
 
-def _as_spec(spec: Any) -> AppSpec:
-    if not isinstance(spec, AppSpec):
-        raise TypeError(f"it must be an AppSpec of penstock.pipeline.shape, got {spec!r}")
-    return spec
+def _as_spec(found: Any) -> AppSpec:
+    if not isinstance(found, AppSpec):
+        raise TypeError(f"it must be an AppSpec of penstock.pipeline.shape, got {found!r}")
+    return found
 
 
 APPLICATIONS: Final[Registry[AppSpec]] = Registry(

@@ -10,6 +10,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Final
 
 from penstock.core.errors import UserError
@@ -18,9 +19,8 @@ from penstock.core.located import Draft, read
 from penstock.core.settings import near
 from penstock.core.signals import Tick
 from penstock.pipeline.format.find import Text, shipped_as
-from penstock.pipeline.format.flow import NAME
-from penstock.pipeline.format.model import SharedPart, Sharing, Worth, sections
-from penstock.pipeline.format.sections import assemble, check_keys, mapping
+from penstock.pipeline.format.model import SharedPart, SharedSections, WholeSections, sections
+from penstock.pipeline.format.sections import NAME, mapping, note_missing, read_sections
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy.static import SCHEDULERS
@@ -29,8 +29,6 @@ from penstock.record.measures import added, column, steps
 SECTION: Final = "pipelines"
 DIVIDES: Final = ("allocation", "static")
 """Policies whose degrees can be shares."""
-OF_A_PART: Final = sections(SharedPart)
-"""What each of several pipelines says for itself."""
 _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"
 
 
@@ -39,25 +37,28 @@ def is_shared(value: Mapping[str, Any]) -> bool:
     return SECTION in value
 
 
-def check_sections(draft: Draft, known: Iterable[str]) -> None:
-    """Write down sections that the whole does not have, and whose they are."""
-    known = tuple(known)
-    for key in draft.value:
-        if key in OF_A_PART and key not in known:
-            sentence = f"each of several pipelines says {key} for itself"
-            draft.note((key,), f"{sentence}; write it as {SECTION}.NAME.{key}")
-    own = [key for key in draft.value if key not in OF_A_PART]
-    check_keys(draft, (), own, known, of="a file of several pipelines")
-
-
-def read_sharing(draft: Draft) -> Sharing | None:
-    """`cores` and `executors`: how many the pipelines share, and how."""
-    names = ("cores", "executors")
-    given = {key: draft.value[key] for key in names if draft.value.get(key) is not None}
-    if "cores" not in given:
+def read_whole(draft: Draft) -> SimpleNamespace:
+    """What holds for all pipelines; sections that each says for itself are noted."""
+    own = sections(SharedPart)
+    stray = [key for key in draft.value if key in own and key not in sections(SharedSections)]
+    for key in stray:
+        sentence = f"each of several pipelines says {key} for itself"
+        draft.note((key,), f"{sentence}; write it as {SECTION}.NAME.{key}")
+    if draft.value.get("cores") is None:
         draft.note((), "cores is missing; write how many executors the pipelines share: cores: 8")
-        return None
-    return assemble(draft, (), given, Sharing, of="the pipelines")
+    rest = {key: value for key, value in draft.value.items() if key not in (*stray, SECTION)}
+    whole = replace(draft, value=rest)
+    of, called = "a file of several pipelines", "the pipelines"
+    return read_sections(whole, WholeSections, of=of, called=called)
+
+
+def read_part(part: Draft, name: str) -> SimpleNamespace:
+    """What one of them says for itself."""
+    of = f"pipeline {name}"
+    found = read_sections(part, SharedPart, of=of, called=of)
+    if found.pipeline is not None or part.value.get("pipeline") is None:  # else it may inherit them
+        note_missing(part, SharedPart, ("source", "modules"))
+    return found
 
 
 def drafts(draft: Draft) -> dict[str, Draft]:
@@ -81,30 +82,14 @@ def _is_one(draft: Draft, name: str, others: Mapping[str, Any]) -> bool:
     return True
 
 
-def read_weight(part: Draft) -> float:
-    """`weight` of a pipeline."""
-    given = {key: part.value[key] for key in ("weight",) if key in part.value}
-    made = assemble(part, (), given, Worth, of="the pipeline")
-    return made.weight if made else 1.0
-
-
 def _part(draft: Draft, name: str) -> Draft:
     path = (SECTION, name)
-    if not NAME.fullmatch(name):
-        rule = "begins with a letter and has letters, digits, - and _"
-        draft.note(path, f"a pipeline's name {rule}, got {name!r}")
+    if NAME.refusal(name):
+        draft.note(path, f"a pipeline's name is {NAME.words}, got {name!r}")
     given = mapping(draft, path, of=f"pipeline {name}", like="{pipeline: enrichment, weight: 5}")
-    check_keys(draft, path, given, OF_A_PART, of=f"pipeline {name}")
-    own = {key: value for key, value in given.items() if key in OF_A_PART}
     places = {at[2:]: place for at, place in draft.places.items() if at[:2] == path}
-    whole = {key: draft.value[key] for key in ("step", "duration") if key in draft.value}
-    return Draft(
-        name=draft.name,
-        value={**_inherited(own), **own, **whole},
-        places=places,
-        mistakes=draft.mistakes,
-        _noted=draft._noted,
-    )
+    value = {**_inherited(given), **given}
+    return replace(draft, value=value, places=places, wrong=set())
 
 
 def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,8 +97,8 @@ def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
     shipped = None if "modules" in own else _shipped(own.get("pipeline"))
     if shipped is None:
         return {}
-    document = read(shipped.content, name=shipped.name).value
-    return {key: document[key] for key in OF_A_PART if key in document}
+    found = read(shipped.content, name=shipped.name).value
+    return {key: found[key] for key in sections(SharedPart) if key in found}
 
 
 def _shipped(name: object) -> Text | None:

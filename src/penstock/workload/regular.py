@@ -76,20 +76,25 @@ class Step(Curved):
     levels: Annotated[tuple[Level, ...], Written("levels such as 100/s, 400/s@30s", read_levels)]
 
     def __post_init__(self) -> None:
-        for value in (number for level in self.levels for number in level):
-            if not 0 <= value < inf:
-                why = f"levels of workload step must be 0 or more and finite, got {value:g}"
-                raise SettingError(why, path=("levels",))
         moments = [at for _, at in self.levels]
+        whys = [
+            f"levels of workload step must be 0 or more and finite, got {value:g}"
+            for level in self.levels
+            for value in level
+            if not 0 <= value < inf
+        ]
         if not moments or moments[0] != 0:
-            raise SettingError(
+            whys.append(
                 "the first level of workload step must hold from 0 s on; write 100/s,400/s@30s"
             )
-        for before, after in pairwise(moments):
-            if not after > before:
-                raise SettingError(
-                    f"the moments of workload step must increase, got {before:g} s, {after:g} s"
-                )
+        whys += [
+            f"the moments of workload step must increase, got {before:g} s, {after:g} s"
+            for before, after in pairwise(moments)
+            if not after > before
+        ]
+        if whys:
+            first, *others = (SettingError(why) for why in whys)
+            raise SettingError(str(first), path=("levels",), also=tuple(others))
 
     def curve(self, *, until: float = 0.0, rows: float = 0.0) -> Curve:  # noqa: ARG002  # infinite
         """A segment for each level."""

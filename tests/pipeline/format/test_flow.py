@@ -38,8 +38,8 @@ def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
         ("to: c, probability: 0.5", "to: c, probability: -1", 9, "probability of stream a -> c"),
         ("to: c, probability: 0.5", "to: c, probability: 2", 9, "probability of stream a -> c"),
         ("b: {service_time: 1s", "b: {service_time: -1s", 5, "service_time of module b"),
-        ("price: 2", "price: -2", 5, "price of module b must be 0 or more, got -2"),
-        ("price: 3, delay_cost: 1", "delay_cost: -1", 6, "delay_cost of module c must be 0 or"),
+        ("price: 2", "price: -2", 5, "price of module b must be 0 to 1,000,000,000, got -2"),
+        ("price: 3, delay_cost: 1", "delay_cost: -1", 6, "delay_cost of module c must be 0 to"),
         ("module: a", "module: b", 8, "source b is fed by module a"),
         ("streams:", "  d:\nstreams:", 7, "no row can reach module d from a"),
         ("price: 2", "scaling: log", 5, "scaling of module b must be ideal, saturating"),
@@ -77,7 +77,8 @@ def test_a_cycle_is_reported_at_one_of_its_streams(tmp_path: Path) -> None:
     more = "  d: {service_time: 1s}\nstreams:"
     text = GRAPH.replace("streams:", more).replace("  - {from: a, to: c, probability: 0.5}\n", "")
     text += "  - {from: d, to: b}\n  - {from: c, to: d}\n  - {from: b, to: c}\n"
-    ((line, sentence),) = mistakes(tmp_path, text)
+    (first, (line, sentence)) = mistakes(tmp_path, text)
+    assert first == (9, "the probabilities of the streams from a must sum to 1, got 0.5")
     assert line == 12
     assert sentence == "the streams form a cycle: b -> c -> d -> b; remove one of them"
 

@@ -116,8 +116,16 @@ class TestMistakes:
                 "slots of region dc1 must be 1 to 10,000, got 1,000,000,000",
             ),
             ("slots: 2}", "slots: 0}", "slots of region dc1 must be 1 to 10,000, got 0"),
-            ("dc1-dc2: 2ms", "dc1-dc2: 2", "delay dc1-dc2 needs a unit, got 2; write 2s, 2ms or"),
-            ("dc1-dc2: 2ms", "dc1-dc2: -2ms", "delay dc1-dc2: cannot read the duration '-2ms'"),
+            (
+                "dc1-dc2: 2ms",
+                "dc1-dc2: 2",
+                "delays of infrastructure needs a unit for dc1-dc2, got 2;",
+            ),
+            (
+                "dc1-dc2: 2ms",
+                "dc1-dc2: -2ms",
+                "infrastructure for dc1-dc2: cannot read the duration",
+            ),
             ("dc1-dc2: 2ms", "dc1-dc9: 2ms", "there is no pair of regions 'dc1-dc9'; did you mean"),
             ("dc1-dc2: 2ms", "dc1-dc1: 2ms", "there is no pair of regions 'dc1-dc1'"),
             (

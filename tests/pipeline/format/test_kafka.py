@@ -124,7 +124,11 @@ class TestFile:
         ("right", "wrong", "message"),
         [
             ("localhost:9092\n", "localhost\n", "servers of kafka of source must be host:port"),
-            ("localhost:9092\n", "localhost:99999\n", "must be host:port, got 'localhost:99999'"),
+            (
+                "localhost:9092\n",
+                "localhost:99999\n",
+                "between several, got 'localhost:99999'",
+            ),
             ("topic: lines", "topic: my lines", "topic of kafka of source must be letters, digits"),
             ("starting_offsets:", "starting_offset:", "has no setting 'starting_offset'; did you"),
             ("    topic: lines\n", "", "kafka of source needs a value for topic"),

@@ -8,7 +8,7 @@ from penstock.pipeline.deploy.pipeline import application_of
 from penstock.pipeline.file import check, load
 from penstock.pipeline.shape import APPLICATIONS
 
-GRAPH = "source: {module: a, rate: 5/s}\nmodules: {a: {keys: 10_000_000}}\n"
+GRAPH = "source: {module: a, rate: 5/s}\nmodules: {a: {keys: 10000000}}\n"
 SPLIT = """\
 pipeline: trading
 source: {module: algotrader, rate: 100/s}
@@ -77,5 +77,5 @@ def test_more_keys_than_fit_into_memory_are_refused(tmp_path: Path) -> None:
     assert mistakes(graph) == []
     for file, module in ((graph, "a"), ("trading", "algotrader")):
         assert mistakes(file, f"modules.{module}.keys=10000001") == [
-            f"keys of module {module} must be 10,000,000 or less, got 10,000,001"
+            f"keys of module {module} must be 0 to 10,000,000, got 10,000,001"
         ]

@@ -56,7 +56,11 @@ class TestMistakes:
             ("module: splitter", "module: spliter", "there is no module 'spliter'; did you mean"),
             ("to: counter", "to: countr", "there is no module 'countr'; did you mean 'counter'?"),
             ("to: counter, s", "s", "a stream needs to; write {from: splitter, to: counter}"),
-            ("selectivity: 2", "selectivity: 0", "selectivity of the streams from splitter must"),
+            (
+                "selectivity: 2",
+                "selectivity: 0",
+                "of stream splitter -> counter must be above 0",
+            ),
             ("selectivity: 2", "probability: 0.5", "from splitter must sum to 1, got 0.5"),
             ("to: counter", "to: splitter", "the streams form a cycle: splitter -> splitter"),
             ("[splitter, filter]", "[splitter, fliter]", "no operator 'fliter'; did you mean"),
@@ -277,3 +281,163 @@ def test_a_rule_of_a_part_is_shown_at_the_setting_that_breaks_it(write: Write) -
     )
     [mistake] = mistakes(write(text))
     assert f"line {line_of(text, 'low: 7')}" in mistake
+
+
+SMALL = """\
+source: {module: a, rate: 2/s}
+modules:
+  a: {service_time: 1ms}
+  b: {service_time: 1ms}
+streams: [{from: a, to: b}]
+"""
+
+
+def found(write: Write, text: str, *overrides: str) -> list[str]:
+    path = write(text)
+    return [mistake.sentence for mistake in check(path, overrides).mistakes]
+
+
+class TestNoMistakeHidesAnother:
+    """Rules run over whatever part of a file could be read."""
+
+    @pytest.mark.parametrize(
+        ("text", "beginnings"),
+        [
+            (
+                SMALL.replace("to: b}", "to: b, probability: 3}, {from: b, to: a}").replace(
+                    "a: {service_time: 1ms}", "a: {service_time: 1, max_replicas: 0}"
+                ),
+                [
+                    "max_replicas of module a must be 1 or more",
+                    "service_time of module a needs a unit",
+                    "probability of stream a -> b must be in (0, 1], got 3",
+                    "the streams form a cycle: a -> b -> a",
+                ],
+            ),
+            (
+                SMALL.replace("a: {", "a: {region: dc1, ").replace("b: {", "b: {region: dc2, ")
+                + "infrastructure:\n  regions: {dc1: {}, dc2: {slots: x}}\n"
+                + "  delays: {dc1-dc2: 3, dc1-dc7: 1s}\n",
+                [
+                    "slots of region dc2 must be a whole number",
+                    "delays of infrastructure needs a unit for dc1-dc2, got 3",
+                    "there is no pair of regions 'dc1-dc7'",
+                ],
+            ),
+            (
+                SMALL + "policy: {name: mpc, alpha: -1, module: z, frequencies: [99]}\n",
+                [
+                    "alpha of policy mpc must be above 0",
+                    "frequencies of policy mpc: the voltage table has nothing for 99 GHz",
+                    "there is no module 'z'",
+                ],
+            ),
+            (
+                SMALL + "policy: {name: mpc, horizn: 2, strategy: lat-node}\n",
+                [
+                    "policy mpc has no setting 'horizn'",
+                    "strategy lat-node of policy mpc needs a threshold",
+                ],
+            ),
+            (
+                SMALL + "policy: {name: fuzzy, margin: 0.9, pool: 1, fast: [3, 2], sampling: 9s}\n",
+                [
+                    "margin of policy fuzzy must be below its setpoint",
+                    "pool of policy fuzzy must be 2 or more",
+                    "the points of fast must be rising",
+                    "the sampling period must be at most the control interval",
+                ],
+            ),
+            (
+                SMALL.replace(
+                    "rate: 2/s",
+                    "kafka: {servers: x, topic: 'a b', options: {assign: x, subscribe: y}}",
+                ),
+                [
+                    "options of kafka cannot have assign",
+                    "options of kafka cannot have subscribe",
+                    "servers of kafka of source must be host:port",
+                    "topic of kafka of source must be letters",
+                ],
+            ),
+            (
+                SMALL + "interference: {processes: -1, slowdown: 0.5, from: 9s, until: 5s}\n",
+                [
+                    "processes of interference must be 0 to 256",
+                    "slowdown of interference must be 1 or more",
+                    "until of interference must be after its from of 9 s",
+                ],
+            ),
+            (
+                SMALL.replace(", rate: 2/s", "")
+                + "workload: {kind: step, levels: {3s: 1/s, 2s: 1/s}, level: 3}\n",
+                [
+                    "the first level of workload step must hold from 0 s on",
+                    "the moments of workload step must increase, got 3 s, 2 s",
+                    "workload step has no setting 'level'",
+                ],
+            ),
+            (
+                SMALL.replace(", rate: 2/s", "")
+                + "workload: {kind: daily, low: 9/s, high: 3/s, noise: -1}\n",
+                [
+                    "high of workload daily must be above 0 and at least low",
+                    "noise of workload daily must be 0 or more",
+                ],
+            ),
+        ],
+    )
+    def test_all_are_named(self, write: Write, text: str, beginnings: list[str]) -> None:
+        sentences = found(write, text)
+        assert len(sentences) == len(beginnings)
+        for beginning in beginnings:
+            assert any(sentence.startswith(beginning) for sentence in sentences), beginning
+
+    def test_a_setting_of_the_command_line_that_leads_nowhere_hides_nothing(
+        self, write: Write
+    ) -> None:
+        text = SMALL.replace("a: {service_time: 1ms}", "a: {service_time: 1}")
+        first, second, third = found(write, text, "guards.foo.x=3", "seed=z")
+        assert first.startswith("the list has no item foo")
+        assert second.startswith("seed of the pipeline must be a whole number")
+        assert third.startswith("service_time of module a needs a unit")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"pipeline: preferenc\nquery: {{kind: skyline}}\n{SMALL}",
+            "cores: 8\npipelines: {x: {pipeline: wordcont}}\npolicy: allocation\n",
+        ],
+    )
+    def test_an_unknown_pipeline_is_the_only_mistake(self, write: Write, text: str) -> None:
+        [sentence] = found(write, text)
+        assert sentence.startswith("there is no pipeline ")
+
+    def test_a_module_without_its_minimum_is_not_blamed_for_its_first_replicas(
+        self, write: Write
+    ) -> None:
+        text = SMALL.replace("a: {", "a: {min_replicas: x, ")
+        assert found(write, text) == ["min_replicas of module a must be a whole number, got 'x'"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            "work: wiat",
+            "work of module a must be wait, cpu or none, got 'wiat'; did you mean 'wait'?",
+        ),
+        ("price: .inf", "price of module a must be 0 to 1,000,000,000, got inf"),
+        ("price: 1e300", "price of module a must be 0 to 1,000,000,000, got 1e+300"),
+        ("start_up: 1e30s", "start_up of module a must be at most 10 years, 3650d, got 1e30s"),
+        ("max_replicas: '3'", "max_replicas of module a must be a whole number, got '3'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_plain_words(
+    write: Write, setting: str, message: str
+) -> None:
+    assert found(write, SMALL.replace("a: {", f"a: {{{setting}, ")) == [message]
+
+
+def test_only_a_mapping_can_be_merged(write: Write) -> None:
+    assert found(write, f"<<: 3\n{SMALL}") == ["<< takes over a mapping such as *base, got 3"]

@@ -70,7 +70,7 @@ def test_more_keys_than_the_twin_holds_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate(tmp_path, ONE, "--set", "modules.quotes.keys=100000000000") == 2
-    message = "keys of module quotes must be 10,000,000 or less, got 100,000,000,000"
+    message = "keys of module quotes must be 0 to 10,000,000, got 100,000,000,000"
     assert capsys.readouterr().err.strip().endswith(message)
     many = Module(name="quotes", keys=10**11)
     with pytest.raises(SettingError, match=message):

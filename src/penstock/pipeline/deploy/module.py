@@ -132,7 +132,7 @@ class ModuleQuery:
 
 def lay_out(graph: FlowGraph, shape: Shape, application: Application) -> dict[str, ModuleQuery]:
     """Which module runs which operators, checked against the application's shape."""
-    for misfit in misfits(graph, shape):
+    for misfit in misfits(graph.modules, graph.streams, shape):
         raise SettingError(misfit.message)
     for operator in shape.operators:
         if operator not in application.operators:
@@ -140,7 +140,7 @@ def lay_out(graph: FlowGraph, shape: Shape, application: Application) -> dict[st
                 f"the shape of this pipeline has an operator {operator!r} that its Application "
                 f"does not have{near(operator, application.operators)}"
             )
-    named = operators_of(graph)
+    named = operators_of(graph.modules)
     first = {operators[0]: module for module, operators in named.items()}
     return {
         name: ModuleQuery(

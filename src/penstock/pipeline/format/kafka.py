@@ -1,31 +1,30 @@
 """Topics of Kafka in a pipeline file: where rows come from, and where results go.
 
->>> from penstock.core.located import read
->>> draft = read("source: {kafka: {servers: localhost, topic: lines}}", name="job.yaml")
->>> read_kafka_source(draft)
->>> print(draft.mistakes[0])
-job.yaml, line 1: servers of kafka of source must be host:port, got 'localhost'; write \
-localhost:9092, and a comma between several
+>>> KafkaSource(servers="localhost", topic="lines")
+Traceback (most recent call last):
+...
+penstock.core.errors.SettingError: servers of kafka of source must be host:port such as \
+localhost:9092, with a comma between several, got 'localhost'
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, NoReturn
 
 from penstock.core.errors import SettingError
-from penstock.core.located import Draft, Path
 from penstock.core.schema import Matches, OneOf, checked
-from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping
-from penstock.pipeline.shape import APPLICATIONS, AppSpec
-
-T = TypeVar("T")
+from penstock.pipeline.shape import APPLICATIONS
 
 FORMATS: Final = ("json", "text")
 STARTS: Final = ("latest", "earliest")
 
-_LIKE: Final = "{servers: localhost:9092, topic: lines}"
-_SERVER: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}")
+_PORT: Final = r"(6553[0-5]|655[0-2]\d|65[0-4]\d\d|6[0-4]\d{3}|[1-5]\d{4}|[1-9]\d{0,3})"
+"""1 to 65535."""
+_SERVER: Final = rf"\s*(\[[0-9a-fA-F:.]+\]|[\w.-]+):{_PORT}\s*"
+_SERVERS: Final = Matches(
+    f"{_SERVER}(,{_SERVER})*",
+    "host:port such as localhost:9092, with a comma between several",
+)
 _TOPIC: Final = r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}"
 _OURS: Final = {
     "kafka.bootstrap.servers": "servers",
@@ -45,12 +44,19 @@ _OURS: Final = {
 class Topic:
     """A topic, and how it is reached."""
 
-    servers: str
+    servers: Annotated[str, _SERVERS]
     """Brokers to ask first, as `host:port`, with a comma between several."""
     topic: Annotated[str, Matches(_TOPIC, "letters, digits, dots, - and _")]
     """Its name."""
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     """Options of Spark's Kafka connector; those of Kafka's own clients begin with `kafka.`."""
+
+    def __post_init__(self) -> None:
+        """Refuse options that are settings of ours."""
+        for key in self.options:
+            if key in _OURS:
+                why = f"options of kafka cannot have {key}; set {_OURS[key]} instead"
+                raise SettingError(why, path=("options", key))
 
     def addresses(self) -> list[str]:
         """The brokers one by one.
@@ -78,20 +84,6 @@ class Topic:
         ours = self.spark_options().items()
         return {key[6:]: value for key, value in ours if key.startswith("kafka.")}
 
-    def _check(self, of: str) -> None:
-        for server in self.addresses():
-            if not _SERVER.fullmatch(server) or not 0 < int(server.rpartition(":")[2]) <= 65535:
-                host = server.partition(":")[0] or "localhost"
-                raise SettingError(
-                    f"servers of {of} must be host:port, got {server!r}; write {host}:9092, "
-                    "and a comma between several",
-                    path=("servers",),
-                )
-        for key in self.options:
-            if key in _OURS:
-                why = f"options of {of} cannot have {key}; set {_OURS[key]} instead"
-                raise SettingError(why, path=("options", key))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @checked("kafka of source")
@@ -103,10 +95,6 @@ class KafkaSource(Topic):
     format: Annotated[str, OneOf(FORMATS)] | None = None
     """How a value is read: `text`, or `json` for an object with the application's columns; what
     suits the application, unless given."""
-
-    def __post_init__(self) -> None:
-        """Refuse what could not be read."""
-        self._check("kafka of source")
 
     def format_for(self, application: str) -> str:
         """How values are read for an application.
@@ -124,10 +112,6 @@ class KafkaSink(Topic):
 
     key: str | None = None
     """The column whose value is the record's key; the first besides `ts`, unless given."""
-
-    def __post_init__(self) -> None:
-        """Refuse what could not be written."""
-        self._check("kafka of sink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,43 +145,6 @@ give a workload to simulate or plan with: --workload constant:100/s
             f"rows come from {self.origin}, at an unknown rate; give a workload to "
             "simulate or plan with: --workload constant:100/s"
         )
-
-
-def read_kafka_source(draft: Draft) -> KafkaSource | None:
-    """`kafka` of `source`."""
-    return _read(draft, ("source", "kafka"), KafkaSource, of="kafka of source")
-
-
-def read_sink(draft: Draft) -> KafkaSink | None:
-    """`sink`: the topic that results go to."""
-    given = mapping(draft, ("sink",), of="sink", like=f"{{kafka: {_LIKE}}}")
-    check_keys(draft, ("sink",), given, ("kafka",), of="sink")
-    if given == {} and draft.at(("sink",)) == {}:
-        draft.note(("sink",), f"sink is empty; write sink: {{kafka: {_LIKE}}}")
-    return _read(draft, ("sink", "kafka"), KafkaSink, of="kafka of sink") if given else None
-
-
-def check_suits(draft: Draft, source: KafkaSource | None, application: AppSpec | None) -> None:
-    """Write down why an application cannot have its rows from a topic, or not in this format."""
-    if source is None or application is None:
-        return
-    path: Path = ("source", "kafka")
-    name = application.name
-    if application.makes_own_rows:
-        draft.note(path, f"pipeline {name} makes its rows itself; leave kafka out of source")
-    elif source.format == "text" and not application.one_text:
-        sentence = f"rows of pipeline {name} have several columns; write format: json"
-        draft.note((*path, "format"), sentence)
-
-
-def _read(draft: Draft, path: Path, part: type[T], *, of: str) -> T | None:
-    given = draft.at(path)
-    if given is None and path[-1] not in (draft.at(path[:-1]) or {}):
-        return None
-    if not isinstance(given, dict):
-        draft.note(path, f"{of} must be a mapping such as {_LIKE}, got {kind(given)}")
-        return None
-    return assemble(draft, path, given, part, of=of)
 
 
 def _written(value: object) -> str:

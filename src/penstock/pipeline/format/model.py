@@ -1,103 +1,87 @@
 """The sections of a pipeline file, declared once: names, types, defaults and descriptions.
 
 A section that is a part has the part's class as its type; one that goes by a name, such as
-`policy`, says in which registry the name is looked up. `schema.py` writes the JSON Schema from it.
+`policy`, says in which registry the name is looked up. `sections.py` reads files by it, `schema.py`
+writes the JSON Schema from it; what must hold between sections is in `rules.py`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import Module, Stream
 from penstock.core.interference import Interference
-from penstock.core.plugins import Registry
 from penstock.core.regions import Region
 from penstock.core.schema import (
     Count,
+    Like,
     Natural,
+    NotNegativeSeconds,
     OneOf,
     Positive,
     PositiveSeconds,
-    Seconds,
     checked,
 )
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
 from penstock.pipeline.format import allocation
-from penstock.pipeline.format.flow import Source
 from penstock.pipeline.format.kafka import KafkaSink
 from penstock.pipeline.format.preference import PreferenceQuery
-from penstock.pipeline.settings import ClusterSettings, Slo
+from penstock.pipeline.format.sections import ByKey, ByName, Name, Names, Sections
+from penstock.pipeline.settings import ClusterSettings, Slo, Source
 from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy import DEFAULT, NODE_POLICIES, POLICIES
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.hierarchy import MANAGERS
 from penstock.workload import WORKLOADS
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByName:
-    """A part that is written as its name, or as a mapping with its name and settings."""
-
-    kinds: Mapping[str, Any]
-    key: str = "name"
-    """Under which the name stands."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByKey:
-    """Parts in a list, each written as its name or as `name: {settings}`."""
-
-    kinds: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """A name out of a registry."""
-
-    kinds: Registry[Any]
-
-
 EXECUTORS: Final = ("shared", "own")
-_STEPS: Final = 30
+STEPS: Final = 30
 """Steps of a run whose duration is not given."""
 
-Policy = Annotated[object, ByName(POLICIES)]
-Workload = Annotated[object, ByName(WORKLOADS, key="kind")]
-Guards = Annotated[tuple[object, ...], ByKey(GUARDS)]
+Policy = Annotated[object, ByName(POLICIES, f"{DEFAULT} or {{name: {DEFAULT}}}")]
+Workload = Annotated[
+    object,
+    ByName(WORKLOADS, "{kind: constant, rate: 100/s} or constant:100/s", key="kind", short=True),
+]
+Guards = Annotated[tuple[object, ...], ByKey(GUARDS, "[hold, cooldown: {out: 4s, in: 8s}]")]
 Application = Annotated[str, Names(APPLICATIONS)]
+_KAFKA: Final = "{servers: localhost:9092, topic: lines}"
+_MODULE: Final = "{service_time: 3ms}"
+_REGION: Final = "{max_nodes: 4}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamSettings(Stream):
-    """A stream as it is written, its ends under `from` and `to`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sink:
+class Sink(Sections):
     """Where results go, besides being published in the run folder."""
 
-    kafka: KafkaSink
+    kafka: Annotated[KafkaSink, Like(_KAFKA)]
     """A topic of [Kafka](kafka.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfrastructureSection:
+class InfrastructureSection(Sections):
     """The second level of control: regions and their nodes."""
 
-    regions: Mapping[str, Region]
+    regions: Annotated[Mapping[Name, Annotated[Region, Like(_REGION)]], Like(f"{{dc1: {_REGION}}}")]
     """The regions by name."""
-    delays: Mapping[str, Seconds] = ()  # type: ignore[assignment]  # none
+    delays: Mapping[str, NotNegativeSeconds] = field(default_factory=dict)
     """Time that a row takes between two regions, as `dc1-dc2: 2ms`; the same both ways."""
-    policy: Annotated[object, ByName(NODE_POLICIES)] = "simple"
+    policy: Annotated[object, ByName(NODE_POLICIES, "simple or {name: simple}")] = "simple"
     """What proposes nodes for each region."""
-    manager: Annotated[object, ByName(MANAGERS)] = "accept"
+    manager: Annotated[object, ByName(MANAGERS, "accept or {name: accept}")] = "accept"
     """What grants them."""
 
 
+_SOURCE = Annotated[Source, Like("{module: splitter}")]
+_MODULES = Annotated[
+    Mapping[Name, Annotated[Module, Like(_MODULE)]], Like(f"{{splitter: {_MODULE}}}")
+]
+
+
 @dataclass(frozen=True, kw_only=True)
-class PartSections:
+class PartSections(Sections):
     """What each pipeline says for itself, where several share a cluster."""
 
     pipeline: Application | None = None
@@ -105,15 +89,17 @@ class PartSections:
     it the file is a graph file, which can be simulated, not run."""
     workload: Workload | None = None
     """How many rows come, and when; else `source` has a rate, or a topic of [Kafka](kafka.md)."""
-    query: PreferenceQuery | None = None
+    query: Annotated[PreferenceQuery, Like("{kind: skyline, window: 1s, slide: 200ms}")] | None = (
+        None
+    )
     """What `preference` is asked; no other pipeline takes one."""
-    source: Source
+    source: _SOURCE
     """The `module` where rows enter, and how fast where there is no workload."""
-    modules: Mapping[str, Module]
+    modules: _MODULES
     """Every module with its settings, by name."""
-    streams: tuple[StreamSettings, ...] = ()
+    streams: Annotated[tuple[Stream, ...], Like("[{from: splitter, to: counter}]")] = ()
     """Rows from one module to another; a single module needs none."""
-    sink: Sink | None = None
+    sink: Annotated[Sink, Like(f"{{kafka: {_KAFKA}}}")] | None = None
     """A topic that results go to as well, see [Kafka](kafka.md)."""
 
 
@@ -141,7 +127,7 @@ class Timing:
     @property
     def lasts(self) -> float:
         """Seconds of the whole run."""
-        return _STEPS * self.step if self.duration is None else self.duration
+        return STEPS * self.step if self.duration is None else self.duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,10 +151,10 @@ class Worth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommonSections(Timing):
+class CommonSections(Timing, Sections):
     """What holds for all pipelines of a file."""
 
-    slo: Slo = Slo()  # noqa: RUF009  # frozen
+    slo: Annotated[Slo, Like("{latency_p95: 5s}")] = Slo()  # noqa: RUF009  # frozen
     """What was promised: `latency_p95`, the latency that 95 % of the rows keep; nothing unless
     given."""
     policy: Policy = DEFAULT
@@ -176,9 +162,11 @@ class CommonSections(Timing):
     guards: Guards = ("hold",)
     """What limits decisions, innermost first: names, each alone or with settings, as in
     `cooldown: {out: 4s}`."""
-    cluster: ClusterSettings = ClusterSettings()  # noqa: RUF009  # frozen
+    cluster: Annotated[ClusterSettings, Like("{workers: 2, cores: 8}")] = ClusterSettings()  # noqa: RUF009  # frozen
     """The embedded cluster; the defaults below unless given."""
-    interference: Interference | None = None
+    interference: Annotated[Interference, Like("{processes: 2, from: 40s, until: 100s}")] | None = (
+        None
+    )
     """Busy processes beside the executors, [below](#interference)."""
 
 
@@ -186,10 +174,12 @@ class CommonSections(Timing):
 class PipelineSections(CommonSections, PartSections):
     """A pipeline file: what runs, what feeds it, what decides for it, and what was promised."""
 
-    manager: Annotated[object, ByName(MANAGERS)] | None = None
+    manager: Annotated[object, ByName(MANAGERS, "conflicts or {name: conflicts}")] | None = None
     """What grants the replicas that the policy proposes; `conflicts` where there is an
     `infrastructure`, else there is none."""
-    infrastructure: InfrastructureSection | None = None
+    infrastructure: (
+        Annotated[InfrastructureSection, Like(f"{{regions: {{dc1: {_REGION}}}}}")] | None
+    ) = None
     """Regions whose nodes are decided about as well, [below](#regions)."""
 
 
@@ -198,27 +188,37 @@ class SharedPart(PartSections, Worth):
     """One of several pipelines; one that names an application and no modules takes the rest from
     the built-in file."""
 
-    source: Source | None = None  # type: ignore[assignment]  # from the built-in file
+    source: _SOURCE | None = None  # type: ignore[assignment]  # from the built-in file
     """Where rows enter."""
-    modules: Mapping[str, Module] | None = None  # type: ignore[assignment]  # as above
+    modules: _MODULES | None = None  # type: ignore[assignment]  # as above
     """Every module with its settings, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedSections(CommonSections, Sharing):
+class WholeSections(CommonSections, Sharing):
+    """What several pipelines on one cluster have in common."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedSections(WholeSections):
     """Several pipelines on one cluster."""
 
-    pipelines: Mapping[str, SharedPart]
+    pipelines: Annotated[
+        Mapping[Name, Annotated[SharedPart, Like("{pipeline: enrichment, weight: 5}")]],
+        Like("{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"),
+    ]
     """The pipelines by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllocationSections:
+class AllocationSections(Sections):
     """A graph with a budget, which can be planned and neither run nor simulated."""
 
     budget: Positive = 1.0
     """Resource to divide."""
-    policy: Annotated[object, ByName(PLANNERS)] = "cutting-plane"
+    policy: Annotated[object, ByName(PLANNERS, "cutting-plane or {name: cutting-plane}")] = (
+        "cutting-plane"
+    )
     """What divides it."""
     sources: Mapping[str, allocation.Source]
     """Where flow comes from, by name."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from penstock.core.errors import FileError, SettingError
-from penstock.core.located import Draft, Path, Place, read
+from penstock.core.located import Draft, Mistake, Path, Place, read
 from penstock.record.settings import redact_words
 
 SHORT: Final = {"policy": "name", "manager": "name", "workload": "kind"}
@@ -58,8 +58,15 @@ class Setting:
 
 
 def override(draft: Draft, given: str | Setting) -> None:
-    """Apply one setting; a text is one for the file."""
+    """Apply one setting; a text is one for the file. One that cannot be applied is a mistake."""
     setting = given if isinstance(given, Setting) else Setting.of_file(given, draft.name)
+    try:
+        _apply(draft, setting)
+    except SettingError as error:
+        draft.mistakes.append(Mistake(setting.place, str(error)))
+
+
+def _apply(draft: Draft, setting: Setting) -> None:
     keys, equals, text = setting.text.partition("=")
     adds = keys.endswith("+") and not setting.literal
     path = _path(keys.removesuffix("+") if adds else keys)
@@ -71,7 +78,7 @@ def override(draft: Draft, given: str | Setting) -> None:
     place = setting.place
     value = text if setting.literal else _value(text, place)
     if adds:
-        path = _end_of(draft, path, place)
+        path = _end_of(draft, path)
     _put(draft, path, value, place)
 
 
@@ -91,11 +98,11 @@ def _path(keys: str) -> Path:
     return tuple(key.strip() for key in keys.split("."))
 
 
-def _end_of(draft: Draft, path: Path, place: Place) -> Path:
+def _end_of(draft: Draft, path: Path) -> Path:
     """Where the next item of a list goes."""
     items = draft.at(path)
     if not isinstance(items, list):
-        raise SettingError(f"{place}: {'.'.join(map(str, path))} is not a list to add to")
+        raise SettingError(f"{'.'.join(map(str, path))} is not a list to add to")
     items.append(None)
     return (*path, str(len(items) - 1))
 
@@ -104,7 +111,7 @@ def _value(text: str, place: Place) -> Any:
     try:
         return read(text, name=place.text).value
     except FileError:
-        raise SettingError(f"{place}: the value {text!r} is not YAML; put it into quotes") from None
+        raise SettingError(f"the value {text!r} is not YAML; put it into quotes") from None
 
 
 def _put(draft: Draft, path: Path, value: Any, place: Place) -> None:
@@ -112,32 +119,32 @@ def _put(draft: Draft, path: Path, value: Any, place: Place) -> None:
         draft.value = {}
     inside, here, left = draft.value, cast(Path, ()), path
     while True:
-        key, *rest = _own_keys(inside, left, place)
+        key, *rest = _own_keys(inside, left)
         here, left = (*here, key), tuple(rest)
         if not left:
             break
-        inside = _enter(inside, key, place)
+        inside = _enter(inside, key)
     inside[key] = value
     _forget(draft, here)
     draft.places[here] = place
 
 
-def _own_keys(inside: Any, path: Path, place: Place) -> Path:
+def _own_keys(inside: Any, path: Path) -> Path:
     """The path as a container knows it: an item of a list goes by its position or its name."""
     key = path[0]
     if isinstance(inside, dict):
         return path
     if not isinstance(inside, list):
-        raise SettingError(f"{place}: there is nothing inside {inside!r} to set")
+        raise SettingError(f"there is nothing inside {inside!r} to set")
     for position, item in enumerate(inside):
         if str(position) == key:
             return (position, *path[1:])
         if item == key or (isinstance(item, dict) and list(item) == [key]):
             return (position, *path)
-    raise SettingError(f"{place}: the list has no item {key}; it has {len(inside)}, from 0")
+    raise SettingError(f"the list has no item {key}; it has {len(inside)}, from 0")
 
 
-def _enter(inside: Any, key: str | int, place: Place) -> Any:
+def _enter(inside: Any, key: str | int) -> Any:
     """The container under a key, made where the file has a single word or nothing."""
     value = inside.get(key) if isinstance(inside, dict) else inside[key]
     if isinstance(inside, list) and isinstance(value, str):
@@ -147,7 +154,7 @@ def _enter(inside: Any, key: str | int, place: Place) -> Any:
     elif value is None:
         value = {}
     if not isinstance(value, dict | list):
-        raise SettingError(f"{place}: {key} is {value!r}, which has no settings of its own")
+        raise SettingError(f"{key} is {value!r}, which has no settings of its own")
     inside[key] = value
     return value
 

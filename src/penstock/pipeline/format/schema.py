@@ -20,20 +20,13 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import Module
+from penstock.core.graph import Module, Stream
 from penstock.core.regions import Region
-from penstock.core.schema import describe, is_duration
+from penstock.core.schema import Like, Matches, describe, is_duration
 from penstock.core.settings import Setting, settings_of
 from penstock.core.units import written_duration
-from penstock.pipeline.format.model import (
-    AllocationSections,
-    ByKey,
-    ByName,
-    Names,
-    PipelineSections,
-    SharedSections,
-    StreamSettings,
-)
+from penstock.pipeline.format.model import AllocationSections, PipelineSections, SharedSections
+from penstock.pipeline.format.sections import ByKey, ByName, Names, extra, is_section
 
 Json = dict[str, Any]
 
@@ -80,7 +73,7 @@ def _object(kind: Any, made: dict[str, Json], fixed: Mapping[str, Json] = _NOTHI
     given = [s for s in settings_of(kind) if s.name not in _left_out(kind)]
     texts = descriptions(kind)
     own = {s.outer: _setting(s, texts.get(s.name), made) for s in given}
-    ends = {"from": _NAME, "to": _NAME} if kind is StreamSettings else {}
+    ends = {"from": _NAME, "to": _NAME} if kind is Stream else {}
     required = [*fixed, *ends, *(s.outer for s in given if s.required)]
     return {
         "type": "object" if required else ["object", "null"],  # `counter:` alone has defaults
@@ -93,7 +86,7 @@ def _object(kind: Any, made: dict[str, Json], fixed: Mapping[str, Json] = _NOTHI
 
 def _left_out(kind: Any) -> frozenset[str]:
     """Fields that are not written among the settings of a part."""
-    if kind is StreamSettings:
+    if kind is Stream:
         return frozenset({"origin", "target"})
     if kind in (Module, Region):
         return frozenset({"name"})
@@ -116,18 +109,20 @@ def _setting(setting: Setting, description: str | None, made: dict[str, Json]) -
 def _type(hint: Any, made: dict[str, Json]) -> Json:
     """A type with the parts that may be inside it; pydantic has the rest."""
     origin, inner = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        for extra in inner[1:]:
-            if isinstance(extra, ByName | ByKey | Names):
-                return _named(extra, made)
+    names = extra(hint, ByName | ByKey | Names)
+    if origin is Annotated and names:
+        return _named(names, made)
+    if origin is Annotated and extra(hint, Like):
+        return _type(inner[0], made)
     if is_dataclass(hint):
         return _part(hint, made)
     optional = [kind for kind in inner if kind is not type(None)]
     if len(optional) == 1 and len(inner) == 2 and type(None) in inner:
         schema = _type(optional[0], made)
         return schema if "$ref" in schema else _or_null(schema)
-    if origin is Mapping and is_dataclass(inner[1]):
-        return {"type": "object", "additionalProperties": _type(inner[1], made)}
+    if origin is Mapping and is_section(inner[1]):
+        named = {"propertyNames": _of_pydantic(inner[0])} if extra(inner[0], Matches) else {}
+        return {"type": "object", "additionalProperties": _type(inner[1], made), **named}
     if origin is tuple and is_dataclass(inner[0]):
         return {"type": "array", "items": _type(inner[0], made)}
     return _of_pydantic(hint)

@@ -185,7 +185,7 @@ class Prices:
         if self.kind.latency and self.threshold is None:
             raise SettingError(
                 f"strategy {self.strategy} of policy mpc needs a threshold, such as 50ms",
-                path=("strategy",),
+                fields=("strategy", "threshold"),
             )
 
     @property

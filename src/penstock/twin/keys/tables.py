@@ -13,7 +13,6 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import Module
 from penstock.core.routing import Routing
 from penstock.core.settings import near
-from penstock.model.keyed import too_many_keys
 from penstock.twin.keys.state import PROTOCOLS
 from penstock.twin.pool import ElasticPool
 from penstock.workload.keys import shares
@@ -137,8 +136,6 @@ def _shares(module: Module, given: Mapping[str, float] | None) -> Mapping[str, f
             f"module {module.name} has {module.keys} keys, and shares are given of {len(given)}; "
             "give a share of each"
         )
-    if given is None and (why := too_many_keys(module)):
-        raise SettingError(why)
     return shares(module.keys) if given is None else given
 
 
