@@ -140,14 +140,14 @@ def check(
 
 def _checked(text: Text, settings: Sequence[Setting]) -> Checked:
     written = _written(text)
-    draft, sort, found = _examine(written, text, settings)
+    draft, sort, content = _examine(written, text, settings)
     mistakes = tuple(sorted(_with_culprits(draft.mistakes, written, text, settings)))
     return Checked(
         name=text.name,
         sort=sort,
         mistakes=mistakes,
-        file=found if isinstance(found, PipelineFile) else None,
-        graph=found if isinstance(found, AllocationGraph) else None,
+        file=content if isinstance(content, PipelineFile) else None,
+        graph=content if isinstance(content, AllocationGraph) else None,
     )
 
 
@@ -282,12 +282,12 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     sharing.check_policy(draft)
     sections, drafts = sharing.read_whole(draft), sharing.drafts(draft)
     reading = _reading(draft, text, sections, sections.seed)
-    found = {
+    read_parts = {
         # From one seed, but two pipelines that are alike do not have the same rows.
         name: _shared_part(part, text, sections, name, reading.seed + place)
         for place, (name, part) in enumerate(drafts.items())
     }
-    parts = {name: part for name, part in found.items() if part is not None}
+    parts = {name: part for name, part in read_parts.items() if part is not None}
     whole = None
     if parts and len(parts) == len(drafts) and sections.cores is not None:
         renamed = {name: sharing.renamed(name, part) for name, part in parts.items()}

@@ -167,10 +167,10 @@ class AppSpec:
     """Modules without which it does not run; those of built-in ones are in the extra `apps`."""
 
 
-def _as_spec(found: Any) -> AppSpec:
-    if not isinstance(found, AppSpec):
-        raise TypeError(f"it must be an AppSpec of penstock.pipeline.shape, got {found!r}")
-    return found
+def _as_spec(part: Any) -> AppSpec:
+    if not isinstance(part, AppSpec):
+        raise TypeError(f"it must be an AppSpec of penstock.pipeline.shape, got {part!r}")
+    return part
 
 
 APPLICATIONS: Final[Registry[AppSpec]] = Registry(

@@ -55,10 +55,10 @@ def read_whole(draft: Draft) -> SimpleNamespace:
 def read_part(part: Draft, name: str) -> SimpleNamespace:
     """What one of them says for itself."""
     of = f"pipeline {name}"
-    found = read_sections(part, SharedPart, of=of, called=of)
-    if found.pipeline is not None or part.value.get("pipeline") is None:  # else it may inherit them
+    own = read_sections(part, SharedPart, of=of, called=of)
+    if own.pipeline is not None or part.value.get("pipeline") is None:  # else it may inherit them
         note_missing(part, SharedPart, ("source", "modules"))
-    return found
+    return own
 
 
 def drafts(draft: Draft) -> dict[str, Draft]:
@@ -97,8 +97,8 @@ def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:
     shipped = None if "modules" in own else _shipped(own.get("pipeline"))
     if shipped is None:
         return {}
-    found = read(shipped.content, name=shipped.name).value
-    return {key: found[key] for key in sections(SharedPart) if key in found}
+    shipped_value = read(shipped.content, name=shipped.name).value
+    return {key: shipped_value[key] for key in sections(SharedPart) if key in shipped_value}
 
 
 def _shipped(name: object) -> Text | None:

@@ -1,7 +1,7 @@
 """The JSON Schema of pipeline files, with which editors complete and check them.
 
->>> found = json_schema()
->>> found["$defs"]["Module"]["properties"]["service_time"]["description"]
+>>> schema = json_schema()
+>>> schema["$defs"]["Module"]["properties"]["service_time"]["description"]
 'Mean seconds that one replica takes for a row.'
 
 Types, units, bounds and defaults come from the declarations in `model.py` and in the parts; what a

@@ -80,27 +80,27 @@ def read_sections(
     known = {s.outer: s for s in settings_of(declared)}
     given = draft.at(path)
     check_keys(draft, path, given, known, of=of)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for base in declared.__mro__:
         if not issubclass(base, Sections) and is_dataclass(base):
-            found |= _read_plain(draft, base, of=called)
+            values |= _read_plain(draft, base, of=called)
     for name, setting in known.items():
         here = (*path, name)
-        if name in found:
+        if name in values:
             continue
         if given.get(name) is not None and (given[name] or not setting.required):
             inside = f"{name} of {of}" if path else name
-            found[name] = read_section(draft, here, setting.hint, of=inside)
+            values[name] = read_section(draft, here, setting.hint, of=inside)
         elif setting.required and is_section(setting.hint) and path:
-            found[name], like = None, extra(setting.hint, Like).example
+            values[name], like = None, extra(setting.hint, Like).example
             if given.keys() <= known.keys():  # else it may be misspelt
                 draft.note(here, f"{of} has no {name}; write {of}: {{{name}: {like}}}")
         elif setting.required and is_section(setting.hint):
-            found[name] = None
+            values[name] = None
             note_missing(draft, declared, (name,))
         else:
-            found[name] = _default(setting)
-    return SimpleNamespace(**found)
+            values[name] = _default(setting)
+    return SimpleNamespace(**values)
 
 
 def note_missing(draft: Draft, declared: Any, names: Collection[str]) -> None:
