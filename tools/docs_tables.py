@@ -4,18 +4,19 @@
     python -m tools.docs_tables --check    exits with 1 where one is out of date
 
 A table stands between `<!-- settings: NAME -->` and `<!-- end of settings -->`. A name is a section
-of the pipeline file, `policy NAME`, `guards` or `attach`.
+of the pipeline file, `policy NAME`, `policy NAME of infrastructure`, `guards`, `workloads` or `attach`.
 """
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from penstock.attachment import settings as attach
 from penstock.core.graph import Module
 from penstock.core.interference import Interference
+from penstock.core.plugins import Registry
 from penstock.core.regions import Region
 from penstock.core.schema import Bounds, Written
 from penstock.core.settings import Setting, settings_of
@@ -24,7 +25,8 @@ from penstock.pipeline.format.model import InfrastructureSection, PipelineSectio
 from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.format.schema import default_of, descriptions, options
 from penstock.pipeline.settings import ClusterSettings, Source
-from penstock.policy import POLICIES
+from penstock.policy import NODE_POLICIES, POLICIES
+from penstock.workload import WORKLOADS
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGES: Final = ("pipeline-file.md", "guards.md", "attach.md")
@@ -41,23 +43,32 @@ _PARTS: Final[Mapping[str, Any]] = {
 }
 
 
+_FAMILIES: Final[Mapping[str, tuple[str, Registry[Any]]]] = {
+    "guards": ("guard", GUARDS),
+    "workloads": ("kind", WORKLOADS),
+}
+
+
 def table(name: str) -> str:
     """The table of that name."""
-    made: Mapping[str, Callable[[], str]] = {"guards": _guards, "attach": _attach}
-    if name in made:
-        return made[name]()
+    if name == "attach":
+        return _attach()
+    if name in _FAMILIES:
+        return _family(*_FAMILIES[name])
     kind, beside = _kinds(name)
     known = {setting.name for setting, _ in _settings(beside)} if beside else set()
-    rows = [(s, told) for s, told in _settings(kind) if s.name not in known]
-    return _lines("setting", ([f"`{s.outer}`", *_cells(s, told)] for s, told in rows))
+    rows = [(s, text) for s, text in _settings(kind) if s.name not in known]
+    return _lines("setting", ([f"`{s.outer}`", *_cells(s, text)] for s, text in rows))
 
 
 def _kinds(name: str) -> tuple[Any, Any]:
     """The part, and another whose settings are left out; `policy q-learning beside rl`."""
     if not name.startswith("policy "):
         return _PARTS[name], None
-    policy, _, beside = name.removeprefix("policy ").partition(" beside ")
-    return POLICIES[policy], POLICIES[beside] if beside else None
+    name, nodes, _ = name.removeprefix("policy ").partition(" of infrastructure")
+    policy, _, beside = name.partition(" beside ")
+    policies = NODE_POLICIES if nodes else POLICIES
+    return policies[policy], policies[beside] if beside else None
 
 
 def _settings(kind: Any) -> list[tuple[Setting, str]]:
@@ -66,20 +77,21 @@ def _settings(kind: Any) -> list[tuple[Setting, str]]:
     return options(kind)
 
 
-def _guards() -> str:
+def _family(first: str, kinds: Registry[Any]) -> str:
+    """The settings of all parts of a registry."""
     rows = (
-        [f"`{name}`", f"`{setting.outer}`", *_cells(setting, told)]
-        for name in sorted(GUARDS.built_in)
-        for setting, told in options(GUARDS[name])
+        [f"`{name}`", f"`{setting.outer}`", *_cells(setting, text)]
+        for name in sorted(kinds.built_in)
+        for setting, text in options(kinds[name])
     )
-    return _lines("guard | setting", rows)
+    return _lines(f"{first} | setting", rows)
 
 
 def _attach() -> str:
     named = {setting.field: setting.name for setting in attach.declared()} | {"policy": "policy"}
-    told = descriptions(attach.Settings)
+    text = descriptions(attach.Settings)
     rows = (
-        [f"`{named[s.name]}`", *_cells(s, told[s.name], off=_takes_off(s.name))]
+        [f"`{named[s.name]}`", *_cells(s, text[s.name], off=_takes_off(s.name))]
         for s in settings_of(attach.Settings)
         if s.name in named
     )
@@ -90,16 +102,18 @@ def _takes_off(name: str) -> bool:
     return any(s.field == name and s.named.off for s in attach.declared())
 
 
-def _cells(setting: Setting, told: str, *, off: bool = False) -> list[str]:
+def _cells(setting: Setting, text: str, *, off: bool = False) -> list[str]:
     default = default_of(setting)
     shown = "required" if setting.required else "" if default in (None, []) else _written(default)
     bounds = "".join(f"; {words}" for words in dict.fromkeys(_bounds(setting.hint)))
-    return [f"{told.rstrip('.')}{bounds}{'; `off`' if off else ''}", shown]
+    return [f"{text.rstrip('.')}{bounds}{'; `off`' if off else ''}", shown]
 
 
 def _written(value: object) -> str:
     if isinstance(value, list):
         return f"`[{', '.join(map(str, value))}]`"
+    if isinstance(value, float):
+        return f"`{value:.4g}`"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from penstock.attachment.policy import Size, build_policy, check_effect, graph_of, guard
-from penstock.attachment.settings import Settings, declared, from_conf, read_settings, squash
+from penstock.attachment.settings import (
+    Settings,
+    declared,
+    from_conf,
+    read_settings,
+    read_with,
+    squash,
+)
 from penstock.core.errors import FileError, SettingError
 from penstock.core.roles import Policy
 from penstock.core.signals import Configuration, Decision, Observation
@@ -118,7 +125,7 @@ def test_another_policy_leaves_the_options_of_the_first_behind() -> None:
          "write 30s, 30ms or 30m"),
         ({"slo": "10"}, "slo needs a unit, got 10; write 10s, 10ms or 10m"),
         ({"slo": "0s"}, "slo must be above 0s, got 0s"),
-        ({"mode": "aply"}, "mode must be advise, apply or off, got 'aply'"),
+        ({"mode": "aply"}, "mode must be advise, apply or off, got 'aply'; did you mean 'apply'?"),
         ({"min_executors": 0}, "min_executors must be 1 or more, got 0"),
         ({"max_executors": "many"}, "max_executors must be a whole number, got 'many'"),
         ({"utilization_target": 70}, "utilization_target must be in (0, 1], got 70"),
@@ -393,3 +400,39 @@ def nothing():
 def two():
     return lambda a, b: None
 """
+
+
+def test_all_mistakes_are_raised_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "penstock.yaml"
+    file.write_text("quota: {cpu: -1}\nmin_executors: 4\n")
+    conf = {"maxExecutors": "2", "stepp": "3s"}
+    keywords = {
+        "config": str(file),
+        "mode": "aply",
+        "step": 30,
+        "initial_executors": 3,
+        "policy": "threshold",
+        "policy_foo": 3,
+        "restart_time_tracking": False,
+    }
+    with pytest.raises(SettingError) as caught:
+        read_with(keywords, conf, check_effect, build_policy)
+    sentences = str(caught.value).splitlines()
+    assert [sentence.partition(",")[0].partition(";")[0] for sentence in sentences] == [
+        "there is no setting 'spark.penstock.stepp'",
+        f"quota.cpu in {file} must be above 0",
+        "mode must be advise",
+        "step needs a unit",
+        "min_executors must not be above max_executors",
+        "restart.time-tracking cannot be switched off: the time that executors take to come is "
+        "always learned",
+        "policy threshold has no setting 'foo'",
+    ]
+
+
+def test_what_follows_from_a_wrong_mode_is_not_a_mistake() -> None:
+    with pytest.raises(SettingError) as caught:
+        read_with({"mode": "aply", "initial_executors": 3}, NO_FILE, check_effect)
+    assert str(caught.value) == (
+        "mode must be advise, apply or off, got 'aply'; did you mean 'apply'?"
+    )

@@ -32,7 +32,7 @@ from penstock.attachment.errors import ErrorHandler, HoldOnError
 from penstock.attachment.plant import AttachedPlant, application_actuator
 from penstock.attachment.policy import Size, build_policy, check_effect, guard
 from penstock.attachment.queries import Queries
-from penstock.attachment.settings import PREFIX, Settings, from_conf, read_settings
+from penstock.attachment.settings import PREFIX, Settings, from_conf, read_with
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.units import parse_size
@@ -44,10 +44,13 @@ __all__ = ["Attachment", "Settings", "open_attachment"]
 def open_attachment(spark: Any, keywords: Mapping[str, object]) -> Attachment:
     """Check the settings, and start a controller in the program."""
     conf = _conf_of(spark)
-    settings = read_settings(keywords, from_conf(conf.items()))
-    check_effect(settings)
-    began = datetime.now().astimezone()
-    policy = guard(build_policy(settings), settings, began=began, size=_size(conf))
+    began, size = datetime.now().astimezone(), _size(conf)
+    settings, (_, policy) = read_with(
+        keywords,
+        from_conf(conf.items()),
+        check_effect,
+        lambda read: guard(build_policy(read), read, began=began, size=size),
+    )
     errors = ErrorHandler(ended=partial(context_ended, spark))
     for note in settings.notes:
         errors.log.warn(note)

@@ -1,6 +1,6 @@
 """The policy that decides for an application, inside the guards that its settings ask for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import signature
@@ -132,19 +132,27 @@ def guard(policy: Policy, settings: Settings, *, began: datetime, size: Size) ->
 
 def check_effect(settings: Settings) -> None:
     """Refuse settings that would have no effect beside the others."""
+    errors = tuple(_without_effect(settings))
+    if errors:
+        raise SettingError(str(errors[0]), fields=errors[0].fields, also=errors[1:])
+
+
+def _without_effect(settings: Settings) -> Iterator[SettingError]:
     if not settings.restart_time_tracking:
-        raise SettingError(
+        yield SettingError(
             "restart.time-tracking cannot be switched off: the time that executors take to come is "
             "always learned; leave it out"
         )
     detects = settings.scaling_effectiveness_detection_enabled
     if not detects and "scaling_effectiveness_detection_threshold" in settings.given:
-        raise SettingError(
+        yield SettingError(
             "scaling.effectiveness.detection.threshold has no effect while "
-            "scaling.effectiveness.detection.enabled is false; set that to true"
+            "scaling.effectiveness.detection.enabled is false; set that to true",
+            fields=("scaling_effectiveness_detection_enabled",),
         )
     if settings.initial_executors is not None and settings.mode == "advise":
-        raise SettingError("initial_executors has no effect in mode advise; leave it out")
+        why = "initial_executors has no effect in mode advise; leave it out"
+        yield SettingError(why, fields=("mode",))
 
 
 def _check_callable(settings: Settings) -> None:

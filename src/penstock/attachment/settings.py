@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, Final, get_type_hints
 
 from penstock.core.errors import FileError, SettingError
@@ -218,27 +219,7 @@ class Settings:
     """What to say about how they were written."""
 
     def __post_init__(self) -> None:
-        low, high, first = self.min_executors, self.max_executors, self.initial_executors
-        if low > high:
-            raise SettingError(
-                f"min_executors must not be above max_executors, got {low} and {high}"
-            )
-        if first is not None and not low <= first <= high:
-            raise SettingError(
-                f"initial_executors must be between min_executors and max_executors, "
-                f"got {first} and {low} to {high}"
-            )
-        least, most = self.utilization_min, self.utilization_max
-        if (least or _BAND[0]) >= (most or _BAND[1]) and (least or most):
-            raise SettingError(
-                f"utilization.min must be below utilization.max, "
-                f"got {least or _BAND[0]:g} and {most or _BAND[1]:g}; give both"
-            )
-        if self.metrics_window < self.step:
-            raise SettingError(
-                f"metrics.window must not be shorter than step, "
-                f"got {self.metrics_window:g}s and {self.step:g}s"
-            )
+        raise_all(why for _, why in contradictions(self))
 
     @property
     def policy_name(self) -> str:
@@ -257,6 +238,40 @@ class Settings:
             if f.name in self.given and f.name in named
         }
         return shown | {k: str(v) if isinstance(v, Path) else v for k, v in values.items()}
+
+
+def contradictions(given: Any) -> Iterator[tuple[set[str], str]]:
+    """Fields whose values contradict one another, and a sentence about them."""
+    low, high, first = given.min_executors, given.max_executors, given.initial_executors
+    bounds = {"min_executors", "max_executors"}
+    if low > high:
+        yield bounds, f"min_executors must not be above max_executors, got {low} and {high}"
+    elif first is not None and not low <= first <= high:
+        yield (
+            {*bounds, "initial_executors"},
+            f"initial_executors must be between min_executors and max_executors, "
+            f"got {first} and {low} to {high}",
+        )
+    least, most = given.utilization_min, given.utilization_max
+    if (least or _BAND[0]) >= (most or _BAND[1]) and (least or most):
+        yield (
+            {"utilization_min", "utilization_max"},
+            f"utilization.min must be below utilization.max, "
+            f"got {least or _BAND[0]:g} and {most or _BAND[1]:g}; give both",
+        )
+    if given.metrics_window < given.step:
+        yield (
+            {"metrics_window", "step"},
+            f"metrics.window must not be shorter than step, "
+            f"got {given.metrics_window:g}s and {given.step:g}s",
+        )
+
+
+def raise_all(sentences: Iterable[str]) -> None:
+    """Raise one error with a line for each mistake, where there is any."""
+    lines = list(dict.fromkeys(sentences))
+    if lines:
+        raise SettingError("\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,32 +370,71 @@ class Layer:
     options: Mapping[str, object]
     """Of the policy."""
     notes: tuple[str, ...] = ()
+    mistakes: tuple[tuple[str | None, str], ...] = ()
+    """The field of each that is wrong, where one is meant, and a sentence about it."""
 
     def over(self, below: "Layer") -> "Layer":
         """Both, where this one wins; another policy leaves the options of the first behind."""
         inherits = "policy" not in self.values
         options = {**(below.options if inherits else {}), **self.options}
-        return Layer({**below.values, **self.values}, options, tuple({*below.notes, *self.notes}))
+        return Layer(
+            {**below.values, **self.values},
+            options,
+            tuple({*below.notes, *self.notes}),
+            (*below.mistakes, *self.mistakes),
+        )
 
 
 def read_settings(keywords: Mapping[str, object], conf: Mapping[str, str]) -> Settings:
     """Settings by keyword, `config` naming a file among them, and by Spark's conf without prefix.
 
-    >>> read_settings({"step": 30}, {})
+    >>> read_settings({"step": 30, "mod": "off"}, {})
     Traceback (most recent call last):
     ...
     penstock.core.errors.SettingError: step needs a unit, got 30; write 30s, 30ms or 30m
+    there is no setting 'mod'; did you mean 'mode'?
     """
+    return read_with(keywords, conf)[0]
+
+
+def read_with(
+    keywords: Mapping[str, object], conf: Mapping[str, str], *rules: Callable[[Settings], Any]
+) -> tuple[Settings, list[Any]]:
+    """The settings, and what further rules make of them.
+
+    All mistakes are raised at once. Of settings that are wrong, the rules see the default; what
+    they say about these (`fields`) is left out.
+    """
+    merged = _merged(keywords, conf)
+    wrong = {name for name, _ in merged.mistakes if name is not None}
+    right = {name: value for name, value in merged.values.items() if name not in wrong}
+    whole = SimpleNamespace(**{f.name: right.get(f.name, f.default) for f in fields(Settings)})
+    clashes = list(contradictions(whole))
+    mistakes = [why for _, why in merged.mistakes]
+    mistakes += [why for names, why in clashes if not names & wrong]
+    wrong = wrong.union(*(names for names, _ in clashes))
+    settings = Settings(
+        **{name: value for name, value in right.items() if name not in wrong},  # type: ignore[arg-type]  # each was read by its own reader
+        options=merged.options,
+        given=frozenset(right.keys() - wrong),
+        notes=merged.notes,
+    )
+    results = []
+    for rule in rules:
+        try:
+            results.append(rule(settings))
+        except SettingError as error:
+            mistakes += [str(e) for e in (error, *error.also) if not wrong.intersection(e.fields)]
+    raise_all(mistakes)
+    return settings, results
+
+
+def _merged(keywords: Mapping[str, object], conf: Mapping[str, str]) -> Layer:
+    """Keywords, then the file, then Spark's conf."""
     given = {name: value for name, value in keywords.items() if value is not None}
     file = given.pop("config", None) or conf.get("config")
     below = layer({k: v for k, v in conf.items() if k != "config"}, where=PREFIX)
-    merged = layer(given).over(layer(*read_file(file)).over(below) if file else below)
-    return Settings(
-        **merged.values,  # type: ignore[arg-type]  # each was read by its own reader
-        options=merged.options,
-        given=frozenset(merged.values),
-        notes=merged.notes,
-    )
+    return layer(given).over(layer(*read_file(file)).over(below) if file else below)
 
 
 def read_file(path: object) -> tuple[Mapping[str, object], str, str]:
@@ -405,19 +459,24 @@ def layer(given: Mapping[str, object], where: str = "", after: str = "") -> Laye
     values: dict[str, object] = {}
     options: dict[str, object] = {}
     notes: list[str] = []
+    mistakes: list[tuple[str | None, str]] = []
     for name, value in flat(given):
-        label = f"{where}{name}{after}"
-        plain = squash(name)
-        if plain in ("policy", "policy_name"):
-            _put(values, "policy", _policy(value, label), label)
-        elif plain.startswith("policy_"):
-            _put(options, _option(name), value, label)
-        else:
-            setting = _meant(name, where, after)
-            _put(values, setting.field, _read(setting, value, label), label)
-            if plain in map(squash, setting.named.was):
-                notes.append(f"{label} is called {setting.name} now; it was taken for that")
-    return Layer(values, options, tuple(notes))
+        label, plain = f"{where}{name}{after}", squash(name)
+        field_name = "policy" if plain in ("policy", "policy_name") else None
+        try:
+            if field_name is not None:
+                _put(values, field_name, _policy(value, label), label)
+            elif plain.startswith("policy_"):
+                _put(options, _option(name), value, label)
+            else:
+                setting = _meant(name, where, after)
+                field_name = setting.field
+                _put(values, field_name, _read(setting, value, label), label)
+                if plain in map(squash, setting.named.was):
+                    notes.append(f"{label} is called {setting.name} now; it was taken for that")
+        except SettingError as error:
+            mistakes.append((field_name, str(error)))
+    return Layer(values, options, tuple(notes), tuple(mistakes))
 
 
 def _meant(name: str, where: str, after: str) -> Known:

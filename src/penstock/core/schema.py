@@ -320,7 +320,17 @@ def is_duration(hint: Any) -> bool:
     >>> is_duration(PositiveSeconds | None), is_duration(float)
     (True, False)
     """
-    return _DURATION in getattr(hint, "__metadata__", ()) or any(map(is_duration, get_args(hint)))
+    return _is_written(hint, _DURATION)
+
+
+def is_rate(hint: Any) -> bool:
+    """Whether a type holds rows a second, or nothing."""
+    return _is_written(hint, _RATE)
+
+
+def _is_written(hint: Any, written: Written) -> bool:
+    inner = (_is_written(one, written) for one in get_args(hint))
+    return written in getattr(hint, "__metadata__", ()) or any(inner)
 
 
 def with_article(name: str) -> str:

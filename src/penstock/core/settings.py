@@ -17,7 +17,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from penstock.core.errors import SettingError, UserError, describe
 from penstock.core.schema import (
@@ -36,10 +36,10 @@ Mistake = tuple[Path, str]
 
 def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: object) -> T:
     """Make a part from settings; `of` names it in messages, `fixed` are values of our own."""
-    made, mistakes = read_part(part, given, of=of, fixed=fixed)
+    values, mistakes, _ = _values(part, given, of=of, fixed=fixed)
     for path, why in mistakes:
         raise SettingError(why, path=path)
-    return cast(T, made)
+    return construct(part, values, of=of)
 
 
 def read_part(
@@ -58,15 +58,10 @@ def read_part(
 
     In a file, numbers are not in quotes.
     """
+    values, mistakes, absent = _values(part, given, of=of, fixed=fixed, in_file=in_file)
     known = {s.outer: s for s in settings_of(part) if s.name not in fixed}
-    values, mistakes = _decode(part, given, known, of=of, in_file=in_file)
-    wrong = {str(path[0]) for path, _ in mistakes if path}
-    absent = [outer for outer, s in known.items() if s.required and s.name not in values]
-    missing = [outer for outer in absent if outer not in wrong]
-    if missing:
-        mistakes.append(((), f"{of} needs a value for {', '.join(missing)}"))
-    wrong.update(absent)
-    values |= {known[outer].name: stand_in(known[outer].hint) for outer in absent} | dict(fixed)
+    wrong = {*absent, *(str(path[0]) for path, _ in mistakes if path)}
+    values |= {known[outer].name: stand_in(known[outer].hint) for outer in absent}
     while True:
         try:
             made = construct(part, values, of=of)
@@ -84,15 +79,17 @@ def read_part(
             return None if mistakes else made, mistakes
 
 
-def _decode(
+def _values(
     part: Any,
     given: Mapping[str, object],
-    known: Mapping[str, "Setting"],
     *,
     of: str,
-    in_file: bool,
-) -> tuple[dict[str, Any], list[Mistake]]:
-    """The fields of a part that its settings have right, and every mistake in the others."""
+    fixed: Mapping[str, object],
+    in_file: bool = False,
+) -> tuple[dict[str, Any], list[Mistake], list[str]]:
+    """The fields of a part that its settings have right, every mistake in the others, and those
+    that it cannot do without and does not have."""
+    known = {s.outer: s for s in settings_of(part) if s.name not in fixed}
     spelt = {key: str(key).replace("-", "_") for key in given}
     keys = {known[plain].name: key for key, plain in spelt.items() if plain in known}
     mistakes: list[Mistake] = [
@@ -111,9 +108,14 @@ def _decode(
         what = f"{str(name).rstrip('_')} of {of}"
         why = sentence(what, Problem(tuple(inside), problem.why))
         mistakes.append(((keys[str(name)], *inside), why))
+    missing = [outer for outer, s in known.items() if s.required and s.name not in keys]
+    if missing:
+        mistakes.append(((), f"{of} needs a value for {', '.join(missing)}"))
     order: list[Any] = [*given]
     mistakes.sort(key=lambda one: order.index(one[0][0]) if one[0] else len(order))
-    return problems_of(reader, raw, in_file=in_file)[0] if problems else values, mistakes
+    right = problems_of(reader, raw, in_file=in_file)[0] if problems else values
+    absent = [outer for outer, s in known.items() if s.required and s.name not in right]
+    return {**right, **fixed}, mistakes, absent
 
 
 def _blamed(

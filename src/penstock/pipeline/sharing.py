@@ -202,16 +202,6 @@ def check_exchanges(draft: Draft, file: PipelineFile) -> None:
         )
 
 
-def check_alone(draft: Draft, policy: str) -> None:
-    """Refuse a policy that shares executors where the file has one pipeline."""
-    if policy in SCHEDULERS:
-        draft.note(
-            ("policy",),
-            f"policy {policy} shares executors among several pipelines and the file has one; "
-            "write them under pipelines, or choose another policy",
-        )
-
-
 def shares_executors(file: PipelineFile) -> bool:
     """Whether all modules use the same executors.
 

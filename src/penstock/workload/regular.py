@@ -74,6 +74,7 @@ class Step(Curved):
     """
 
     levels: Annotated[tuple[Level, ...], Written("levels such as 100/s, 400/s@30s", read_levels)]
+    """Rows a second, each from its moment on: `{0s: 100/s, 30s: 400/s}`."""
 
     def __post_init__(self) -> None:
         moments = [at for _, at in self.levels]

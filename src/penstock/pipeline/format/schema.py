@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final, get_args, get_origin
 from penstock.core.errors import SettingError
 from penstock.core.graph import Module, Stream
 from penstock.core.regions import Region
-from penstock.core.schema import Like, Matches, describe, is_duration
+from penstock.core.schema import Like, Matches, describe, is_duration, is_rate
 from penstock.core.settings import Setting, settings_of
 from penstock.core.units import written_duration
 from penstock.pipeline.format.model import AllocationSections, PipelineSections, SharedSections
@@ -190,6 +190,8 @@ def default_of(setting: Setting) -> Any:
     value = setting.default
     if is_duration(setting.hint) and isinstance(value, float):
         return written_duration(value)
+    if is_rate(setting.hint) and isinstance(value, float):
+        return f"{value:g}/s"
     if isinstance(value, tuple):
         return list(value)
     plain = isinstance(value, str | int | bool) or (isinstance(value, float) and value == value)
