@@ -4,7 +4,8 @@
     python -m tools.docs_tables --check    exits with 1 where one is out of date
 
 A table stands between `<!-- settings: NAME -->` and `<!-- end of settings -->`. A name is a section
-of the pipeline file, `policy NAME`, `policy NAME of infrastructure`, `guards`, `workloads` or `attach`.
+of the pipeline file, `policy NAME`, `policy NAME of infrastructure`, `guards`, `workloads` or
+`attach`.
 """
 
 import re

@@ -36,7 +36,7 @@ Mistake = tuple[Path, str]
 
 def build(part: type[T], given: Mapping[str, object], *, of: str, **fixed: object) -> T:
     """Make a part from settings; `of` names it in messages, `fixed` are values of our own."""
-    values, mistakes, _ = _values(part, given, of=of, fixed=fixed)
+    values, mistakes, _ = decode(part, given, of=of, fixed=fixed)
     for path, why in mistakes:
         raise SettingError(why, path=path)
     return construct(part, values, of=of)
@@ -58,7 +58,7 @@ def read_part(
 
     In a file, numbers are not in quotes.
     """
-    values, mistakes, absent = _values(part, given, of=of, fixed=fixed, in_file=in_file)
+    values, mistakes, absent = decode(part, given, of=of, fixed=fixed, in_file=in_file)
     known = {s.outer: s for s in settings_of(part) if s.name not in fixed}
     wrong = {*absent, *(str(path[0]) for path, _ in mistakes if path)}
     values |= {known[outer].name: stand_in(known[outer].hint) for outer in absent}
@@ -79,7 +79,7 @@ def read_part(
             return None if mistakes else made, mistakes
 
 
-def _values(
+def decode(
     part: Any,
     given: Mapping[str, object],
     *,

@@ -194,7 +194,8 @@ def read_planner(draft: Draft) -> Part:
         draft.note(("policy", "name"), f"{sentence}{near(name, PLANNERS)}")
         return Part(name)
     settings = {key: value for key, value in given.items() if key != "name"}
-    values, mistakes = decode(PLANNERS[name], settings, of=f"policy {name}", fixed={"network": ...})
+    of, fixed = f"policy {name}", {"network": ...}
+    values, mistakes, _ = decode(PLANNERS[name], settings, of=of, fixed=fixed, in_file=True)
     for path, mistake in mistakes:
         draft.note(("policy", *path), mistake)
     return Part(name, {key: value for key, value in values.items() if key != "network"})
