@@ -39,6 +39,15 @@ def finish_tasks(batch: Any, chance: Any, now: float) -> float:
 
 
 @inlined
+def commit(stage: Any, now: float) -> None:
+    """A batch ends: its duration counts, and how busy the servers have been up to now."""
+    totals = stage.totals
+    stage.closed_busy, stage.closed_servers = totals.busy_seconds, totals.server_seconds
+    totals.batches += 1
+    totals.batch_seconds += now - stage.batch.opened
+
+
+@inlined
 def is_late(batch: Any, now: float) -> bool:
     """Whether a batch that ends now overran the next trigger."""
     return bool(now >= batch.tick * batch.trigger)

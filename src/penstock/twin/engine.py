@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.model.compiling import compiled, entry, inlined
-from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
+from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
 from penstock.twin.kernels import record, service_time, uniform
 from penstock.twin.keys.engine import (
     count_service,
@@ -298,10 +298,7 @@ def _release_next(state: Any, station: Any, now: float) -> None:
 
 @inlined
 def _close(state: Any, station: Any, now: float) -> None:
-    totals = station.totals
-    station.closed_busy, station.closed_servers = totals.busy_seconds, totals.server_seconds
-    totals.batches += 1
-    totals.batch_seconds += now - station.batch.opened
+    commit(station, now)
     if is_late(station.batch, now):
         _trigger(state, station, now)
     else:

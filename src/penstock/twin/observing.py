@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.signals import KeyLoads, Latency, ModuleReading
+from penstock.twin.records import OPEN
 
 LOWEST_OCTAVE: Final = -20
 """Latencies below 2**-20 s, a microsecond, share the first bucket."""
@@ -138,18 +139,40 @@ def _ratio(total: float, count: float) -> float | None:
 _SHARES = np.array([0.5, 0.95, 0.99])
 
 
-def measured(now: Totals, before: Totals) -> ModuleReading:
-    """What a station did between two moments; what had no sample is None."""
-    step = now - before
+def measured(step: Totals) -> ModuleReading:
+    """What a station did in a step; what had no sample is None."""
     return ModuleReading(
         arrival_rate=step.arrival_rate,
         processed_rate=step.processed_rate,
-        backlog=float(now.arrived - now.finished),
         utilisation=step.utilisation,
         service_time=step.service_time,
         service_cv=step.service_cv,
         batch_duration=step.batch_duration,
     )
+
+
+@dataclass(slots=True)
+class UtilisationMeter:
+    """Busy share of the servers since it was last reported; unknown in mid-batch, as on Spark.
+
+    Over part of a batch it would say little: all are busy with rows, then none is for a while.
+    So it is reported up to the end of the last one, or up to now where there is none.
+    """
+
+    _busy: float = 0.0
+    _servers: float = 0.0
+
+    def read(self, stage: Any, step: Totals) -> float | None:
+        """Up to now, at the end of a step."""
+        busy, servers = stage["totals"]["busy_seconds"], stage["totals"]["server_seconds"]
+        if step.batches:
+            busy, servers = stage["closed_busy"], stage["closed_servers"]
+        elif stage["batch"]["phase"] == OPEN:
+            return None
+        busy_before, servers_before = self._busy, self._servers
+        self._busy, self._servers = float(busy), float(servers)
+        passed = self._servers - servers_before
+        return min((self._busy - busy_before) / passed, 1.0) if passed > 0 else None
 
 
 def gap_cv(keyed: Any) -> float | None:

@@ -18,9 +18,17 @@ from penstock.core.signals import (
 )
 from penstock.twin import state
 from penstock.twin.keys.tables import KeySettings, RoutingTables
-from penstock.twin.observing import Totals, by_station, gap_cv, key_loads, latency, measured
+from penstock.twin.observing import (
+    Totals,
+    UtilisationMeter,
+    by_station,
+    gap_cv,
+    key_loads,
+    latency,
+    measured,
+)
 from penstock.twin.plant import SimulatedPlant
-from penstock.twin.records import OPEN, Array
+from penstock.twin.records import Array
 from penstock.twin.sources import Arrivals
 from penstock.twin.state import check_settings, check_size
 
@@ -91,8 +99,7 @@ class Twin(SimulatedPlant):
         self._sinks = np.array([order[name] for name in graph.sinks()])
         self._set_pace(self._pace(0.0))
         self._before, self._step_pace = self.totals(), 1.0
-        self._reported = dict.fromkeys(self._numbers, (0.0, 0.0))
-        """By module, busy and all server-seconds up to which its utilisation was reported."""
+        self._utilisation = {name: UtilisationMeter() for name in self._numbers}
 
     @property
     def at(self) -> float:
@@ -183,15 +190,16 @@ class Twin(SimulatedPlant):
         return readings, latency(self._state.ages, self._sinks)
 
     def _read(self, name: str, m: int, now: Totals) -> ModuleReading:
-        station, reading = self._state.stations[m], measured(now, self._before[name])
+        station, step = self._state.stations[m], now - self._before[name]
+        reading = measured(step)
         pace, took = self._step_pace, reading.service_time
         reading = replace(
             reading,
-            utilisation=self._utilisation(name, now),
+            backlog=float(now.arrived - now.finished),
+            utilisation=self._utilisation[name].read(station, step),
             service_time=None if took is None else took * pace,
             latency=latency(self._state.ages, np.array([m])),
         )
-        step = now - self._before[name]
         if self.places is not None or name in self._tables:
             reading = replace(reading, waiting_time=step.waiting_time)
         if name not in self._tables:
@@ -204,19 +212,3 @@ class Twin(SimulatedPlant):
             keys=key_loads(mine, tables.names, step.seconds, pace),
             routing=tables.in_force,
         )
-
-    def _utilisation(self, name: str, now: Totals) -> float | None:
-        """Busy share of the servers since it was last reported; unknown in mid-batch, as on Spark.
-
-        Over part of a batch it would say little: all are busy with rows, then none is for a while.
-        So it is reported up to the end of the last one, or up to now where there is none.
-        """
-        station = self._state.stations[self._numbers[name]]
-        busy, servers = now.busy_seconds, now.server_seconds
-        if now.batches > self._before[name].batches:
-            busy, servers = float(station["closed_busy"]), float(station["closed_servers"])
-        elif station["batch"]["phase"] == OPEN:
-            return None
-        before, self._reported[name] = self._reported[name], (busy, servers)
-        passed = servers - before[1]
-        return min((busy - before[0]) / passed, 1.0) if passed > 0 else None

@@ -1,19 +1,17 @@
-"""What a control step measured of both stages, their loads included."""
+"""What a control step measured of both stages, their loads as in the ppq paper (Section 3.1)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.signals import Latency, ModuleReading
+from penstock.twin.observing import Totals, measured
 from penstock.twin.panes.state import PaneState
 from penstock.twin.records import Array
-
-# Loads of both stages over a period, as the ppq paper has them (Section 3.1).
-
 
 _NOTHING: Final = 1e-9
 """Tuples: fewer that could have been served are a rounding error."""
@@ -25,8 +23,6 @@ class Sample:
 
     load: float
     """The utilisation factor, each worker's weighted by its tuples; NaN without any."""
-    busy: float
-    """Seconds of work of all workers."""
     done: int
     """Tuples."""
     service: float
@@ -44,7 +40,7 @@ class Arrived:
 
 def sample(state: PaneState, period: float, arrived: Arrived | None = None) -> Sample:
     """What the workers did in a period, which ends now; the next begins."""
-    now, active = float(state.clock["now"][0]), int(state.clock["active"][0])
+    now, active = float(state.clock["now"][0]), int(state.stages["active"][0])
     workers = state.workers
     busy_ever = workers["service"] - np.maximum(workers["free_at"] - now, 0.0)
     busy = busy_ever - workers["busy_before"]
@@ -52,7 +48,6 @@ def sample(state: PaneState, period: float, arrived: Arrived | None = None) -> S
         load=_load(workers[:active], busy[:active], period)
         if arrived is None
         else _batch_load(workers[:active], arrived, period),
-        busy=float(busy.sum()),
         done=int(workers["done"].sum()),
         service=float(workers["done_service"].sum()),
     )
@@ -120,8 +115,6 @@ class PaneTotals:
     tuples: int = 0
     dropped: int = 0
     """Tuples that came after their pane was closed."""
-    waiting: int = 0
-    """Tuples that are not done, or by how many there are more of them."""
     panes: int = 0
     """Panes that were closed,"""
     parts: int = 0
@@ -139,35 +132,24 @@ class PaneTotals:
     """Of the workers of the window stage,"""
     worker_seconds: float = 0.0
     """and seconds of all that there were."""
-    pane_batches: int = 0
-    """Micro-batches of the pane stage,"""
-    pane_batch_seconds: float = 0.0
-    """how long they took from trigger to commit,"""
-    window_batches: int = 0
-    """and the same of the window stage."""
-    window_batch_seconds: float = 0.0
 
     @classmethod
     def of(cls, state: PaneState) -> "PaneTotals":
         """Up to now."""
         clock, other = state.clock[0], state.other[0]
+        panes, windows = state.stages["totals"]
         return cls(
-            tuples=int(clock["arrived"] + clock["held"]),
+            tuples=int(panes["arrived"] + clock["held"]),
             dropped=int(clock["dropped"]),
-            waiting=int(state.workers["queue"]["count"].sum() + clock["held"]),
             panes=int(clock["closed"]),
             parts=int(clock["parts"]),
             kept=float(clock["kept"]),
-            received=int(other["received"]),
+            received=int(windows["arrived"]),
             updates=int(other["updates"]),
             merges=int(other["merged"]),
             windows=int(other["windows"]),
-            busy_seconds=float(other["busy_seconds"]),
-            worker_seconds=float(other["worker_seconds"]),
-            pane_batches=int(clock["batches"]),
-            pane_batch_seconds=float(clock["batch_seconds"]),
-            window_batches=int(other["batches"]),
-            window_batch_seconds=float(other["batch_seconds"]),
+            busy_seconds=float(windows["busy_seconds"]),
+            worker_seconds=float(windows["server_seconds"]),
         )
 
     def __sub__(self, before: "PaneTotals") -> "PaneTotals":
@@ -181,49 +163,43 @@ class PaneTotals:
 
 
 def read_panes(
-    state: PaneState, change: PaneTotals, samples: Sequence[Sample], workers: float, step: float
+    state: PaneState, step: Totals, change: PaneTotals, samples: Sequence[Sample]
 ) -> ModuleReading:
-    """The pane stage in a step; `workers` are worker-seconds."""
+    """The pane stage in a step."""
+    clock, totals = state.clock[0], state.stages["totals"][0]
     done = sum(s.done for s in samples)
-    return ModuleReading(
-        arrival_rate=change.tuples / step,
-        processed_rate=(change.tuples - change.dropped - change.waiting) / step,
-        backlog=float(state.workers["queue"]["count"].sum() + state.clock["held"][0]),
-        utilisation=_share(sum(s.busy for s in samples), workers),
+    return replace(
+        measured(step),
+        arrival_rate=change.tuples / step.seconds,
+        backlog=float(totals["arrived"] + clock["held"] - clock["dropped"] - totals["finished"]),
         load=mean_load(samples),
         splitting=change.parts / change.panes if change.panes else None,
         service_time=sum(s.service for s in samples) / done if done else None,
-        batch_duration=_mean(change.pane_batch_seconds, change.pane_batches),
     )
 
 
 def read_windows(
-    state: PaneState, change: PaneTotals, task_time: float | None, step: float
+    state: PaneState, step: Totals, change: PaneTotals, task_time: float | None
 ) -> ModuleReading:
     """The window stage in a step; its rows are parts of panes."""
-    idle = max(change.worker_seconds - change.busy_seconds, 0.0)
-    pending = int(state.other["pending"][0]) + _at_the_door(state)
-    return ModuleReading(
-        arrival_rate=change.received / step,
+    idle = max(step.server_seconds - step.busy_seconds, 0.0)
+    pending = int(state.other["pending"][0]) + _parts_before_trigger(state)
+    return replace(
+        measured(step),
+        processed_rate=None,
         backlog=float(pending),
-        utilisation=_share(change.busy_seconds, change.worker_seconds),
         load=task_load(change.tasks, pending, idle, task_time),
         service_time=task_time,
-        results_rate=change.windows / step,
-        batch_duration=_mean(change.window_batch_seconds, change.window_batches),
+        results_rate=change.windows / step.seconds,
     )
 
 
-def _at_the_door(state: PaneState) -> int:
+def _parts_before_trigger(state: PaneState) -> int:
     """Parts that have come and wait for a trigger."""
-    clock, other = state.clock[0], state.other[0]
-    if not other["batch"]["trigger"]:
+    if not state.stages["batch"]["trigger"][1]:
         return 0
-    return int((state.results["at"][: clock["sent"]] <= other["now"]).sum())
-
-
-def _mean(total: float, count: int) -> float | None:
-    return total / count if count else None
+    sent = state.results["at"][: state.clock["sent"][0]]
+    return int((sent <= state.other["now"][0]).sum())
 
 
 def latency_of(windows: NDArray[np.float64]) -> Latency | None:
@@ -232,7 +208,3 @@ def latency_of(windows: NDArray[np.float64]) -> Latency | None:
         return None
     p50, p95, p99 = np.quantile(windows[:, 1] - windows[:, 0], [0.5, 0.95, 0.99]).tolist()
     return Latency(p50=p50, p95=p95, p99=p99)
-
-
-def _share(busy: Any, of: float) -> float | None:
-    return float(min(max(busy / of, 0.0), 1.0)) if of > 0 else None

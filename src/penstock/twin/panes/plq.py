@@ -12,7 +12,7 @@ from math import floor, inf
 from typing import Any, Final
 
 from penstock.model.compiling import compiled, entry, inlined
-from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
+from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
 from penstock.twin.panes.state import REMEMBERED
 from penstock.twin.panes.wlq import push
 from penstock.twin.records import NO_INDEX, OPEN
@@ -29,7 +29,7 @@ MORE_LEDGER: Final = 5
 def advance(state: Any, moments: Any, stamps: Any, end: float) -> int:
     """Schedule the tuples that come until then; says what there is too little of, if anything."""
     clock = state.clock[0]
-    if clock.batch.trigger > 0.0:
+    if state.stages[0].batch.trigger > 0.0:
         return _advance_by_batch(state, moments, stamps, end)
     while clock.cursor < moments.size:
         now = moments[clock.cursor]
@@ -50,7 +50,7 @@ def _accept(state: Any, came: float, now: float, stamp: float) -> int:
     if lack != REACHED:
         return lack
     clock.cursor += 1
-    clock.arrived += 1
+    state.stages[0].totals.arrived += 1
     if stamp < clock.punctuation:
         clock.dropped += 1
     else:
@@ -60,7 +60,7 @@ def _accept(state: Any, came: float, now: float, stamp: float) -> int:
 
 @compiled
 def _advance_by_batch(state: Any, moments: Any, stamps: Any, end: float) -> int:
-    clock, batch = state.clock[0], state.clock[0].batch
+    clock, stage, batch = state.clock[0], state.stages[0], state.stages[0].batch
     while True:
         if batch.phase == OPEN and batch.moment == inf:
             lack = _fill(state, moments, stamps)
@@ -75,11 +75,12 @@ def _advance_by_batch(state: Any, moments: Any, stamps: Any, end: float) -> int:
         now = batch.moment
         ended = batch.phase == OPEN
         if ended:
-            clock.batches += 1
-            clock.batch_seconds += now - batch.opened
+            _elapse(state, now)
+            stage.totals.finished = stage.totals.arrived - clock.dropped
+            commit(stage, now)
         if moments[clock.cursor] <= now and (not ended or is_late(batch, now)):
-            begin(batch, clock.active, now)
-            batch.unfinished = min(clock.active * batch.share, 2.0**53)
+            begin(batch, stage.active, now)
+            batch.unfinished = min(stage.active * batch.share, 2.0**53)
         else:
             await_trigger(batch, now)
 
@@ -87,7 +88,7 @@ def _advance_by_batch(state: Any, moments: Any, stamps: Any, end: float) -> int:
 @inlined
 def _fill(state: Any, moments: Any, stamps: Any) -> int:
     """Schedule the tuples of the batch that has been opened."""
-    clock, batch = state.clock[0], state.clock[0].batch
+    clock, batch = state.clock[0], state.stages[0].batch
     while batch.unfinished > 0 and moments[clock.cursor] <= batch.opened:
         at = clock.cursor
         lack = _accept(state, moments[at], batch.opened, stamps[at])
@@ -101,12 +102,12 @@ def _fill(state: Any, moments: Any, stamps: Any) -> int:
 @inlined
 def _finish_tasks(state: Any) -> None:
     """The last worker is done: send what was closed when both overheads have passed."""
-    clock, batch = state.clock[0], state.clock[0].batch
+    stage, batch = state.stages[0], state.stages[0].batch
     done = batch.opened
     for w in range(state.workers.size):
         done = max(done, state.workers[w].free_at)
-    busy = finish_tasks(batch, clock.chance, done)
-    for w in range(clock.active):
+    busy = finish_tasks(batch, stage.chance, done)
+    for w in range(stage.active):
         worker = state.workers[w]
         worker.free_at = max(worker.free_at, batch.opened) + busy
         worker.service += busy
@@ -135,11 +136,12 @@ def close_all(state: Any, now: float) -> int:
 @entry
 def resize(state: Any, now: float, active: int) -> int:
     """Let so many workers get tuples (ppq, Alg. 4): those that leave send what they have."""
-    clock = state.clock[0]
-    leaving = max(clock.active - active, 0)
+    clock, stage = state.clock[0], state.stages[0]
+    leaving = max(stage.active - active, 0)
     if clock.sent + leaving * (clock.last + 1 - clock.oldest) > state.results.size:
         return MORE_RESULTS
-    before, clock.active = clock.active, active
+    _elapse(state, now)
+    before, stage.active = stage.active, active
     for w in range(active, before):
         for pane in range(clock.oldest, clock.last + 1):
             _hand_over(state, now, pane, w)
@@ -148,9 +150,27 @@ def resize(state: Any, now: float, active: int) -> int:
 
 @entry
 def settle(state: Any, now: float) -> None:
-    """Count the tuples that are done by now."""
+    """Count the tuples that are done by now, and what workers have done."""
+    clock, totals = state.clock[0], state.stages[0].totals
+    _elapse(state, now)
+    waiting = 0
     for w in range(state.workers.size):
         _settle(state, w, now)
+        waiting += state.workers[w].queue.count
+    if state.stages[0].batch.trigger == 0.0:
+        totals.finished = totals.arrived - clock.dropped - waiting
+
+
+@inlined
+def _elapse(state: Any, now: float) -> None:
+    """Bring the totals over time up to now."""
+    stage, totals = state.stages[0], state.stages[0].totals
+    totals.server_seconds += stage.active * (now - stage.since)
+    totals.seconds = stage.since = now
+    totals.busy_seconds = 0.0
+    for w in range(state.workers.size):
+        worker = state.workers[w]
+        totals.busy_seconds += worker.service - max(worker.free_at - now, 0.0)
 
 
 @inlined
@@ -216,7 +236,7 @@ def _close(state: Any, now: float) -> None:
             part += 1
             _send(state, now, number, w)
     if part == 0:  # an EMPTY meta-tuple: the window stage learns that the pane is closed
-        push(state, _arrival(clock, now), number, 0)
+        push(state, _arrival(state, now), number, 0)
         pane.parts += 1
     state.ledger[number % state.ledger.size].expected = pane.parts
     clock.parts += pane.parts
@@ -231,15 +251,16 @@ def _send(state: Any, now: float, number: int, w: int) -> None:
     tuples = state.counts[place, w]
     state.counts[place, w] = 0
     state.clock[0].kept += state.skyline[min(tuples, state.skyline.size - 1)]
-    at = _arrival(state.clock[0], max(now, state.workers[w].free_at))
+    at = _arrival(state, max(now, state.workers[w].free_at))
     push(state, at, number, tuples)
 
 
 @inlined
-def _arrival(clock: Any, sent: float) -> float:
+def _arrival(state: Any, sent: float) -> float:
     """When a result is at the window stage; unknown before the end of its micro-batch."""
-    arrival: float = inf if clock.batch.trigger > 0.0 else sent + clock.distance
-    return arrival
+    if state.stages[0].batch.trigger > 0.0:
+        return inf
+    return float(sent + state.clock[0].distance)
 
 
 @inlined
@@ -270,7 +291,7 @@ def _schedule(state: Any, now: float, number: int) -> None:
 @inlined
 def _enqueue(state: Any, w: int, now: float, before: int) -> None:
     clock, worker = state.clock[0], state.workers[w]
-    service = state.costs[min(before, state.costs.size - 1)] * clock.pace
+    service = state.costs[min(before, state.costs.size - 1)] * state.stages[0].pace
     worker.free_at = max(worker.free_at, now) + service
     worker.service += service
     worker.scheduled += 1
@@ -292,7 +313,7 @@ def _least_loaded(state: Any, now: float) -> int:
     """The worker with the fewest tuples enqueued, of those that get any; of several, the one that
     has been done with its own for the longest."""
     best, least, since = 0, inf, inf
-    for w in range(state.clock[0].active):
+    for w in range(state.stages[0].active):
         _settle(state, w, now)
         waiting, free_at = state.workers[w].queue.count, state.workers[w].free_at
         if waiting < least or (waiting == least and free_at < since):

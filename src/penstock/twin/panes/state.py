@@ -15,6 +15,7 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import Module
 from penstock.core.panes import Panes
 from penstock.model.skyline import Floats, check_dimensions, comparisons, expected_sizes
+from penstock.twin.observing import TOTALS
 from penstock.twin.records import (
     BATCH,
     CHANCE,
@@ -34,6 +35,20 @@ MERGE: Final = 1
 REMEMBERED: Final = 5
 """Closed panes whose parts make the base of the splitting threshold."""
 
+STAGE: Final = np.dtype(
+    [
+        ("active", "i8"),  # workers that get tuples, or tasks
+        ("pace", "f8"),  # seconds for a second of work
+        ("batch", BATCH),
+        ("chance", CHANCE),
+        ("since", "f8"),  # the totals cover the time until then
+        ("closed_busy", "f8"),  # busy and all worker-seconds when the last micro-batch ended
+        ("closed_servers", "f8"),
+        ("totals", TOTALS),  # of tuples, or of parts of panes
+    ]
+)
+"""What both stages have in common with a station of the event loop."""
+
 PANE_CLOCK: Final = np.dtype(
     [
         ("now", "f8"),
@@ -49,12 +64,9 @@ PANE_CLOCK: Final = np.dtype(
         ("oldest", "i8"),  # the first pane that is not closed
         ("last", "i8"),  # the last pane that got a tuple
         ("threshold", "f8"),  # tuples of a part before the next worker takes over
-        ("active", "i8"),  # workers that get tuples
         ("free", "i8"),  # first place for a tuple that is free
         ("spare", "i8"),  # and how many are
-        ("pace", "f8"),  # seconds for a second of work
-        ("arrived", "i8"),
-        ("dropped", "i8"),
+        ("dropped", "i8"),  # tuples that came after their pane was closed
         ("closed", "i8"),  # panes
         ("parts", "i8"),  # of closed panes
         ("kept", "f8"),  # tuples that are in the skyline of their part
@@ -62,11 +74,7 @@ PANE_CLOCK: Final = np.dtype(
         ("turns", "i8"),  # results that were ever sent
         ("expecting", "i8"),  # the oldest pane of which the window stage waits for a part
         ("distance", "f8"),  # seconds that a result takes to the window stage
-        ("batch", BATCH),
-        ("chance", CHANCE),
         ("held", "i8"),  # tuples that have come and wait for a trigger
-        ("batches", "i8"),  # micro-batches that were committed
-        ("batch_seconds", "f8"),  # and how long they took
     ]
 )
 
@@ -93,7 +101,6 @@ LEDGER: Final = np.dtype([("expected", "i8"), ("received", "i8")])  # -1: not cl
 WINDOW_CLOCK: Final = np.dtype(
     [
         ("now", "f8"),
-        ("active", "i8"),  # workers that get tasks
         ("busy", "i8"),
         ("merges", "i8"),  # whether tasks may merge parts
         ("panes", "i8"),  # of a window
@@ -101,20 +108,12 @@ WINDOW_CLOCK: Final = np.dtype(
         ("first", "i8"),  # the oldest window that is not done
         ("last", "i8"),  # the first window of which nothing has come
         ("pending", "i8"),  # parts that wait in all windows
-        ("pace", "f8"),
-        ("received", "i8"),  # parts
         ("turns", "i8"),  # tasks that were begun
         ("updates", "i8"),  # tasks that were done
         ("merged", "i8"),
-        ("busy_seconds", "f8"),
-        ("worker_seconds", "f8"),
         ("finished", "i8"),  # windows in this step
         ("committed", "i8"),  # those of them whose micro-batch has ended
         ("windows", "i8"),  # and since the start
-        ("batch", BATCH),
-        ("chance", CHANCE),
-        ("batches", "i8"),
-        ("batch_seconds", "f8"),
     ]
 )
 
@@ -138,6 +137,8 @@ TASK: Final = np.dtype(
 class PaneState(NamedTuple):
     """The arrays, in the order in which compiled code takes them."""
 
+    stages: Array
+    """Two records: the pane stage and the window stage."""
     clock: Array
     """Of the pane stage: one record."""
     workers: Array
@@ -248,6 +249,7 @@ def build(
     open_panes = ceil(slack * _SECOND / panes.length) + 8
     rows = panes.window // panes.length
     state = PaneState(
+        stages=np.zeros(2, STAGE),
         clock=np.zeros(1, PANE_CLOCK),
         workers=np.zeros(workers, WORKER),
         tuples=np.zeros(0, TUPLE),
@@ -269,16 +271,12 @@ def build(
     state.ledger["expected"] = -1
     _set_clocks(state, panes, slack)
     state.clock["max_slack"] = max_slack
-    state.clock["active"] = pane_stage.initial_replicas
-    state.other["active"] = window_stage.initial_replicas
     state.other["merges"] = merges
     state.clock["distance"] = distance
     draws = (seed or np.random.SeedSequence(0)).generate_state(2, np.uint64)
-    for record, module, draw in zip(
-        (state.clock[0], state.other[0]), (pane_stage, window_stage), draws, strict=True
-    ):
-        equip_batch(record["batch"], module)
-        record["chance"] = draw
+    for stage, module, draw in zip(state.stages, (pane_stage, window_stage), draws, strict=True):
+        equip_batch(stage["batch"], module)
+        stage["active"], stage["chance"] = module.initial_replicas, draw
     return more_tuples(state)
 
 
@@ -293,7 +291,6 @@ def _set_clocks(state: PaneState, panes: Panes, slack: float) -> None:
     clock["gap"], clock["announced"] = PUNCTUATION_GAP, -inf
     clock["threshold"], clock["free"] = inf, NO_INDEX
     clock["newest"], clock["last"] = -inf, -1
-    clock["pace"] = other["pace"] = 1.0
     other["panes"] = panes.window // panes.length
     other["stride"] = panes.slide // panes.length
 

@@ -1,6 +1,7 @@
 """The twin of a preference query: a pane stage and a window stage, scheduled as in ppq."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from penstock.core.panes import Panes
 from penstock.core.roles import Workload
 from penstock.core.signals import Latency, ModuleReading
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory, check_period
+from penstock.twin.observing import UtilisationMeter, by_station
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import (
     Arrived,
@@ -168,14 +170,15 @@ class PaneTwin(SimulatedPlant):
             distance=path_delay(graph, self.places) if self.places else 0.0,
             seed=for_batches,
         )
-        self._stages = pane_stage.name, window_stage.name
+        self._numbers = {pane_stage.name: 0, window_stage.name: 1}
+        self._utilisation = {name: UtilisationMeter() for name in self._numbers}
         self._set_pace(self._pace(0.0))
         self._samples: list[Sample] = []
         self._windows: list[Floats] = []
         self._task_time: float | None = None
         self._arrived, self._share = 0, _time_for_rows(pane_stage)
         self._before = self.totals()
-        self._worker_seconds = 0.0
+        self._stages_before = by_station(self._state.stages["totals"], self._numbers)
 
     @property
     def at(self) -> float:
@@ -215,7 +218,7 @@ class PaneTwin(SimulatedPlant):
 
         clock = self._state.clock[0]
         while clock["held"]:
-            self._simulate_until(self.at + float(clock["batch"]["trigger"]))
+            self._simulate_until(self.at + float(self._state.stages["batch"]["trigger"][0]))
         over = max(self.at, float((clock["last"] + 1) * clock["length"]))
         self._until_enough(lambda: plq.close_all(self._state, over))
         self._finish_windows(inf)
@@ -238,7 +241,7 @@ class PaneTwin(SimulatedPlant):
 
         self._until_enough(lambda: plq.advance(self._state, self._moments, self._stamps, end))
         clock = self._state.clock[0]
-        if clock["batch"]["trigger"]:
+        if self._state.stages["batch"]["trigger"][0]:
             clock["held"] = np.searchsorted(self._moments[clock["cursor"] :], end, side="right")
         self._finish_windows(end)
 
@@ -288,16 +291,19 @@ class PaneTwin(SimulatedPlant):
         self._state.clock["cursor"] = 0
 
     def _set_pace(self, pace: float) -> None:
-        self._state.clock["pace"] = self._state.other["pace"] = pace
+        self._state.stages["pace"] = pace
 
     def _resize(self, name: str, running: int, now: float) -> None:
         from penstock.twin.panes import plq, wlq
 
-        if name == self._stages[0] and running != self._state.clock["active"][0]:
-            while plq.resize(self._state, now, running) != plq.REACHED:
-                self._state = state.more_results(self._state)
-        elif name == self._stages[1] and running != self._state.other["active"][0]:
+        m = self._numbers[name]
+        if running == self._state.stages["active"][m]:
+            return
+        if m == 1:
             wlq.resize(self._state, running)
+            return
+        while plq.resize(self._state, now, running) != plq.REACHED:
+            self._state = state.more_results(self._state)
 
     def _sample(self) -> None:
         """The inner level: look at the last period, and set the threshold for the next."""
@@ -306,7 +312,6 @@ class PaneTwin(SimulatedPlant):
         self._periods += 1
         plq.settle(self._state, self.at)
         seen = sample(self._state, self._period, self._arrived_since())
-        self._worker_seconds += self._period * int(self._state.clock["active"][0])
         self._samples.append(seen)
         if self._control is None:
             return
@@ -317,26 +322,29 @@ class PaneTwin(SimulatedPlant):
 
     def _arrived_since(self) -> Arrived | None:
         """What came since the last sample; None without micro-batches."""
-        clock = self._state.clock[0]
-        if not clock["batch"]["trigger"]:
+        if not self._state.stages["batch"]["trigger"][0]:
             return None
-        before, self._arrived = self._arrived, int(clock["arrived"] + clock["held"])
+        before, self._arrived = self._arrived, self.totals().tuples
         return Arrived(self._arrived - before, self._share)
 
     def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
         from penstock.twin.panes import plq
 
         plq.settle(self._state, self.at)
-        now, step = self.totals(), self.at - self._seen_at
+        now, now_at = self.totals(), by_station(self._state.stages["totals"], self._numbers)
         change = now - self._before
+        steps = {name: now_at[name] - self._stages_before[name] for name in self._numbers}
         if change.tasks:
             self._task_time = change.busy_seconds / change.tasks
-        panes, windows = self._stages
+        panes, windows = self._numbers
         readings = {
-            panes: read_panes(self._state, change, self._samples, self._worker_seconds, step),
-            windows: read_windows(self._state, change, self._task_time, step),
+            panes: read_panes(self._state, steps[panes], change, self._samples),
+            windows: read_windows(self._state, steps[windows], change, self._task_time),
         }
-        self._before, self._samples, self._worker_seconds = now, [], 0.0
+        self._before, self._stages_before, self._samples = now, now_at, []
+        for name, m in self._numbers.items():
+            share = self._utilisation[name].read(self._state.stages[m], steps[name])
+            readings[name] = replace(readings[name], utilisation=share)
         return readings, latency_of(self._collect())
 
     def _collect(self) -> Floats:

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final
 
 from penstock.model.compiling import compiled, entry, inlined
-from penstock.twin.batches import await_trigger, begin, finish_tasks, is_late
+from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
 from penstock.twin.panes.state import MERGE, UPDATE
 from penstock.twin.records import OPEN
 
@@ -75,30 +75,30 @@ MORE_FINISHED: Final = 3
 @entry
 def advance(state: Any, end: float) -> int:
     """Receive parts and do tasks until then; says what there is too little of, if anything."""
-    other = state.other[0]
+    other, stage = state.other[0], state.stages[1]
     while True:
         lack = _lack(state)
         if lack != REACHED:
             return lack
         task = _first_done(state)
         done = state.tasks[task].done if task >= 0 else inf
-        came = other.batch.moment if other.batch.trigger > 0.0 else _next_part(state)
+        came = stage.batch.moment if stage.batch.trigger > 0.0 else _next_part(state)
         now = min(done, came)
-        idle = other.batch.phase != OPEN and _next_part(state) == inf
+        idle = stage.batch.phase != OPEN and _next_part(state) == inf
         if now > end or now == inf or (end == inf and idle and task < 0):
-            _pass_time(other, end if end < inf else other.now)
+            _pass_time(state, end if end < inf else other.now)
             return REACHED
-        _pass_time(other, now)
+        _pass_time(state, now)
         if done <= came:
             _end_task(state, task)
-        elif other.batch.trigger > 0.0:
+        elif stage.batch.trigger > 0.0:
             _go_on_with_batch(state)
         else:
             _receive(state)
         _hand_out(state)
-        if other.batch.phase == OPEN and other.batch.moment == inf and other.busy == 0:
-            busy = finish_tasks(other.batch, other.chance, now)
-            other.busy_seconds += other.active * busy
+        if stage.batch.phase == OPEN and stage.batch.moment == inf and other.busy == 0:
+            busy = finish_tasks(stage.batch, stage.chance, now)
+            stage.totals.busy_seconds += stage.active * busy
 
 
 @inlined
@@ -110,7 +110,7 @@ def _next_part(state: Any) -> float:
 @inlined
 def _go_on_with_batch(state: Any) -> None:
     """Take the next part of the batch, or commit it, or open another."""
-    other, batch, now = state.other[0], state.other[0].batch, state.other[0].now
+    stage, batch, now = state.stages[1], state.stages[1].batch, state.other[0].now
     if batch.unfinished > 0:
         there = _next_part(state) <= batch.opened
         batch.unfinished = batch.unfinished - 1 if there else 0
@@ -123,8 +123,8 @@ def _go_on_with_batch(state: Any) -> None:
     if ended:
         _commit(state)
     if _next_part(state) <= now and (not ended or is_late(batch, now)):
-        begin(batch, other.active, now)
-        batch.unfinished, batch.moment = min(other.active * batch.share, 2.0**53), now
+        begin(batch, stage.active, now)
+        batch.unfinished, batch.moment = min(stage.active * batch.share, 2.0**53), now
     else:
         await_trigger(batch, now)
 
@@ -133,8 +133,7 @@ def _go_on_with_batch(state: Any) -> None:
 def _commit(state: Any) -> None:
     """The windows that the batch has completed are done now."""
     other = state.other[0]
-    other.batches += 1
-    other.batch_seconds += other.now - other.batch.opened
+    commit(state.stages[1], other.now)
     for place in range(other.committed, other.finished):
         state.finished[place, 1] = other.now
     other.windows += other.finished - other.committed
@@ -144,7 +143,7 @@ def _commit(state: Any) -> None:
 @entry
 def resize(state: Any, active: int) -> None:
     """Let so many workers get tasks; those beyond end the ones that they have."""
-    state.other[0].active = active
+    state.stages[1].active = active
     _hand_out(state)
 
 
@@ -190,7 +189,7 @@ def _receive(state: Any) -> None:
     ledger = state.ledger[pane % state.ledger.size]
     ledger.received += 1
     whole = ledger.received == ledger.expected
-    other.received += 1
+    state.stages[1].totals.arrived += 1
     for k in range(_first_window(other, pane), pane // other.stride + 1):
         _open_up_to(state, k)
         if tuples > 0:
@@ -250,7 +249,7 @@ def _hand_out(state: Any) -> None:
         if kind == MERGE and not other.merges:
             return
         for k in range(other.first, other.last):
-            if other.busy >= other.active or other.pending == 0:
+            if other.busy >= state.stages[1].active or other.pending == 0:
                 return
             window = state.windows[k % state.windows.size]
             if kind == UPDATE and window.busy == 0 and window.count > 0:
@@ -278,7 +277,7 @@ def _begin_merge(state: Any, k: int) -> None:
 def _begin(state: Any, kind: int, k: int, tuples: int, comparisons: float) -> None:
     other = state.other[0]
     task = state.tasks[other.busy]
-    seconds = (state.rates[0] + state.rates[1] * comparisons) * other.pace
+    seconds = (state.rates[0] + state.rates[1] * comparisons) * state.stages[1].pace
     task.done, task.turn = other.now + seconds, other.turns
     task.kind, task.window, task.tuples = kind, k, tuples
     other.busy += 1
@@ -316,7 +315,7 @@ def _finish_if_whole(state: Any, k: int) -> None:
     state.finished[other.finished, 0] = (k * other.stride + other.panes) * state.clock[0].length
     state.finished[other.finished, 1] = other.now
     other.finished += 1
-    if other.batch.trigger == 0.0:
+    if state.stages[1].batch.trigger == 0.0:
         other.committed += 1
         other.windows += 1
     while other.first < other.last and state.windows[other.first % state.windows.size].done:
@@ -343,8 +342,9 @@ def _first_done(state: Any) -> int:
 
 
 @inlined
-def _pass_time(other: Any, now: float) -> None:
+def _pass_time(state: Any, now: float) -> None:
+    other, stage = state.other[0], state.stages[1]
     seconds = now - other.now
-    other.busy_seconds += other.busy * seconds
-    other.worker_seconds += max(other.active, other.busy) * seconds
-    other.now = now
+    stage.totals.busy_seconds += other.busy * seconds
+    stage.totals.server_seconds += max(stage.active, other.busy) * seconds
+    stage.totals.seconds = other.now = now
