@@ -6,6 +6,7 @@ import sys
 ALL = (
     *(
         "twin",
+        "twin_speed",
         "pane_twin",
         "burstiness",
         "back_pressure",
@@ -17,7 +18,7 @@ ALL = (
     *("trading_kernel", "trading_pipeline", "migration"),
     *("preference_kernel", "preference_pipeline", "preference_memory", "two_levels"),
     *("decision_latency", "controller_cost", "exactly_once", "module_scaling", "shared_cluster"),
-    *("tournament", "dashboard", "fitted_twin", "startup"),
+    *("tournament", "dashboard", "fitted_twin", "twin_on_spark", "startup"),
 )
 
 
