@@ -111,7 +111,9 @@ def calibrated(name: str, settings: list[str], recorded: Sequence[Tick]) -> dict
     overheads = {module.name: module.overhead for module in load_file(name, settings).graph.modules}
     simulated = simulate(name, settings)
     for module in overheads:
-        measured, ours = (mean(t, FIRST, batch_duration(module)) for t in (recorded, simulated))
+        measured, ours = (
+            mean(t, FIRST, measure(module, "batch_duration")) for t in (recorded, simulated)
+        )
         if measured is not None and ours is not None:
             overheads[module] = max(overheads[module] + measured - ours, 0.0)
     return overheads
@@ -120,24 +122,25 @@ def calibrated(name: str, settings: list[str], recorded: Sequence[Tick]) -> dict
 Read = Callable[[Tick], float | None]
 
 
-def batch_duration(module: str) -> Read:
-    """Seconds of a module's batches in a step."""
-    return lambda tick: tick.seen.modules[module].batch_duration
+def measure(module: str, name: str) -> Read:
+    """What steps measured of a module."""
+    return lambda tick: getattr(tick.seen.modules[module], name)
 
 
 def figures(modules: dict[str, int]) -> dict[str, Read]:
     """What is compared."""
+    names = {
+        "batch_duration": "batch (s)",
+        "backlog": "backlog (rows)",
+        "utilisation": "busy share",
+    }
     return {
         "latency p50 (s)": lambda tick: tick.seen.latency.p50 if tick.seen.latency else None,
         "latency p95 (s)": lambda tick: tick.seen.latency.p95 if tick.seen.latency else None,
-        **{f"batch of {name} (s)": batch_duration(name) for name in modules},
         **{
-            f"backlog of {name} (rows)": lambda tick, name=name: tick.seen.modules[name].backlog
-            for name in modules
-        },
-        **{
-            f"utilisation of {name}": lambda tick, name=name: tick.seen.modules[name].utilisation
-            for name in modules
+            f"{module}: {shown}": measure(module, name)
+            for name, shown in names.items()
+            for module in modules
         },
     }
 

@@ -33,25 +33,26 @@ PIPELINES: Final = {
 }
 """Built-in files, and how long each is simulated: about half a second of a core."""
 KERNELS: Final = {
-    "one server": "from benchmarks.twin import on_twin; on_twin(1, {rows}, {seed})",
-    "eight servers": "from benchmarks.twin import on_twin; on_twin(8, {rows}, {seed})",
-    "30,000 tuples/s": "from benchmarks.pane_twin import simulate; simulate({rows} / 3e4, {seed})",
+    "one server": "lambda: benchmarks.twin.on_twin(1, {rows}, {seed})",
+    "eight servers": "lambda: benchmarks.twin.on_twin(8, {rows}, {seed})",
+    "30,000 tuples/s": "lambda: benchmarks.pane_twin.simulate({rows} / 3e4, {seed})",
 }
 WORKER: Final = """
 import json, sys, time
+import benchmarks.pane_twin, benchmarks.twin
 from penstock.core.loop import control
 from penstock.pipeline.file import load
 from penstock.pipeline.twins import open_twin
 from penstock.policy import Static
 
 def pipeline(path, duration, seed):
-    file = load(path, [f"duration={duration}", f"seed={seed}"])
-    for _ in control(open_twin(file), Static(degrees=4)):
-        pass
+    twin = open_twin(load(path, [f"duration={duration}", f"seed={seed}"]))
+    return lambda: [None for _ in control(twin, Static(degrees=4))]
 
 for line in sys.stdin:
+    simulate = eval(json.loads(line))
     begin = time.process_time()
-    exec(json.loads(line))
+    simulate()
     print(time.process_time() - begin, flush=True)
 """
 

@@ -9,14 +9,15 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Final
+from operator import sub
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.signals import KeyLoads, Latency, ModuleReading
+from penstock.core.signals import KeyLoads, Latency
 from penstock.twin.records import OPEN
 
 LOWEST_OCTAVE: Final = -20
@@ -28,8 +29,7 @@ BUCKETS: Final = OCTAVES << PER_OCTAVE_BITS
 """Buckets that latencies are counted in: 128 an octave, so each is 0.8 % wide at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class Totals(NamedTuple):
     """Rows and seconds of one station over some time; means are None where there is no sample."""
 
     seconds: float = 0.0
@@ -63,8 +63,7 @@ class Totals:
 
     def __sub__(self, earlier: "Totals") -> "Totals":
         """What happened after an earlier moment."""
-        values = {name: getattr(self, name) - getattr(earlier, name) for name in _NAMES}
-        return Totals(**values | {"nominal": self.nominal})
+        return Totals(*map(sub, self, earlier))._replace(nominal=self.nominal)
 
     @property
     def arrival_rate(self) -> float | None:
@@ -118,18 +117,16 @@ class Totals:
         return _ratio(self.batch_seconds, self.batches)
 
 
-_NAMES: Final = tuple(field.name for field in fields(Totals))
-
-TOTALS: Final = np.dtype([(f.name, "i8" if f.type is int else "f8") for f in fields(Totals)])
+TOTALS: Final = np.dtype(
+    [(name, "i8" if kind is int else "f8") for name, kind in Totals.__annotations__.items()]
+)
 """The same as a record that compiled code can add to."""
 
 
 def by_station(records: Any, stations: Mapping[str, int]) -> dict[str, Totals]:
     """The records of the stations, as values."""
     values = records.tolist()
-    return {
-        name: Totals(**dict(zip(_NAMES, values[m], strict=True))) for name, m in stations.items()
-    }
+    return {name: Totals(*values[m]) for name, m in stations.items()}
 
 
 def _ratio(total: float, count: float) -> float | None:
@@ -139,16 +136,14 @@ def _ratio(total: float, count: float) -> float | None:
 _SHARES = np.array([0.5, 0.95, 0.99])
 
 
-def measured(step: Totals) -> ModuleReading:
+Reading = dict[str, Any]
+"""What was measured of a module, by the names of fields of a `ModuleReading`."""
+
+
+def measured(step: Totals) -> Reading:
     """What a station did in a step; what had no sample is None."""
-    return ModuleReading(
-        arrival_rate=step.arrival_rate,
-        processed_rate=step.processed_rate,
-        utilisation=step.utilisation,
-        service_time=step.service_time,
-        service_cv=step.service_cv,
-        batch_duration=step.batch_duration,
-    )
+    names = ("arrival_rate", "processed_rate", "service_time", "service_cv", "batch_duration")
+    return {name: getattr(step, name) for name in names}
 
 
 @dataclass(slots=True)

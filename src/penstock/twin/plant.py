@@ -24,6 +24,7 @@ from penstock.core.signals import (
     RegionReading,
     check_degrees,
 )
+from penstock.twin.observing import Reading
 from penstock.twin.pool import ElasticPool
 from penstock.twin.regions.places import check_places
 
@@ -81,7 +82,7 @@ class SimulatedPlant(ABC):
         """Let everything happen that happens by then."""
 
     @abstractmethod
-    def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
+    def _measure(self) -> tuple[dict[str, Reading], Latency | None]:
         """What the step measured of each module, pools aside, and from end to end."""
 
     def _begin_step(self) -> None:  # noqa: B027 - not every twin has anything to forget
@@ -89,6 +90,10 @@ class SimulatedPlant(ABC):
 
     def _resize(self, name: str, running: int, now: float) -> None:  # noqa: B027 - may be its pool
         """Let so many replicas of a module take work."""
+
+    def _routing(self) -> Mapping[str, Routing]:
+        """The routing tables that were asked for, by module with keys."""
+        return {}
 
     def _set_pace(self, pace: float) -> None:  # noqa: B027 - a formula may have no pace
         """From now on, work takes so many times as long."""
@@ -180,13 +185,17 @@ class SimulatedPlant(ABC):
             degrees={name: pool.requested for name, pool in self.pools.items()},
             nodes=self._nodes.nodes() if self._nodes else {},
             frequency=self._frequency,
+            routing=self._routing(),
         )
 
     def _observe(self) -> Observation:
         measured, latency = self._measure()
         self._modules = {
-            name: replace(
-                measured[name], wanted=pool.wanted, requested=pool.requested, running=pool.running
+            name: ModuleReading(
+                wanted=pool.wanted,
+                requested=pool.requested,
+                running=pool.running,
+                **measured[name],
             )
             for name, pool in self.pools.items()
         }

@@ -1,7 +1,6 @@
 """The twin: a pipeline simulated in virtual time, resized like a real one."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,12 @@ from penstock.core.signals import (
     Configuration,
     Decision,
     Latency,
-    ModuleReading,
     check_degrees,
 )
 from penstock.twin import state
 from penstock.twin.keys.tables import KeySettings, RoutingTables
 from penstock.twin.observing import (
+    Reading,
     Totals,
     UtilisationMeter,
     by_station,
@@ -97,6 +96,7 @@ class Twin(SimulatedPlant):
         order = {name: m for m, name in enumerate(graph.order())}
         self._numbers = {name: order[name] for name in graph.names()}
         self._sinks = np.array([order[name] for name in graph.sinks()])
+        self._alone = np.arange(len(order)).reshape(-1, 1)
         self._set_pace(self._pace(0.0))
         self._before, self._step_pace = self.totals(), 1.0
         self._utilisation = {name: UtilisationMeter() for name in self._numbers}
@@ -134,9 +134,8 @@ class Twin(SimulatedPlant):
         else:
             super()._ask(name, degree, table)
 
-    def _requested(self) -> Configuration:
-        routing = {name: tables.requested for name, tables in self._tables.items()}
-        return replace(super()._requested(), routing=routing)
+    def _routing(self) -> Mapping[str, Routing]:
+        return {name: tables.requested for name, tables in self._tables.items()}
 
     def _resize(self, name: str, running: int, now: float) -> None:
         if name not in self._tables:
@@ -178,37 +177,33 @@ class Twin(SimulatedPlant):
         self._step_pace = float(self._state.stations["pace"][0])
         self._state.ages.fill(0.0)
         self._state.clock["written"] = 0
-        for name in ("gaps", "gap_mean", "gap_spread"):
-            self._state.stations["keyed"][name] = 0
-        for name in ("arrived", "served", "work"):
-            self._state.keys[name] = 0
+        if self._tables:
+            for name in ("gaps", "gap_mean", "gap_spread"):
+                self._state.stations["keyed"][name] = 0
+            for name in ("arrived", "served", "work"):
+                self._state.keys[name] = 0
 
-    def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
+    def _measure(self) -> tuple[dict[str, Reading], Latency | None]:
         totals = self.totals()
         readings = {name: self._read(name, m, totals[name]) for name, m in self._numbers.items()}
         self._before = totals
         return readings, latency(self._state.ages, self._sinks)
 
-    def _read(self, name: str, m: int, now: Totals) -> ModuleReading:
-        station, step = self._state.stations[m], now - self._before[name]
-        reading = measured(step)
-        pace, took = self._step_pace, reading.service_time
-        reading = replace(
-            reading,
-            backlog=float(now.arrived - now.finished),
-            utilisation=self._utilisation[name].read(station, step),
-            service_time=None if took is None else took * pace,
-            latency=latency(self._state.ages, np.array([m])),
-        )
+    def _read(self, name: str, m: int, now: Totals) -> Reading:
+        station, step, pace = self._state.stations[m], now - self._before[name], self._step_pace
+        reading = measured(step) | {
+            "backlog": float(now.arrived - now.finished),
+            "utilisation": self._utilisation[name].read(station, step),
+            "latency": latency(self._state.ages, self._alone[m]),
+        }
+        if reading["service_time"] is not None:
+            reading["service_time"] *= pace
         if self.places is not None or name in self._tables:
-            reading = replace(reading, waiting_time=step.waiting_time)
-        if name not in self._tables:
-            return reading
-        tables, keyed = self._tables[name], station["keyed"]
-        mine = self._state.keys[keyed["first_key"] : keyed["first_key"] + keyed["keys"]]
-        return replace(
-            reading,
-            arrival_cv=gap_cv(keyed),
-            keys=key_loads(mine, tables.names, step.seconds, pace),
-            routing=tables.in_force,
-        )
+            reading["waiting_time"] = step.waiting_time
+        if name in self._tables:
+            tables, keyed = self._tables[name], station["keyed"]
+            mine = self._state.keys[keyed["first_key"] : keyed["first_key"] + keyed["keys"]]
+            reading["arrival_cv"] = gap_cv(keyed)
+            reading["keys"] = key_loads(mine, tables.names, step.seconds, pace)
+            reading["routing"] = tables.in_force
+        return reading

@@ -1,15 +1,15 @@
 """What a control step measured of both stages, their loads as in the ppq paper (Section 3.1)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import isnan, nan
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.core.signals import Latency, ModuleReading
-from penstock.twin.observing import Totals, measured
+from penstock.core.signals import Latency
+from penstock.twin.observing import Reading, Totals, measured
 from penstock.twin.panes.state import PaneState
 from penstock.twin.records import Array
 
@@ -164,34 +164,33 @@ class PaneTotals:
 
 def read_panes(
     state: PaneState, step: Totals, change: PaneTotals, samples: Sequence[Sample]
-) -> ModuleReading:
+) -> Reading:
     """The pane stage in a step."""
     clock, totals = state.clock[0], state.stages["totals"][0]
     done = sum(s.done for s in samples)
-    return replace(
-        measured(step),
-        arrival_rate=change.tuples / step.seconds,
-        backlog=float(totals["arrived"] + clock["held"] - clock["dropped"] - totals["finished"]),
-        load=mean_load(samples),
-        splitting=change.parts / change.panes if change.panes else None,
-        service_time=sum(s.service for s in samples) / done if done else None,
-    )
+    backlog = totals["arrived"] + clock["held"] - clock["dropped"] - totals["finished"]
+    return measured(step) | {
+        "arrival_rate": change.tuples / step.seconds,
+        "backlog": float(backlog),
+        "load": mean_load(samples),
+        "splitting": change.parts / change.panes if change.panes else None,
+        "service_time": sum(s.service for s in samples) / done if done else None,
+    }
 
 
 def read_windows(
     state: PaneState, step: Totals, change: PaneTotals, task_time: float | None
-) -> ModuleReading:
+) -> Reading:
     """The window stage in a step; its rows are parts of panes."""
     idle = max(step.server_seconds - step.busy_seconds, 0.0)
     pending = int(state.other["pending"][0]) + _parts_before_trigger(state)
-    return replace(
-        measured(step),
-        processed_rate=None,
-        backlog=float(pending),
-        load=task_load(change.tasks, pending, idle, task_time),
-        service_time=task_time,
-        results_rate=change.windows / step.seconds,
-    )
+    return measured(step) | {
+        "processed_rate": None,
+        "backlog": float(pending),
+        "load": task_load(change.tasks, pending, idle, task_time),
+        "service_time": task_time,
+        "results_rate": change.windows / step.seconds,
+    }
 
 
 def _parts_before_trigger(state: PaneState) -> int:

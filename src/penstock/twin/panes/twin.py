@@ -1,7 +1,6 @@
 """The twin of a preference query: a pane stage and a window stage, scheduled as in ppq."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
@@ -12,9 +11,9 @@ from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.panes import Panes
 from penstock.core.roles import Workload
-from penstock.core.signals import Latency, ModuleReading
+from penstock.core.signals import Latency
 from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory, check_period
-from penstock.twin.observing import UtilisationMeter, by_station
+from penstock.twin.observing import Reading, UtilisationMeter, by_station
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import (
     Arrived,
@@ -327,7 +326,7 @@ class PaneTwin(SimulatedPlant):
         before, self._arrived = self._arrived, self.totals().tuples
         return Arrived(self._arrived - before, self._share)
 
-    def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
+    def _measure(self) -> tuple[dict[str, Reading], Latency | None]:
         from penstock.twin.panes import plq
 
         plq.settle(self._state, self.at)
@@ -344,7 +343,7 @@ class PaneTwin(SimulatedPlant):
         self._before, self._stages_before, self._samples = now, now_at, []
         for name, m in self._numbers.items():
             share = self._utilisation[name].read(self._state.stages[m], steps[name])
-            readings[name] = replace(readings[name], utilisation=share)
+            readings[name]["utilisation"] = share
         return readings, latency_of(self._collect())
 
     def _collect(self) -> Floats:

@@ -28,8 +28,9 @@ from penstock.core.extras import require
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Workload
-from penstock.core.signals import Latency, ModuleReading
+from penstock.core.signals import Latency
 from penstock.model import queueing
+from penstock.twin.observing import Reading
 from penstock.twin.plant import SimulatedPlant
 from penstock.twin.regions.places import arrivals
 
@@ -66,7 +67,7 @@ class SlotTwin(SimulatedPlant):
     def _simulate_until(self, end: float) -> None:
         self._now = end
 
-    def _measure(self) -> tuple[dict[str, ModuleReading], Latency | None]:
+    def _measure(self) -> tuple[dict[str, Reading], Latency | None]:
         step = self.at - self._seen_at
         came = np.diff(self._workload.arrivals(np.array([self._seen_at, self.at])))
         rate = float(came[0]) / step
@@ -77,26 +78,24 @@ class SlotTwin(SimulatedPlant):
         response = min(max(done[name] for name in self.graph.sinks()), self._duration)
         return readings, Latency(p50=response, p95=response, p99=response)
 
-    def _read(self, name: str, rate: float, step: float) -> ModuleReading:
+    def _read(self, name: str, rate: float, step: float) -> Reading:
         service, arriving = self.graph[name].service_time, rate * self._visits[name]
         replicas = self.pools[name].running
         busy = arriving / replicas * service
         waits = queueing.waiting(arriving / replicas, service)
-        return ModuleReading(
-            arrival_rate=arriving,
-            processed_rate=arriving / max(busy, 1.0),
-            backlog=(arriving - arriving / max(busy, 1.0)) * step,
-            utilisation=min(busy, 1.0),
-            load=busy,
-            service_time=service,
-            service_cv=0.0,
-            arrival_cv=1.0,
-            waiting_time=min(waits, self._duration),
-        )
+        return {
+            "arrival_rate": arriving,
+            "processed_rate": arriving / max(busy, 1.0),
+            "backlog": (arriving - arriving / max(busy, 1.0)) * step,
+            "utilisation": min(busy, 1.0),
+            "load": busy,
+            "service_time": service,
+            "service_cv": 0.0,
+            "arrival_cv": 1.0,
+            "waiting_time": min(waits, self._duration),
+        }
 
 
-def _spent(reading: ModuleReading) -> float:
+def _spent(reading: Reading) -> float:
     """Seconds that a row spends in a module: for ever where it cannot cope."""
-    if (reading.load or 0.0) >= 1:
-        return inf
-    return (reading.waiting_time or 0.0) + (reading.service_time or 0.0)
+    return inf if reading["load"] >= 1 else float(reading["waiting_time"] + reading["service_time"])
