@@ -215,7 +215,7 @@ class Shedding(Twin):
         lane["count"] = 0
         source["totals"]["arrived"] -= count
         before = self._before[self.graph.source]  # of which the next step's arrivals are counted
-        fewer = replace(before, arrived=before.arrived - count)
+        fewer = before._replace(arrived=before.arrived - count)
         self._before = {**self._before, self.graph.source: fewer}
         self.turned_away += count
 
