@@ -27,7 +27,7 @@ that it was made with.
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
