@@ -123,12 +123,16 @@ def describe_nodes(summary: Summary) -> str:
     """How many nodes there were, came and went, and what found no room; empty without regions."""
     if not summary.regions:
         return ""
-    uses = summary.regions.values()
-    moves = (
-        f"{sum(u.acquired for u in uses):,} acquired, {sum(u.released for u in uses):,} released"
-    )
     lacked = describe_unmet(summary)
-    return f"{_on_average(summary)}, {moves}{f'; {lacked}' if lacked else ''}"
+    end = f"; {lacked}" if lacked else ""
+    return f"{_on_average(summary)}, {describe_moves(summary)}{end}"
+
+
+def describe_moves(summary: Summary) -> str:
+    """How many nodes came and went, over all regions."""
+    uses = summary.regions.values()
+    acquired, released = sum(use.acquired for use in uses), sum(use.released for use in uses)
+    return f"{acquired:,} acquired, {released:,} released"
 
 
 def describe_unmet(summary: Summary) -> str:

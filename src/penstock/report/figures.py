@@ -9,15 +9,15 @@ The script describes the format. Here a `Plot` is lines over the time of a run, 
 ('Backlog', 5.0, [1.0, None])
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.signals import Tick
-from penstock.experiment.results import Chart, Floats, Line
+from penstock.experiment.results import Chart
 from penstock.record.acts import Act
 from penstock.record.load import Run
 from penstock.record.measures import Column, modules, reporting, times
@@ -42,8 +42,7 @@ class Series:
     """Whether a value holds until the next one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(NamedTuple):
     """A decision that changed a module, a region or the clock, or a step that lacked nodes."""
 
     at: float
@@ -52,8 +51,7 @@ class Mark:
     for replicas that found no room."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of time in which something else went on."""
 
     start: float
@@ -97,7 +95,7 @@ def plot_data(plot: Plot) -> dict[str, Any]:
         "bands": plot.bands,
         "bands_words": plot.bands_words,
         "during": during and {"from": during.start, "to": during.end, "words": during.words},
-        "marks": [[mark.at, mark.kind] for mark in plot.marks],
+        "marks": plot.marks,
     }
 
 
@@ -106,28 +104,22 @@ def _series_data(line: Series) -> dict[str, Any]:
         "name": line.name,
         "style": line.style,
         "x": [float(f"{at:.7g}") for at in line.at],
-        "y": [float(f"{value:.4g}") if np.isfinite(value) else None for value in line.values],
+        "y": _rounded(line.values, digits=4),
         "stepped": line.stepped,
     }
+
+
+def _rounded(values: Column, digits: int) -> list[float | None]:
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]
 
 
 # Plots over the time of a run.
 
 
-def over_time(
-    run: Run,
-    title: str,
-    unit: str,
-    series: tuple[Series, ...],
-    *,
-    style: str = "",
-    marks: tuple[Mark, ...] = (),
-) -> Plot:
-    """The series as a plot."""
+def over_time(run: Run, title: str, unit: str, series: Iterable[Series], **more: Any) -> Plot:
+    """The series as a plot; `more` is what else a plot has."""
     start, end = span(run.ticks)
-    return Plot(
-        title=title, unit=unit, start=start, end=end, series=series, style=style, marks=marks
-    )
+    return Plot(title=title, unit=unit, start=start, end=end, series=tuple(series), **more)
 
 
 def span(ticks: Sequence[Tick]) -> tuple[float, float]:
@@ -135,14 +127,26 @@ def span(ticks: Sequence[Tick]) -> tuple[float, float]:
     return ticks[0].seen.at - ticks[0].seen.step, ticks[-1].seen.at
 
 
+def lines(
+    ticks: Sequence[Tick],
+    columns: Iterable[tuple[str, str, Column]],
+    *,
+    stepped: bool = False,
+    empty: bool = False,
+) -> tuple[Series, ...]:
+    """A line for each name, style and column; those without a value only where `empty`."""
+    at = times(ticks)
+    return tuple(
+        Series(name=name, style=style, at=at, values=values, stepped=stepped)
+        for name, style, values in columns
+        if empty or not np.isnan(values).all()
+    )
+
+
 def by_module(ticks: Sequence[Tick], metric: str) -> tuple[Series, ...]:
     """A line for each module that ever reports the metric."""
-    columns, at = reporting(ticks, metric), times(ticks)
-    return tuple(
-        Series(name=name, style=colour(index), at=at, values=columns[name])
-        for index, name in enumerate(modules(ticks))
-        if name in columns
-    )
+    columns, names = reporting(ticks, metric), modules(ticks)
+    return lines(ticks, ((name, colour(names.index(name)), columns[name]) for name in columns))
 
 
 def colour(index: int) -> str:
@@ -151,24 +155,24 @@ def colour(index: int) -> str:
 
 
 def marks(
-    ticks: Sequence[Tick], made: Sequence[Act], kind: Callable[[Act], str | None]
+    ticks: Sequence[Tick], made: Iterable[Act], kind: Callable[[Act], str | None]
 ) -> tuple[Mark, ...]:
     """A mark for each act that is of some kind."""
-    return marked(ticks, [kind(act) for act in made])
+    return marked(ticks, map(kind, made))
 
 
-def marked(ticks: Sequence[Tick], kinds: Sequence[str | None]) -> tuple[Mark, ...]:
+def marked(ticks: Sequence[Tick], kinds: Iterable[str | None]) -> tuple[Mark, ...]:
     """A mark for each step of some kind, one where many would touch."""
     start, end = span(ticks)
-    seen: dict[tuple[int, str], Mark] = {}
+    by_place: dict[tuple[int, str], Mark] = {}
     for tick, kind in zip(ticks, kinds, strict=True):
         if kind is not None:
             place = round(_MOST_MARKS * (tick.seen.at - start) / (end - start))
-            seen.setdefault((place, kind), Mark(at=tick.seen.at, kind=kind))
-    return tuple(seen.values())
+            by_place.setdefault((place, kind), Mark(tick.seen.at, kind))
+    return tuple(by_place.values())
 
 
-def stretches(ticks: Sequence[Tick], inside: Sequence[bool]) -> tuple[tuple[float, float], ...]:
+def stretches(ticks: Sequence[Tick], inside: Iterable[bool]) -> tuple[tuple[float, float], ...]:
     """Spans of the steps that are inside, from start to end, neighbours joined."""
     joined: list[tuple[float, float]] = []
     apart = (ticks[-1].seen.at - ticks[0].seen.at) / 1000
@@ -212,16 +216,12 @@ def _extremes(values: Column, buckets: int) -> NDArray[np.intp]:
     kept = {0, len(values) - 1}
     for stretch in np.array_split(np.arange(len(values)), buckets):
         start, part = int(stretch[0]), values[stretch]
-        if gaps[stretch].any():
-            kept |= _gap(gaps, start + int(np.argmax(gaps[stretch])))
+        if gaps[stretch].any():  # with the values on both sides, so that it looks no wider
+            first = start + int(np.argmax(gaps[stretch]))
+            kept |= {max(0, first - 1), first, first + int(np.argmin(gaps[first:]))}
         if not gaps[stretch].all():
             kept |= {start + int(np.nanargmin(part)), start + int(np.nanargmax(part))}
     return np.array(sorted(kept), dtype=np.intp)
-
-
-def _gap(gaps: NDArray[np.bool_], first: int) -> set[int]:
-    """A gap with the values on both sides of it, so that it looks no wider than it is."""
-    return {max(0, first - 1), first, first + int(np.argmin(gaps[first:]))}
 
 
 # Figures of an experiment.
@@ -229,23 +229,25 @@ def _gap(gaps: NDArray[np.bool_], first: int) -> set[int]:
 
 def chart_data(chart: Chart) -> dict[str, Any]:
     """Curves over anything that is counted, or bars."""
+    about = {"title": chart.title, "unit": chart.y}
     if chart.names:
-        lines = [_bars_data(line, index) for index, line in enumerate(chart.lines)]
-        return {
-            "title": chart.title,
-            "unit": chart.y,
-            "names": chart.names,
-            "series": lines,
-        }
+        bars = [
+            {"name": line.name, "style": _plain_colour(index), "y": _rounded(line.y, digits=7)}
+            for index, line in enumerate(chart.lines)
+        ]
+        return {**about, "names": chart.names, "series": bars}
     x = np.concatenate([line.x for line in chart.lines])
     scale = "log" if "x" in chart.wide else "time" if chart.x == "s" else "linear"
     return {
-        "title": chart.title,
-        "unit": chart.y,
+        **about,
         "x": {"scale": scale, "unit": chart.x, "from": float(x.min()), "to": float(x.max())},
         "y": "log" if "y" in chart.wide else "chart",
         "series": [_line_data(chart, index) for index in range(len(chart.lines))],
     }
+
+
+def _plain_colour(index: int) -> str:
+    return f"c{index % _COLOURS + 1}"
 
 
 def _line_data(chart: Chart, index: int) -> dict[str, Any]:
@@ -254,20 +256,12 @@ def _line_data(chart: Chart, index: int) -> dict[str, Any]:
     order = np.argsort(line.x)
     series = Series(
         name=line.name,
-        style=f"c{index % _COLOURS + 1}{' wide' * broad}",
+        style=f"{_plain_colour(index)}{' wide' * broad}",
         at=line.x[order],
         values=line.y[order],
         stepped=chart.stepped,
     )
     return _series_data(thin(series, _MOST_POINTS))
-
-
-def _bars_data(line: Line, index: int) -> dict[str, Any]:
-    return {"name": line.name, "style": f"c{index % _COLOURS + 1}", "y": _known(line.y)}
-
-
-def _known(values: Floats) -> list[float | None]:
-    return [float(f"{value:.7g}") if np.isfinite(value) else None for value in values]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """Load from outside: a band on the plots, and a sentence on what executors made of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -12,30 +11,24 @@ from penstock.core.settings import build
 from penstock.core.words import count_of, duration, short_number
 from penstock.record.load import Run
 from penstock.record.measures import Column, column, held, modules, reporting, steps, times, total
-from penstock.report.figures import Plot, Span, span
+from penstock.report.figures import Span, span
 
 _MINUTES: Final = 300.0
 """Seconds from which a moment is given in minutes, as everywhere on the page."""
 
 
-def shaded(run: Run, plots: Iterable[Plot]) -> tuple[Plot, ...]:
-    """The plots, each that has a line with the stretch of load from outside as a band."""
-    stretch = _stretch(run)
-    return tuple(replace(plot, during=stretch) if plot.series else plot for plot in plots)
-
-
 def sentence(run: Run) -> str:
     """What came from outside, and with how many executors it was met; nothing where none came."""
-    stretch, felt = _stretch(run), _felt(run)
-    if stretch is None or felt is None:
+    during, felt = stretch(run), _felt(run)
+    if during is None or felt is None:
         return ""
-    when = _when(stretch, run)
+    when = _when(during, run)
     what = (
         f"Beside the executors ran {_processes(felt)} {when}"
         if run.settings.plant == "spark"
         else f"Rows took {_slowdown(felt)} times as long {when}, as beside {_processes(felt)}"
     )
-    return f"{what}{_executors(run, stretch)}."
+    return f"{what}{_executors(run, during)}."
 
 
 def _felt(run: Run) -> Interference | None:
@@ -51,14 +44,14 @@ def _felt(run: Run) -> Interference | None:
     return interference if interference.processes else None
 
 
-def _stretch(run: Run) -> Span | None:
+def stretch(run: Run) -> Span | None:
     """The part of it that the run lived to see."""
     felt = _felt(run)
     if felt is None or not run.ticks:
         return None
     first, last = span(run.ticks)
     start, end = max(felt.from_, first), min(felt.end, last)
-    return Span(start=start, end=end, words=_words(run, felt)) if start < end else None
+    return Span(start, end, _words(run, felt)) if start < end else None
 
 
 def _words(run: Run, felt: Interference) -> str:

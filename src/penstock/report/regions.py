@@ -1,47 +1,17 @@
-"""Regions of a run as plots: nodes wanted, running and idle, and steps that lacked some."""
+"""Regions that did not answer or had trouble, in sentences."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import numpy as np
 
 from penstock.core.signals import Tick
 from penstock.core.words import clock, count_of, joined
-from penstock.record.acts import Act, acts
-from penstock.record.load import Run
-from penstock.record.measures import observed, times
-from penstock.record.measures import regions as names
-from penstock.report.figures import (
-    Plot,
-    Series,
-    colour,
-    marked,
-    marks,
-    over_time,
-    span,
-    stretches,
-)
+from penstock.record.measures import observed, regions
+from penstock.report.figures import span, stretches
 
-_KINDS: Final = (
-    ("wanted", "wanted", "ink halo"),
-    ("requested", "requested", "c2"),
-    ("nodes", "running", "c1 fill"),
-    ("idle", "idle", "c3 d1"),
-)
 _MOST_SPANS: Final = 3
 _MOST_TROUBLES: Final = 5
-
-
-def regions(run: Run) -> tuple[Plot, ...]:
-    """A plot for each region, and one of how busy they are; none where there are no regions."""
-    made = tuple(acts(run.ticks, run.settings.graph))
-    region_names = names(run.ticks)
-    return (
-        *(_nodes(run, name, made) for name in region_names),
-        *(_busy(run) if region_names else ()),
-    )
 
 
 def silences(ticks: Sequence[Tick]) -> Iterator[str]:
@@ -59,9 +29,9 @@ def silences(ticks: Sequence[Tick]) -> Iterator[str]:
     >>> list(silences(ticks))
     ['dc2 did not answer from 0:10 to 0:20 (gone).']
     """
-    for name in names(ticks):
-        silent = _silent(ticks, name)
-        if any(silent):
+    for name in regions(ticks):
+        silent = np.isnan(observed(ticks, "regions", name, "nodes"))
+        if silent.any():
             spans = stretches(ticks, silent)
             yield f"{name} did not answer {_when(ticks, spans)}{_said(ticks, name)}."
 
@@ -85,40 +55,6 @@ def troubles(ticks: Sequence[Tick]) -> Iterator[str]:
     yield from sentences[:_MOST_TROUBLES]
     if len(sentences) > _MOST_TROUBLES:
         yield f"There were {len(sentences) - _MOST_TROUBLES:,} more troubles like these."
-
-
-def _nodes(run: Run, name: str, made: Sequence[Act]) -> Plot:
-    at = times(run.ticks)
-    lines = tuple(
-        Series(name=word, style=style, at=at, values=values, stepped=True)
-        for metric, word, style in _KINDS
-        if not np.isnan(values := observed(run.ticks, "regions", name, metric)).all()
-    )
-    lacking = observed(run.ticks, "regions", name, "unmet") > 0
-    unmet = marked(run.ticks, ["unmet" if lacks else None for lacks in lacking])
-    decisions = marks(run.ticks, made, partial(_kind, name))
-    plot = over_time(run, name, "nodes", lines, style="low", marks=(*decisions, *unmet))
-    silent = stretches(run.ticks, _silent(run.ticks, name))
-    return replace(plot, bands=silent, bands_words="no answer")
-
-
-def _kind(region: str, act: Act) -> str | None:
-    return act.nodes[region].direction if region in act.nodes else None
-
-
-def _busy(run: Run) -> tuple[Plot, ...]:
-    ticks = run.ticks
-    columns = {name: observed(ticks, "regions", name, "utilisation") for name in names(ticks)}
-    lines = tuple(
-        Series(name=name, style=colour(index), at=times(run.ticks), values=values)
-        for index, (name, values) in enumerate(columns.items())
-        if not np.isnan(values).all()
-    )
-    return (over_time(run, "Utilisation by region", "%", lines),) if lines else ()
-
-
-def _silent(ticks: Sequence[Tick], name: str) -> list[bool]:
-    return [bool(gap) for gap in np.isnan(observed(ticks, "regions", name, "nodes"))]
 
 
 def _when(ticks: Sequence[Tick], spans: Sequence[tuple[float, float]]) -> str:

@@ -8,9 +8,11 @@ from penstock.core.words import UNKNOWN, count_of, duration, percent, quantity, 
 from penstock.record.results import (
     describe_changes,
     describe_energy,
+    describe_moves,
     describe_nodes,
     describe_requests,
 )
+from penstock.record.running import Energy
 from penstock.record.settings import RunSettings
 from penstock.record.summary import SloCheck, Summary
 
@@ -47,44 +49,25 @@ def paragraph(summary: Summary) -> str:
     """What happened, in plain words."""
     if summary.steps == 0:
         return "The run ended before its first control step, so there is nothing to report."
-    sentences = [_quality(summary), *_flow(summary), *_energy(summary), _actions(summary)]
-    return " ".join([*sentences, *_nodes(summary)])
-
-
-def tiles(summary: Summary) -> tuple[Tile, ...]:
-    """The numbers that people compare runs by."""
-    return (
-        _latency_tile(summary),
-        _slo_tile(summary),
-        Tile("Executors, mean", _number(summary.executors_mean), _range(summary)),
-        Tile("Executor-seconds", _number(summary.executor_seconds_total), _per_row(summary)),
-        Tile("Rows processed", _number(summary.rows_processed), _arrived(summary)),
-        Tile("Backlog, max", _number(summary.backlog_max), _end(summary)),
-        Tile("Reconfigurations", f"{summary.reconfigurations:,}", describe_changes(summary)),
-        _failures_tile(summary),
-        *_node_tiles(summary),
-        *_energy_tiles(summary),
-    )
+    return " ".join([_quality(summary), *_sentences(summary)])
 
 
 def _quality(summary: Summary) -> str:
-    cost = _with_executors(summary)
+    """Whether the promise was kept, and with how many executors."""
+    slo, took, cost = summary.slo, duration(summary.duration), _with_executors(summary)
     if summary.latency is None:
-        return f"Ran for {duration(summary.duration)}{cost}; no latency was measured."
-    if summary.slo is None:
-        p95 = duration(summary.latency.p95)
-        return f"p95 latency was {p95}{cost}, over {duration(summary.duration)}."
-    opening = _opening(summary.slo, summary.latency.p95)
-    return f"{opening},{cost}, over {duration(summary.duration)}. {_broken(summary)}"
-
-
-def _opening(slo: SloCheck, p95: float) -> str:
+        return f"Ran for {took}{cost}; no latency was measured."
+    p95 = duration(summary.latency.p95)
+    if slo is None:
+        return f"p95 latency was {p95}{cost}, over {took}."
     promised = duration(slo.latency_p95)
-    if p95 > slo.latency_p95:
-        return f"Missed the SLO: p95 latency was {duration(p95)} where {promised} was promised"
-    if _doubtful(slo):
-        return f"p95 latency was {duration(p95)} where measured, within the SLO of {promised}"
-    return f"Held p95 latency at {duration(p95)}, within the SLO of {promised}"
+    if summary.latency.p95 > slo.latency_p95:
+        opening = f"Missed the SLO: p95 latency was {p95} where {promised} was promised"
+    elif _doubtful(slo):
+        opening = f"p95 latency was {p95} where measured, within the SLO of {promised}"
+    else:
+        opening = f"Held p95 latency at {p95}, within the SLO of {promised}"
+    return f"{opening},{cost}, over {took}. {_broken(slo)}"
 
 
 def _with_executors(summary: Summary) -> str:
@@ -92,12 +75,12 @@ def _with_executors(summary: Summary) -> str:
         return ""
     if summary.executors_min == summary.executors_max:
         return f" with {count_of(summary.executors_min or 0, 'executor')} throughout"
-    return f" with {short_number(summary.executors_mean)} executors on average ({_range(summary)})"
+    between = _range(summary.executors_min, summary.executors_max)
+    return f" with {short_number(summary.executors_mean)} executors on average ({between})"
 
 
-def _broken(summary: Summary) -> str:
-    slo = summary.slo
-    if slo is None or slo.violated_share is None:
+def _broken(slo: SloCheck) -> str:
+    if slo.violated_share is None:
         return "No step measured a latency."
     stalled = f"; {count_of(slo.stalled, 'step')} measured none" if slo.stalled else ""
     if slo.violated == 0:
@@ -106,7 +89,13 @@ def _broken(summary: Summary) -> str:
     return f"{share} of the steps that measured latency broke it{stalled}."
 
 
-def _flow(summary: Summary) -> Iterator[str]:
+def _doubtful(slo: SloCheck) -> bool:
+    """Whether more steps hide their latency than the twentieth that a p95 leaves aside."""
+    return slo.stalled > 0.05 * (slo.measured + slo.stalled)
+
+
+def _sentences(summary: Summary) -> Iterator[str]:
+    """What flowed, what it took, what was changed; regions and managers where there are any."""
     if summary.arrival_rate_mean is not None and summary.arrival_rate_max is not None:
         yield (
             f"Rows came at {short_number(summary.arrival_rate_mean)}/s on average "
@@ -117,15 +106,13 @@ def _flow(summary: Summary) -> Iterator[str]:
             f"The backlog peaked at {short_number(summary.backlog_max)} rows "
             f"and ended at {_number(summary.backlog_final)}{_left(summary)}."
         )
-
-
-def _energy(summary: Summary) -> Iterator[str]:
     if summary.energy is not None and summary.energy.joules is not None:
         yield f"Energy: {describe_energy(summary.energy, summary.duration)}."
-
-
-def _nodes(summary: Summary) -> Iterator[str]:
-    """What regions and the managers above them came to, where there are any."""
+    if summary.reconfigurations:
+        steps = count_of(summary.reconfigurations, "step")
+        yield f"Reconfigured in {steps}: {describe_changes(summary)}."
+    else:
+        yield "Nothing was reconfigured."
     if summary.regions:
         yield f"Nodes: {describe_nodes(summary)}."
     if summary.requests:
@@ -140,126 +127,88 @@ def _left(summary: Summary) -> str:
     return f"; after the drain {' and '.join(waiting) or 'none'} were left"
 
 
-def _actions(summary: Summary) -> str:
-    if summary.reconfigurations == 0:
-        return "Nothing was reconfigured."
-    steps = count_of(summary.reconfigurations, "step")
-    return f"Reconfigured in {steps}: {describe_changes(summary)}."
-
-
-def _end(summary: Summary) -> str:
+def tiles(summary: Summary) -> tuple[Tile, ...]:
+    """The numbers that people compare runs by."""
+    rows, seconds = summary.rows_processed, summary.executor_seconds_total
+    per_row = f"{duration(seconds / rows)} a row" if rows and seconds is not None else ""
+    arrived, left = summary.rows_arrived, summary.backlog_final
+    between = _range(summary.executors_min, summary.executors_max)
+    gaps = f"{count_of(summary.steps_with_gaps, 'step')} of {summary.steps:,} with gaps"
+    changes, failed = summary.reconfigurations, summary.failed_tasks
     return (
-        "" if summary.backlog_final is None else f"{short_number(summary.backlog_final)} at the end"
+        *_quality_tiles(summary),
+        Tile("Executors, mean", _number(summary.executors_mean), between),
+        Tile("Executor-seconds", _number(seconds), per_row),
+        Tile(
+            "Rows processed",
+            _number(rows),
+            "" if arrived is None else f"of {short_number(arrived)} arrived",
+        ),
+        Tile(
+            "Backlog, max",
+            _number(summary.backlog_max),
+            "" if left is None else f"{short_number(left)} at the end",
+        ),
+        Tile("Reconfigurations", f"{changes:,}", describe_changes(summary)),
+        Tile("Failed tasks", _number(failed), gaps, "bad" if failed else ""),
+        *(_node_tiles(summary) if summary.regions else ()),
+        *(_energy_tiles(summary.energy) if summary.energy else ()),
     )
 
 
-def _latency_tile(summary: Summary) -> Tile:
-    if summary.latency is None:
-        return Tile("Latency, p95", UNKNOWN)
-    note = f"p50 {duration(summary.latency.p50)}, p99 {duration(summary.latency.p99)}"
-    return Tile("Latency, p95", duration(summary.latency.p95), note, _tone(summary))
-
-
-def _tone(summary: Summary) -> str:
-    if summary.slo is None or summary.latency is None:
-        return ""
-    if summary.latency.p95 > summary.slo.latency_p95:
-        return "bad"
-    return "" if _doubtful(summary.slo) else "good"
-
-
-def _doubtful(slo: SloCheck) -> bool:
-    """Whether more steps hide their latency than the twentieth that a p95 leaves aside."""
-    return slo.stalled > 0.05 * (slo.measured + slo.stalled)
-
-
-def _slo_tile(summary: Summary) -> Tile:
-    slo = summary.slo
+def _quality_tiles(summary: Summary) -> tuple[Tile, Tile]:
+    latency, slo = summary.latency, summary.slo
+    tone = ""
+    if slo is not None and latency is not None:
+        kept = "" if _doubtful(slo) else "good"
+        tone = "bad" if latency.p95 > slo.latency_p95 else kept
+    measured = Tile("Latency, p95", UNKNOWN)
+    if latency is not None:
+        others = f"p50 {duration(latency.p50)}, p99 {duration(latency.p99)}"
+        measured = Tile("Latency, p95", duration(latency.p95), others, tone)
     if slo is None:
-        return Tile("Steps beyond the SLO", NO_SLO)
+        return measured, Tile("Steps beyond the SLO", NO_SLO)
     note = f"SLO {duration(slo.latency_p95)}"
     note += f", {count_of(slo.stalled, 'step')} unknown" if slo.stalled else ""
-    if slo.violated_share is None:
-        return Tile("Steps beyond the SLO", UNKNOWN, note)
-    return Tile("Steps beyond the SLO", percent(slo.violated_share, "fine"), note)
-
-
-def _failures_tile(summary: Summary) -> Tile:
-    failed = summary.failed_tasks
-    note = f"{count_of(summary.steps_with_gaps, 'step')} of {summary.steps:,} with gaps"
-    return Tile("Failed tasks", _number(failed), note, "bad" if failed else "")
-
-
-def _energy_tiles(summary: Summary) -> tuple[Tile, ...]:
-    """A row of tiles where anything is known; every number says whether it is modelled."""
-    energy = summary.energy
-    if energy is None:
-        return ()
-    ghz = energy.frequency_mean
-    known = [
-        ("Energy", _quantity(energy.joules, "J")),
-        ("Energy a row", _quantity(energy.joules_per_row, "J")),
-        ("Power, mean", _quantity(energy.watts_mean, "W")),
-        ("Clock, mean", UNKNOWN if ghz is None else f"{ghz:.3g} GHz"),
-    ]
-    return tuple(Tile(label, value, energy.origin) for label, value in known)
+    share = slo.violated_share
+    broken = UNKNOWN if share is None else percent(share, "fine")
+    return measured, Tile("Steps beyond the SLO", broken, note)
 
 
 def _node_tiles(summary: Summary) -> tuple[Tile, ...]:
-    """A row of tiles where nodes are decided about."""
-    if not summary.regions:
-        return ()
     uses = summary.regions.values()
-    moves = (
-        f"{sum(u.acquired for u in uses):,} acquired, {sum(u.released for u in uses):,} released"
-    )
     unmet = [use.unmet for use in uses if use.unmet is not None]
-    lacking = f"in {count_of(sum(use.unmet_steps for use in uses), 'step')}"
-    return (
-        Tile("Nodes, mean", _number(summary.nodes_mean), _node_range(summary)),
-        Tile("Node-seconds", _number(summary.node_seconds_total), moves),
-        Tile(
-            "Replicas without room",
-            _number(sum(unmet) if unmet else None),
-            lacking if any(unmet) else "",
-            "bad" if any(unmet) else "",
-        ),
-        _requests_tile(summary),
-    )
-
-
-def _requests_tile(summary: Summary) -> Tile:
+    steps = f"in {count_of(sum(use.unmet_steps for use in uses), 'step')}"
+    lacking = (steps, "bad") if any(unmet) else ("", "")
     made = sum(count.made for count in summary.requests.values())
     refused = sum(count.refused for count in summary.requests.values())
-    return Tile("Requests refused", f"{refused:,}", f"of {made:,}")
+    between = _range(summary.nodes_min, summary.nodes_max)
+    return (
+        Tile("Nodes, mean", _number(summary.nodes_mean), between),
+        Tile("Node-seconds", _number(summary.node_seconds_total), describe_moves(summary)),
+        Tile("Replicas without room", _number(sum(unmet) if unmet else None), *lacking),
+        Tile("Requests refused", f"{refused:,}", f"of {made:,}"),
+    )
 
 
-def _node_range(summary: Summary) -> str:
-    if summary.nodes_min is None or summary.nodes_max is None:
-        return ""
-    return f"{summary.nodes_min} to {summary.nodes_max}"
+def _energy_tiles(energy: Energy) -> tuple[Tile, ...]:
+    """Every number says whether it is modelled."""
+    ghz = energy.frequency_mean
+    known = {
+        "Energy": _quantity(energy.joules, "J"),
+        "Energy a row": _quantity(energy.joules_per_row, "J"),
+        "Power, mean": _quantity(energy.watts_mean, "W"),
+        "Clock, mean": UNKNOWN if ghz is None else f"{ghz:.3g} GHz",
+    }
+    return tuple(Tile(label, value, energy.origin) for label, value in known.items())
+
+
+def _range(least: int | None, most: int | None) -> str:
+    return "" if least is None or most is None else f"{least} to {most}"
 
 
 def _quantity(value: float | None, unit: str) -> str:
     return UNKNOWN if value is None else quantity(value, unit)
-
-
-def _range(summary: Summary) -> str:
-    if summary.executors_min is None or summary.executors_max is None:
-        return ""
-    return f"{summary.executors_min} to {summary.executors_max}"
-
-
-def _per_row(summary: Summary) -> str:
-    if not summary.rows_processed or summary.executor_seconds_total is None:
-        return ""
-    return f"{duration(summary.executor_seconds_total / summary.rows_processed)} a row"
-
-
-def _arrived(summary: Summary) -> str:
-    return (
-        "" if summary.rows_arrived is None else f"of {short_number(summary.rows_arrived)} arrived"
-    )
 
 
 def _number(value: float | None) -> str:
