@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 from penstock.core.errors import FileError
 from penstock.core.signals import ModuleReading, Tick
-from penstock.dashboard.metrics import MetricsState, family, forecast, one, render, text
+from penstock.dashboard.metrics import MetricsState, forecast, one, render, text
 from penstock.record.codec import plain
 from penstock.record.folder import is_going_on
 from penstock.record.load import Follower, News
@@ -251,7 +251,7 @@ class Feed:
         """What `/metrics` answers; before a run has begun only that none is up."""
         with self.changed:
             if self.board is None:
-                return text([family("up", "gauge", "Whether the run is still going on", one(0))])
+                return text({"up": one(0)})
             return render(self.board.state)
 
     def whole(self) -> str:

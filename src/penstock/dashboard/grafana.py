@@ -4,6 +4,7 @@
 ('Penstock', 15)
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 _OURS: Final = '{instance=~"$instance"}'
@@ -17,89 +18,50 @@ _STATS: Final = (
 )
 """Single numbers: title, unit as Grafana names it, expression."""
 
-_GRAPHS: Final[tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]] = (
-    (
-        "Rate and forecast",
-        "rowsps",
-        (
-            ("penstock_arrival_rate_rows_per_second{I}", "{{module}} arrival"),
-            ("penstock_processed_rate_rows_per_second{I}", "{{module}} processed"),
-            ("penstock_forecast_rate_rows_per_second{I}", "{{module}} forecast"),
-        ),
-    ),
-    (
-        "Backlog",
-        "short",
-        (
-            ("penstock_backlog_rows{I}", "{{module}}"),
-            ("penstock_lag_records{I}", "{{query}}"),
-        ),
-    ),
-    (
-        "Latency, end to end",
-        "s",
-        (
-            ("penstock_latency_seconds{I}", "quantile {{quantile}}"),
-            ("penstock_slo_latency_seconds{I}", "SLO for p95"),
-        ),
-    ),
-    (
-        "Executors",
-        "short",
-        (
-            ("penstock_executors{I}", "{{module}} {{state}}"),
-            ("penstock_recommended_executors{I}", "{{module}} recommended"),
-            ("penstock_pool_executors{I}", "shared by all"),
-        ),
-    ),
-    (
-        "Utilisation and load",
-        "percentunit",
-        (
-            ("penstock_utilisation_ratio{I}", "{{module}} busy"),
-            ("penstock_load_ratio{I}", "{{module}} load"),
-        ),
-    ),
-    (
-        "Decisions a minute",
-        "short",
-        (
-            (
-                'sum by (module, action) (60 * rate(penstock_decisions_total{I,action!="hold"}'
-                "[$__rate_interval]))",
-                "{{module}} {{action}}",
-            ),
-        ),
-    ),
-    (
-        "Violations and failures a minute",
-        "short",
-        (
-            ("60 * rate(penstock_slo_violations_total{I}[$__rate_interval])", "violations"),
-            (
-                "60 * sum by (module) (rate(penstock_failed_tasks_total{I}[$__rate_interval]))",
-                "{{module}} failed tasks",
-            ),
-        ),
-    ),
-    (
-        "Batch duration",
-        "s",
-        (
-            ("penstock_batch_duration_seconds{I}", "{{module}}"),
-            ("penstock_query_batch_duration_seconds{I}", "{{query}}"),
-        ),
-    ),
-    (
-        "Cost and power",
-        "short",
-        (
-            ("3600 * rate(penstock_cost_total{I}[$__rate_interval])", "cost an hour"),
-            ("penstock_power_watts{I}", "watts"),
-        ),
-    ),
-)
-"""Plots: title, unit, and expressions with their legends."""
+_GRAPHS: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
+    ("Rate and forecast", "rowsps"): {
+        "{{module}} arrival": "penstock_arrival_rate_rows_per_second{I}",
+        "{{module}} processed": "penstock_processed_rate_rows_per_second{I}",
+        "{{module}} forecast": "penstock_forecast_rate_rows_per_second{I}",
+    },
+    ("Backlog", "short"): {
+        "{{module}}": "penstock_backlog_rows{I}",
+        "{{query}}": "penstock_lag_records{I}",
+    },
+    ("Latency, end to end", "s"): {
+        "quantile {{quantile}}": "penstock_latency_seconds{I}",
+        "SLO for p95": "penstock_slo_latency_seconds{I}",
+    },
+    ("Executors", "short"): {
+        "{{module}} {{state}}": "penstock_executors{I}",
+        "{{module}} recommended": "penstock_recommended_executors{I}",
+        "shared by all": "penstock_pool_executors{I}",
+    },
+    ("Utilisation and load", "percentunit"): {
+        "{{module}} busy": "penstock_utilisation_ratio{I}",
+        "{{module}} load": "penstock_load_ratio{I}",
+    },
+    ("Decisions a minute", "short"): {
+        "{{module}} {{action}}": "sum by (module, action) (60 * rate("
+        'penstock_decisions_total{I,action!="hold"}[$__rate_interval]))',
+    },
+    ("Violations and failures a minute", "short"): {
+        "violations": "60 * rate(penstock_slo_violations_total{I}[$__rate_interval])",
+        "{{module}} failed tasks": "60 * sum by (module) (rate("
+        "penstock_failed_tasks_total{I}[$__rate_interval]))",
+    },
+    ("Batch duration", "s"): {
+        "{{module}}": "penstock_batch_duration_seconds{I}",
+        "{{query}}": "penstock_query_batch_duration_seconds{I}",
+    },
+    ("Cost and power", "short"): {
+        "cost an hour": "3600 * rate(penstock_cost_total{I}[$__rate_interval])",
+        "watts": "penstock_power_watts{I}",
+    },
+}
+"""Plots: by title and unit, expressions by their legend."""
+
+_SOURCE: Final = {"type": "prometheus", "uid": "${DS_PROMETHEUS}"}
 
 
 def dashboard() -> dict[str, Any]:
@@ -121,7 +83,7 @@ def dashboard() -> dict[str, Any]:
         "refresh": "10s",
         "time": {"from": "now-1h", "to": "now"},
         "templating": {"list": [_instances()]},
-        "panels": [*_stats(), *_graphs()],
+        "panels": list(_panels()),
     }
 
 
@@ -130,16 +92,12 @@ def expressions() -> list[str]:
     return [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
 
 
-def _source() -> dict[str, str]:
-    return {"type": "prometheus", "uid": "${DS_PROMETHEUS}"}
-
-
 def _instances() -> dict[str, Any]:
     return {
         "name": "instance",
         "label": "Run",
         "type": "query",
-        "datasource": _source(),
+        "datasource": _SOURCE,
         "query": "label_values(penstock_info, instance)",
         "refresh": 2,
         "multi": True,
@@ -148,67 +106,43 @@ def _instances() -> dict[str, Any]:
     }
 
 
-def _stats() -> list[dict[str, Any]]:
-    return [
-        _panel(
-            "stat",
-            title,
-            unit,
-            ((expression, ""),),
-            place={"x": 4 * index, "y": 0, "w": 4, "h": 4},
-            number=index + 1,
-        )
-        for index, (title, unit, expression) in enumerate(_STATS)
-    ]
-
-
-def _graphs() -> list[dict[str, Any]]:
-    return [
-        _panel(
-            "timeseries",
-            title,
-            unit,
-            lines,
-            place={"x": 12 * (index % 2), "y": 4 + 8 * (index // 2), "w": 12, "h": 8},
-            number=len(_STATS) + index + 1,
-        )
-        for index, (title, unit, lines) in enumerate(_GRAPHS)
-    ]
+def _panels() -> Iterator[dict[str, Any]]:
+    """Single numbers in a row, and plots below them in two columns."""
+    for index, (title, unit, expression) in enumerate(_STATS):
+        place = {"x": 4 * index, "y": 0, "w": 4, "h": 4}
+        yield _panel(index + 1, "stat", (title, unit), {"": expression}, place)
+    for index, (about, lines) in enumerate(_GRAPHS.items()):
+        place = {"x": 12 * (index % 2), "y": 4 + 8 * (index // 2), "w": 12, "h": 8}
+        yield _panel(len(_STATS) + index + 1, "timeseries", about, lines, place)
 
 
 def _panel(
-    kind: str,
-    title: str,
-    unit: str,
-    lines: tuple[tuple[str, str], ...],
-    *,
-    place: dict[str, int],
     number: int,
+    kind: str,
+    about: tuple[str, str],
+    lines: Mapping[str, str],
+    place: Mapping[str, int],
 ) -> dict[str, Any]:
+    """Gaps stay gaps; executors change in steps."""
+    title, unit = about
+    shape = "stepAfter" if title == "Executors" else "linear"
+    look = {"spanNulls": False, "lineInterpolation": shape}
     return {
         "id": number,
         "type": kind,
         "title": title,
-        "datasource": _source(),
+        "datasource": _SOURCE,
         "gridPos": place,
-        "fieldConfig": {"defaults": {"unit": unit, "custom": _look(title)}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": unit, "custom": look}, "overrides": []},
         "targets": [
             {
                 "refId": chr(ord("A") + index),
-                "datasource": _source(),
+                "datasource": _SOURCE,
                 "expr": _chosen(expression),
                 "legendFormat": legend,
             }
-            for index, (expression, legend) in enumerate(lines)
+            for index, (legend, expression) in enumerate(lines.items())
         ],
-    }
-
-
-def _look(title: str) -> dict[str, Any]:
-    """Gaps stay gaps; executors change in steps."""
-    return {
-        "spanNulls": False,
-        "lineInterpolation": "stepAfter" if title == "Executors" else "linear",
     }
 
 

@@ -1,17 +1,16 @@
-"""The figures of a run as metrics: fed with ticks, read as families of samples.
+"""The figures of a run as metrics: fed with ticks, read as samples by labels.
 
 They are written in Prometheus' text format, version 0.0.4:
 https://prometheus.io/docs/instrumenting/exposition_formats
 
->>> shown = family("backlog_rows", "gauge", "Rows", {(("module", 'a"b'),): 7.5, (): None})
->>> print(text([shown]), end="")
-# HELP penstock_backlog_rows Rows
+>>> print(text({"backlog_rows": {(("module", 'a"b'),): 7.5, (): None}}), end="")
+# HELP penstock_backlog_rows Rows that arrived and are not finished
 # TYPE penstock_backlog_rows gauge
 penstock_backlog_rows{module="a\\"b"} 7.5
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import isnan
@@ -28,46 +27,34 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX: Final = "penstock_"
 
 Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """A metric, and its value for each set of labels."""
-
-    name: str
-    kind: str
-    """`gauge` or `counter`."""
-    meaning: str
-    samples: Mapping[Labels, float]
-
-
-def family(name: str, kind: str, meaning: str, samples: Mapping[Labels, float | None]) -> Family:
-    """A family under our prefix, without what is unknown."""
-    known = {k: v for k, v in samples.items() if v is not None and not isnan(v)}
-    return Family(name=PREFIX + name, kind=kind, meaning=meaning, samples=known)
-
-
-def one(value: float | None) -> dict[Labels, float | None]:
-    """The samples of a metric without labels."""
-    return {(): value}
+Samples = Mapping[Labels, float | None]
 
 
 def render(state: "MetricsState") -> str:
     """What `/metrics` answers."""
-    return text(state.families())
+    return text(state.samples())
 
 
-def text(families: Iterable[Family]) -> str:
-    """Families in the text format; one without samples is not there."""
-    return "".join(line for metric in families if metric.samples for line in _lines(metric))
+def one(value: float | None) -> Samples:
+    """The samples of a metric without labels."""
+    return {(): value}
 
 
-def _lines(metric: Family) -> Iterator[str]:
-    yield f"# HELP {metric.name} {_escaped(metric.meaning)}\n"
-    yield f"# TYPE {metric.name} {metric.kind}\n"
-    for labels, value in metric.samples.items():
-        shown = ",".join(f'{name}="{_quoted(word)}"' for name, word in labels)
-        yield f"{metric.name}{'{' + shown + '}' if shown else ''} {_number(value)}\n"
+def text(metrics: Mapping[str, Samples]) -> str:
+    """Metrics in the text format, without values that are unknown."""
+    return "".join(line for name, samples in metrics.items() for line in _lines(name, samples))
+
+
+def _lines(metric: str, samples: Samples) -> Iterator[str]:
+    known = {k: v for k, v in samples.items() if v is not None and not isnan(v)}
+    if not known:
+        return
+    name = PREFIX + metric
+    yield f"# HELP {name} {_escaped(MEANINGS[metric])}\n"
+    yield f"# TYPE {name} {'counter' if metric.endswith('_total') else 'gauge'}\n"
+    for labels, value in known.items():
+        shown = ",".join(f'{label}="{_quoted(word)}"' for label, word in labels)
+        yield f"{name}{'{' + shown + '}' if shown else ''} {_number(value)}\n"
 
 
 def _number(value: float) -> str:
@@ -89,26 +76,111 @@ def _quoted(words: str) -> str:
     return _escaped(words).replace('"', '\\"')
 
 
-MODULE_GAUGES: Final = (
-    ("arrival_rate_rows_per_second", "arrival_rate", "Rows that came in a second"),
-    ("processed_rate_rows_per_second", "processed_rate", "Rows that were finished in a second"),
-    ("backlog_rows", "backlog", "Rows that arrived and are not finished"),
-    ("utilisation_ratio", "utilisation", "Busy share of the executors, 0 to 1"),
-    ("load_ratio", "load", "Work that came by what the executors could have done"),
-    ("batch_duration_seconds", "batch_duration", "Mean time of a micro-batch"),
-    ("service_time_seconds", "service_time", "Time of one executor that a row takes"),
-)
-"""Name, field of a reading and meaning of the gauges of each module."""
+_STATES: Final = ("wanted", "requested", "running")
+_QUANTILES: Final = {"0.5": "p50", "0.95": "p95", "0.99": "p99"}
 
-QUERY_GAUGES: Final = (
-    ("lag_records", "backlog", "Records that a query has not finished yet"),
-    ("query_arrival_rate_rows_per_second", "arrival_rate", "Rows that came to a query in a second"),
-    ("query_processed_rate_rows_per_second", "processed_rate", "Rows that a query finished"),
-    ("query_batch_duration_seconds", "batch_duration", "Mean time of a query's micro-batch"),
-)
+
+def forecast(tick: Tick, module: str) -> float | None:
+    """Rows a second that the decision of a tick foresees for a module."""
+    expects = tick.decided.expects
+    return expects.get(f"arrival_rate:{module}", expects.get(f"rate:{module}"))
+
+
+def _by(label: str, values: Mapping[str, float | None]) -> Samples:
+    return {((label, name),): value for name, value in values.items()}
+
+
+def _field(label: str, readings: Mapping[str, object], field: str) -> Samples:
+    return _by(label, {name: getattr(reading, field) for name, reading in readings.items()})
+
+
+def _states(label: str, readings: Mapping[str, object], fields: tuple[str, ...]) -> Samples:
+    return {
+        ((label, name), ("state", state)): getattr(reading, field)
+        for name, reading in readings.items()
+        for state, field in zip(_STATES, fields, strict=True)
+    }
+
+
+MEANINGS: Final = {
+    "info": "What runs",
+    "up": "Whether the run is still going on",
+    "last_tick_timestamp_seconds": "When the newest step ended, in seconds since 1970; on the twin "
+    "in its own time",
+    "slo_latency_seconds": "Promised 95th percentile",
+    "executors": "Executors wanted by the last decision, requested of the cluster, and running",
+    "recommended_executors": "Executors that the policy would have, before guards; in a dry run "
+    "after all guards",
+    "arrival_rate_rows_per_second": "Rows that came in a second",
+    "processed_rate_rows_per_second": "Rows that were finished in a second",
+    "backlog_rows": "Rows that arrived and are not finished",
+    "utilisation_ratio": "Busy share of the executors, 0 to 1",
+    "load_ratio": "Work that came by what the executors could have done",
+    "batch_duration_seconds": "Mean time of a micro-batch",
+    "service_time_seconds": "Time of one executor that a row takes",
+    "forecast_rate_rows_per_second": "Rows a second foreseen for the next steps",
+    "latency_seconds": "From a row's creation to its result, in the last step",
+    "pool_executors": "Executors that modules share",
+    "power_watts": "Power of the processors",
+    "frequency_hertz": "Clock of the processors",
+    "lag_records": "Records that a query has not finished yet",
+    "query_arrival_rate_rows_per_second": "Rows that came to a query in a second",
+    "query_processed_rate_rows_per_second": "Rows that a query finished",
+    "query_batch_duration_seconds": "Mean time of a query's micro-batch",
+    "nodes": "Nodes of each region",
+    "ticks_total": "Control steps",
+    "decisions_total": "Decisions by module and what they did: out, in, set or hold",
+    "reconfigurations_total": "Steps that changed something",
+    "slo_violations_total": "Steps whose 95th percentile was above the promise",
+    "slo_steps_total": "Steps that measured a latency",
+    "failed_tasks_total": "Tasks that failed",
+    "module_executor_seconds_total": "Running executors times seconds, by module",
+    "executor_seconds_total": "Running executors times seconds, in all",
+    "cost_total": "In the money of price and delay_cost",
+    "energy_joules_total": "Watts times seconds",
+}
+"""Every metric, without the prefix; `_total` marks a counter, all others are gauges."""
+
+_MODULE_GAUGES: Final = {
+    "arrival_rate_rows_per_second": "arrival_rate",
+    "processed_rate_rows_per_second": "processed_rate",
+    "backlog_rows": "backlog",
+    "utilisation_ratio": "utilisation",
+    "load_ratio": "load",
+    "batch_duration_seconds": "batch_duration",
+    "service_time_seconds": "service_time",
+}
+"""Metrics of each module by the field of a reading that they show."""
+_QUERY_GAUGES: Final = {
+    "lag_records": "backlog",
+    "query_arrival_rate_rows_per_second": "arrival_rate",
+    "query_processed_rate_rows_per_second": "processed_rate",
+    "query_batch_duration_seconds": "batch_duration",
+}
 """The same of each query of an application that was attached to."""
 
-_STATES: Final = ("wanted", "requested", "running")
+
+def _measured(tick: Tick) -> dict[str, Samples]:
+    """What the newest step measured."""
+    seen, decided, latency = tick.seen, tick.decided, tick.seen.latency
+    recommended = (decided.proposed or decided.configuration).degrees
+    hertz = None if seen.frequency is None else 1e9 * seen.frequency
+    return {
+        "executors": _states("module", seen.modules, _STATES),
+        "recommended_executors": _by("module", recommended),
+        **{name: _field("module", seen.modules, of) for name, of in _MODULE_GAUGES.items()},
+        "forecast_rate_rows_per_second": _by(
+            "module", {name: forecast(tick, name) for name in seen.modules}
+        ),
+        "latency_seconds": _by(
+            "quantile", {q: getattr(latency, field, None) for q, field in _QUANTILES.items()}
+        ),
+        "pool_executors": one(seen.pool),
+        "power_watts": one(seen.power.watts if seen.power else None),
+        "frequency_hertz": one(hertz),
+        **{name: _field("query", seen.queries, of) for name, of in _QUERY_GAUGES.items()},
+        "nodes": _states("region", seen.regions, ("wanted", "requested", "nodes")),
+    }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -164,123 +236,30 @@ class MetricsState:
             ] += 1
         return act
 
-    def families(self) -> Iterator[Family]:
-        """Every family of samples; what is unknown is left out."""
-        yield from self._about()
-        if self.last is not None:
-            yield from self._modules(self.last)
-            yield from self._application(self.last)
-            yield from self._others(self.last)
-        yield from self._sums()
-
-    def _about(self) -> Iterator[Family]:
-        words = {
-            "pipeline": self.pipeline,
-            "policy": self.policy or "",
-            "plant": self.plant,
-            "version": __version__,
-        }
-        yield family("info", "gauge", "What runs", {tuple(words.items()): 1})
-        yield family("up", "gauge", "Whether the run is still going on", one(int(self.up)))
+    def samples(self) -> dict[str, Samples]:
+        """Every metric by its name, as in `MEANINGS`."""
+        running, promised = self.running, self.slo_latency_p95
+        about = {"pipeline": self.pipeline, "policy": self.policy or "", "plant": self.plant}
         at = None
         if self.started is not None and self.last is not None:
             at = self.started.timestamp() + self.last.seen.at
-        yield family(
-            "last_tick_timestamp_seconds",
-            "gauge",
-            "When the newest step ended, in seconds since 1970; on the twin in its own time",
-            one(at),
-        )
-        promised = one(self.slo_latency_p95)
-        yield family("slo_latency_seconds", "gauge", "Promised 95th percentile", promised)
-
-    def _modules(self, tick: Tick) -> Iterator[Family]:
-        seen, decided = tick.seen, tick.decided
-        yield family(
-            "executors",
-            "gauge",
-            "Executors wanted by the last decision, requested of the cluster, and running",
-            {
-                (("module", name), ("state", state)): getattr(reading, state)
-                for name, reading in seen.modules.items()
-                for state in _STATES
-            },
-        )
-        degrees = (decided.proposed or decided.configuration).degrees
-        yield family(
-            "recommended_executors",
-            "gauge",
-            "Executors that the policy would have, before guards; in a dry run after all guards",
-            _by("module", degrees),
-        )
-        for name, metric, meaning in MODULE_GAUGES:
-            values = {module: getattr(r, metric) for module, r in seen.modules.items()}
-            yield family(name, "gauge", meaning, _by("module", values))
-        foreseen = {name: forecast(tick, name) for name in seen.modules}
-        meaning = "Rows a second foreseen for the next steps"
-        yield family("forecast_rate_rows_per_second", "gauge", meaning, _by("module", foreseen))
-
-    def _application(self, tick: Tick) -> Iterator[Family]:
-        seen, latency = tick.seen, tick.seen.latency
-        quantiles = {"0.5": "p50", "0.95": "p95", "0.99": "p99"}
-        values = {q: getattr(latency, field) for q, field in quantiles.items()} if latency else {}
-        meaning = "From a row's creation to its result, in the last step"
-        yield family("latency_seconds", "gauge", meaning, _by("quantile", values))
-        yield family("pool_executors", "gauge", "Executors that modules share", one(seen.pool))
-        watts = seen.power.watts if seen.power else None
-        yield family("power_watts", "gauge", "Power of the processors", one(watts))
-        hertz = None if seen.frequency is None else 1e9 * seen.frequency
-        yield family("frequency_hertz", "gauge", "Clock of the processors", one(hertz))
-
-    def _others(self, tick: Tick) -> Iterator[Family]:
-        for name, metric, meaning in QUERY_GAUGES:
-            values = {query: getattr(r, metric) for query, r in tick.seen.queries.items()}
-            yield family(name, "gauge", meaning, _by("query", values))
-        nodes: dict[Labels, float | None] = {
-            (("region", name), ("state", state)): getattr(region, field)
-            for name, region in tick.seen.regions.items()
-            for state, field in zip(_STATES, ("wanted", "requested", "nodes"), strict=True)
-        }
-        yield family("nodes", "gauge", "Nodes of each region", nodes)
-
-    def _sums(self) -> Iterator[Family]:
-        running = self.running
-        yield family("ticks_total", "counter", "Control steps", one(running.steps))
-        yield family(
-            "decisions_total",
-            "counter",
-            "Decisions by module and what they did: out, in, set or hold",
-            {(("module", m), ("action", a)): n for (m, a), n in sorted(self.decisions.items())},
-        )
-        changes = one(running.reconfigurations)
-        yield family("reconfigurations_total", "counter", "Steps that changed something", changes)
-        if self.slo_latency_p95 is not None:
-            meaning = "Steps whose 95th percentile was above the promise"
-            yield family("slo_violations_total", "counter", meaning, one(running.violated))
-            measured = one(running.met + running.violated)
-            yield family("slo_steps_total", "counter", "Steps that measured a latency", measured)
-        failed = _by("module", running.failed_tasks)
-        yield family("failed_tasks_total", "counter", "Tasks that failed", failed)
         seconds = {name: held.total for name, held in running.by_module.items()}
-        meaning = "Running executors times seconds"
-        yield family(
-            "module_executor_seconds_total",
-            "counter",
-            f"{meaning}, by module",
-            _by("module", seconds),
-        )
-        total = one(running.executor_seconds)
-        yield family("executor_seconds_total", "counter", f"{meaning}, in all", total)
-        meaning = "In the money of price and delay_cost"
-        yield family("cost_total", "counter", meaning, one(running.cost))
-        yield family("energy_joules_total", "counter", "Watts times seconds", one(running.joules))
-
-
-def forecast(tick: Tick, module: str) -> float | None:
-    """Rows a second that the decision of a tick foresees for a module."""
-    expects = tick.decided.expects
-    return expects.get(f"arrival_rate:{module}", expects.get(f"rate:{module}"))
-
-
-def _by(label: str, values: Mapping[str, float | None]) -> dict[Labels, float | None]:
-    return {((label, name),): value for name, value in values.items()}
+        return {
+            "info": {(*about.items(), ("version", __version__)): 1},
+            "up": one(int(self.up)),
+            "last_tick_timestamp_seconds": one(at),
+            "slo_latency_seconds": one(promised),
+            **({} if self.last is None else _measured(self.last)),
+            "ticks_total": one(running.steps),
+            "decisions_total": {
+                (("module", m), ("action", a)): n for (m, a), n in sorted(self.decisions.items())
+            },
+            "reconfigurations_total": one(running.reconfigurations),
+            "slo_violations_total": one(None if promised is None else running.violated),
+            "slo_steps_total": one(None if promised is None else running.met + running.violated),
+            "failed_tasks_total": _by("module", running.failed_tasks),
+            "module_executor_seconds_total": _by("module", seconds),
+            "executor_seconds_total": one(running.executor_seconds),
+            "cost_total": one(running.cost),
+            "energy_joules_total": one(running.joules),
+        }

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 
 from penstock.core.graph import FlowGraph
@@ -25,21 +24,21 @@ _LISTED: Final = 600
 """Rows of the report's table."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Entry:
     """A decision that changed something, or decisions to hold one after the other."""
 
     number: int
     start: float
-    end: float
     kind: str
     """`out`, `in`, `both` or `set` of degrees, else of nodes; else `faster` or `slower` of the
     clock, `moved` of keys alone, `advised` for what a dry run would have done, or `hold`."""
     what: tuple[str, ...]
-    last: int
-    """The tick that it ends with, counted from 1."""
-    ways: Mapping[str, str] = field(default_factory=dict)
+    ways: Mapping[str, str]
     """By module that it changed: `out`, `in`, `set`, or `moved` for keys alone."""
+    end: float = 0.0
+    last: int = 0
+    """The tick that it ends with, counted from 1."""
     newest: str = ""
     reasons: Counter[str] = field(default_factory=Counter)
     steps: int = 0
@@ -51,18 +50,19 @@ class Entry:
         if self.newest in self.reasons or len(self.reasons) < _REASONS:
             self.reasons[self.newest] += 1
 
-    @property
-    def when(self) -> str:
-        """Its moment, or from when until when it went on."""
+    def listed(self) -> dict[str, Any]:
+        """As the table of a report has it, the most frequent reasons first."""
         first, last = clock(self.start), clock(self.end)
-        return first if self.start == self.end else f"{first}\u2013{last}"
-
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """What it changed, or how long it held."""
-        if self.kind != "hold":
-            return self.what
-        return ("held" if self.steps == 1 else f"held for {count_of(self.steps, 'step')}",)
+        held = "held" if self.steps == 1 else f"held for {count_of(self.steps, 'step')}"
+        others = len(self.reasons) - _SHOWN
+        return {
+            "kind": self.kind,
+            "start": f"{self.start:g}",
+            "when": first if self.start == self.end else f"{first}\u2013{last}",
+            "changes": (held,) if self.kind == "hold" else self.what,
+            "reasons": [(why, f"{steps:,}") for why, steps in self.reasons.most_common(_SHOWN)],
+            "others": count_of(others, "other reason") if others > 0 else "",
+        }
 
     def to_json(self) -> dict[str, Any]:
         """As the page wants it, the newest reason first, then the most frequent."""
@@ -98,15 +98,8 @@ class Decisions:
         last = self._entries[-1] if self._entries else None
         if last is None or act or (sort, changes) != (last.kind, last.what):
             at = tick.seen.at
-            last = Entry(
-                number=self._count,
-                start=at,
-                end=at,
-                kind=sort,
-                what=changes,
-                last=index,
-                ways=_ways(act),
-            )
+            ways = {**dict.fromkeys(act.rerouted, "moved"), **_directions(act)}
+            last = Entry(self._count, at, sort, changes, ways)
             self._count += 1
             self._entries.append(last)
             del self._entries[: -self._most]
@@ -123,9 +116,8 @@ class Decisions:
         return [entry.to_json() for entry in self._entries[first:]]
 
 
-def _ways(act: Act) -> dict[str, str]:
-    changed = {name: change.direction for name, change in act.degrees.items()}
-    return {**dict.fromkeys(act.rerouted, "moved"), **changed}
+def _directions(act: Act) -> dict[str, str]:
+    return {name: change.direction for name, change in act.degrees.items()}
 
 
 def _advised(tick: Tick) -> tuple[str, ...]:
@@ -151,42 +143,23 @@ def table(ticks: Sequence[Tick], graph: FlowGraph | None = None) -> dict[str, An
     """What the page of a run lists: the first rows, and how many more there are."""
     entries = rows(ticks, graph)
     return {
-        "decisions": [_listed(entry) for entry in entries[:_LISTED]],
+        "decisions": [entry.listed() for entry in entries[:_LISTED]],
         "only_holds": all(entry.kind == "hold" for entry in entries),
         "more": f"{len(entries) - _LISTED:,}" if len(entries) > _LISTED else "",
     }
 
 
-def _listed(entry: Entry) -> dict[str, Any]:
-    """An entry with its reasons, the most frequent first."""
-    others = len(entry.reasons) - _SHOWN
-    return {
-        "kind": entry.kind,
-        "start": f"{entry.start:g}",
-        "when": entry.when,
-        "changes": entry.changes,
-        "reasons": [(why, f"{steps:,}") for why, steps in entry.reasons.most_common(_SHOWN)],
-        "others": count_of(others, "other reason") if others > 0 else "",
-    }
-
-
 def kind(act: Act) -> str:
-    """The kind of an act, as `Row.kind` has it; a hold has none."""
+    """The kind of an act, as `Entry.kind` has it; a hold has none."""
     changes = (act.degrees or act.nodes).values()
-    grows, shrinks = any(c.grows for c in changes), any(c.shrinks for c in changes)
-    if grows and shrinks:
+    ways = {change.direction for change in changes}
+    if {"out", "in"} <= ways:
         return "both"
-    if grows or shrinks:
-        return "out" if grows else "in"
-    return "set" if changes else _kind_of_clock(act)
-
-
-def _kind_of_clock(act: Act) -> str:
+    if changes:
+        return next((way for way in ("out", "in") if way in ways), "set")
     if act.clock is None:
         return "moved"
-    if act.clock.before is None:
-        return "set"
-    return "faster" if act.clock.grows else "slower"
+    return {"out": "faster", "in": "slower"}.get(act.clock.direction, "set")
 
 
 def what(act: Act) -> Iterator[str]:
@@ -238,7 +211,22 @@ _THINGS: Final = {"application": "replica", "infrastructure": "node"}
 
 def requests(ticks: Sequence[Tick], most: int = _MOST_REQUESTS) -> dict[str, Any]:
     """The last requests and a sentence about all; no rows where there were none."""
-    return {"opening": _opening(ticks, most), "rows": [_row(*one) for one in _newest(ticks, most)]}
+    made = [(tick.seen.at, request) for tick in ticks for request in tick.decided.requests]
+    refused = sum(not request.granted for _, request in made)
+    opening = f"{len(made):,} in all, {refused:,} of them refused."
+    if len(made) > most:
+        opening += f" The last {most:,}:"
+    rows = [
+        {
+            "when": clock(at),
+            "what": asked_for(request),
+            "why": request.why,
+            "answered": "granted" if request.granted else "refused",
+            "answer": request.answer,
+        }
+        for at, request in made[-most:]
+    ]
+    return {"opening": opening, "rows": rows}
 
 
 def asked_for(request: Request) -> str:
@@ -252,31 +240,4 @@ def asked_for(request: Request) -> str:
     """
     thing = _THINGS.get(request.level, request.level)
     sign = "+" if request.change > 0 else "\u2212" if request.change < 0 else ""
-    count = abs(request.change)
-    return f"{request.manager} {sign}{count_of(count, thing)}"
-
-
-def _newest(ticks: Sequence[Tick], most: int) -> list[tuple[float, Request]]:
-    backwards = (
-        (tick.seen.at, request)
-        for tick in reversed(ticks)
-        for request in reversed(tick.decided.requests)
-    )
-    return list(islice(backwards, most))[::-1]
-
-
-def _opening(ticks: Sequence[Tick], most: int) -> str:
-    answers = [request.granted for tick in ticks for request in tick.decided.requests]
-    refused = answers.count(False)
-    count = f"{len(answers):,} in all, {refused:,} of them refused."
-    return f"{count} The last {most:,}:" if len(answers) > most else count
-
-
-def _row(at: float, request: Request) -> dict[str, str]:
-    return {
-        "when": clock(at),
-        "what": asked_for(request),
-        "why": request.why,
-        "answered": "granted" if request.granted else "refused",
-        "answer": request.answer,
-    }
+    return f"{request.manager} {sign}{count_of(abs(request.change), thing)}"
