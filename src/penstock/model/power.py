@@ -11,8 +11,9 @@ array([[ 7.2, 18.2],
        [26.8, 68.2]])
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf, nan
 from typing import Final, Self
 
@@ -47,7 +48,14 @@ one of 1.2, 1.6
             _check_entry(frequency, volts)
         object.__setattr__(self, "volts", dict(sorted(self.volts.items())))
         object.__setattr__(self, "_by_mhz", {_mhz(f): v for f, v in self.volts.items()})
-        self._check_order()
+        if len(self._by_mhz) < len(self.volts):
+            raise _twice(f"{frequency:g}" for frequency in self.volts)
+        for (slow, before), (fast, after) in pairwise(self.volts.items()):
+            if after < before:
+                raise SettingError(
+                    f"the voltage must not fall with the frequency, got {before:g} V at {slow:g} "
+                    f"GHz and {after:g} V at {fast:g} GHz; exchange or correct them"
+                )
 
     @classmethod
     def parse(cls, given: Mapping[str, object]) -> Self:
@@ -58,10 +66,7 @@ one of 1.2, 1.6
         """
         volts = {_number(f, "frequency", f): _number(v, "voltage", f) for f, v in given.items()}
         if len(volts) < len(given):
-            raise SettingError(
-                f"the voltage table has a frequency twice, got {', '.join(map(str, given))} GHz; "
-                "leave one out"
-            )
+            raise _twice(map(str, given))
         return cls(volts)
 
     def __contains__(self, frequency: float) -> bool:
@@ -86,23 +91,15 @@ one of 1.2, 1.6
             )
         return self._by_mhz[_mhz(frequency)]
 
-    def _check_order(self) -> None:
-        if len(self._by_mhz) < len(self.volts):
-            raise SettingError(
-                "the voltage table has a frequency twice, got "
-                f"{', '.join(f'{f:g}' for f in self.frequencies)} GHz; leave one out"
-            )
-        steps = zip(self.volts.items(), list(self.volts.items())[1:], strict=False)
-        for (slow, before), (fast, after) in steps:
-            if after < before:
-                raise SettingError(
-                    f"the voltage must not fall with the frequency, got {before:g} V at {slow:g} "
-                    f"GHz and {after:g} V at {fast:g} GHz; exchange or correct them"
-                )
-
 
 def _mhz(frequency: float) -> int:
     return round(frequency * 1000.0)
+
+
+def _twice(frequencies: Iterable[str]) -> SettingError:
+    return SettingError(
+        f"the voltage table has a frequency twice, got {', '.join(frequencies)} GHz; leave one out"
+    )
 
 
 def _check_entry(frequency: float, volts: float | None) -> None:

@@ -27,7 +27,7 @@ inf
 from collections import deque
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,27 +75,16 @@ def waiting_time(
 
 def response_time(
     *,
-    rate: Numbers,
     service_time: Numbers,
-    replicas: Numbers,
-    arrival_cv: Numbers,
-    service_cv: Numbers,
     frequency_ratio: Numbers = 1.0,
-    headroom: float = HEADROOM,
-    own_queues: bool = False,
     correction: float = 1.0,
+    **operator: Any,
 ) -> Outcome:
-    """Mean seconds from a row's arrival to its result: the wait, corrected, and the service."""
-    wait = waiting_time(
-        rate=rate,
-        service_time=service_time,
-        replicas=replicas,
-        arrival_cv=arrival_cv,
-        service_cv=service_cv,
-        frequency_ratio=frequency_ratio,
-        headroom=headroom,
-        own_queues=own_queues,
-    )
+    """Mean seconds from a row's arrival to its result: the wait, corrected, and the service.
+
+    All but the correction is as for `waiting_time`.
+    """
+    wait = waiting_time(service_time=service_time, frequency_ratio=frequency_ratio, **operator)
     service = np.asarray(service_time) * frequency_ratio
     return plain(np.asarray(corrected(wait, correction) + service))  # mpc, Expr. 6
 

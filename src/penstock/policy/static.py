@@ -25,28 +25,21 @@ class Static:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """The same as ever."""
-        known = in_force(seen)
-        clauses, degrees = [], {}
+        known, degrees = in_force(seen), dict[str, int]()
+        clauses = []
         for name in seen.modules:
-            degree = of_module(self.degrees, name) or known.get(name)
-            if degree is not None:
-                degrees[name] = degree
-            clauses.append(_clause(name, degree, self.degrees))
-        why = sentence(clauses + _strangers(self.degrees, seen), otherwise="no module was seen")
+            given = of_module(self.degrees, name)
+            degree = given or known.get(name)
+            if degree is None:
+                clauses.append(f"{name} is left alone, its executors are unknown")
+                continue
+            degrees[name] = degree
+            clauses.append(f"{name} {'keeps its' if given is None else 'is set to'} {degree}")
+        named = self.degrees if isinstance(self.degrees, Mapping) else {}
+        others = [name for name in named if name not in seen.modules]
+        clauses += [f"{name} is not among the modules seen" for name in others]
+        why = sentence(clauses, otherwise="no module was seen")
         return Decision(configuration=Configuration(degrees=degrees), why=why)
-
-
-def _clause(name: str, degree: int | None, given: PerModule | None) -> str:
-    if degree is None:
-        return f"{name} is left alone, its executors are unknown"
-    if of_module(given, name) is not None:
-        return f"{name} is set to {degree}"
-    return f"{name} keeps its {degree}"
-
-
-def _strangers(given: PerModule | None, seen: Observation) -> list[str]:
-    names = given if isinstance(given, Mapping) else ()
-    return [f"{name} is not among the modules seen" for name in names if name not in seen.modules]
 
 
 # Spark's own ways to share executors among queries: what Penstock's division is compared with.

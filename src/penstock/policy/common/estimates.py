@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import inf, isnan, nan
 from statistics import median
-from typing import Final, Protocol
+from typing import Final
 
 from penstock.core.graph import FlowGraph, Stream
 from penstock.core.signals import ModuleReading, Observation
@@ -168,27 +168,16 @@ class Throughput:
 
     def observe(self, seen: Observation) -> dict[str, float]:
         """By module where it is known; backlogs are remembered for the next step."""
-        rates = {name: self._of(name, module, seen.step) for name, module in seen.modules.items()}
         waiting = {name: known(module.backlog) for name, module in seen.modules.items()}
+        rates = {name: self._of(name, module, seen.step) for name, module in seen.modules.items()}
         self._waiting = {name: rows for name, rows in waiting.items() if rows is not None}
-        usable = {name: known(rate) for name, rate in rates.items()}
-        return {name: rate for name, rate in usable.items() if rate is not None}
+        return {name: rate for name, rate in rates.items() if rate is not None}
 
     def _of(self, name: str, module: ModuleReading, step: float) -> float | None:
         before, now, came = self._waiting.get(name), known(module.backlog), module.arrival_rate
         if now is None or came is None:
-            return module.processed_rate
-        return None if before is None else max(came + (before - now) / step, 0.0)
-
-
-class Average(Protocol):
-    """The mean of readings as they come: `Window` or `Smoothed`."""
-
-    def add(self, at: float, value: float, /) -> None:
-        """Take in a reading of a moment in seconds."""
-
-    def mean(self) -> float:
-        """Of at least one reading."""
+            return known(module.processed_rate)
+        return None if before is None else known(max(came + (before - now) / step, 0.0))
 
 
 class Smoothed(Ewma):
@@ -203,6 +192,7 @@ class Smoothed(Ewma):
         return self.level
 
 
+Average = Window | Smoothed
 _OVER_TEN: Final = partial(Smoothed, 0.1)
 
 
@@ -258,16 +248,14 @@ class Selectivities:
         return declared(stream) * (came.mean() / sent.mean())
 
     def _compare(self, at: float, name: str, sent: float, came: float) -> None:
-        if self.prior:
-            if name not in self._sent and sent > 0:
-                self._add(at, name, sent, sent)
-            if name not in self._sent or not (sent > 0 or came > 0):
-                return
-        self._add(at, name, sent, came)
-
-    def _add(self, at: float, name: str, sent: float, came: float) -> None:
-        self._sent.setdefault(name, self.average()).add(at, sent)
-        self._came.setdefault(name, self.average()).add(at, came)
+        readings = [(sent, came)]
+        if self.prior and name not in self._sent:
+            readings = [(sent, sent), (sent, came)] if sent > 0 else []
+        elif self.prior and not (sent > 0 or came > 0):
+            readings = []
+        for expected, arrived in readings:
+            self._sent.setdefault(name, self.average()).add(at, expected)
+            self._came.setdefault(name, self.average()).add(at, arrived)
 
 
 def declared(stream: Stream) -> float:
@@ -307,46 +295,39 @@ class VisitRatios:
         default_factory=dict, init=False, repr=False
     )
     """By module: rows that arrived, rows that its source finished, and the weight of both."""
+    _declared: dict[str, dict[str, float]] = field(init=False, repr=False)
+    """By source, rows that it and each module behind it see for one of its own."""
+
+    def __post_init__(self) -> None:
+        self._declared = {source: _visits(self.graph, source) for source in self.graph.sources}
 
     def observe(self, seen: Observation) -> None:
         """Count a step in which both were measured."""
-        for source in self.graph.sources:
-            finished = known(seen.modules.get(source, ModuleReading()).processed_rate)
-            for name in self._behind(source) if finished is not None else ():
-                came = known(seen.modules.get(name, ModuleReading()).arrival_rate)
-                if came is not None and finished is not None:
-                    self._count(name, came, finished)
+        readings = seen.modules
+        for source, reached in self._declared.items():
+            finished = known(readings.get(source, ModuleReading()).processed_rate)
+            for name in reached if finished is not None else ():
+                came = known(readings.get(name, ModuleReading()).arrival_rate)
+                if name != source and came is not None and finished is not None:
+                    arrived, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
+                    self._counts[name] = (
+                        _FORGETS * arrived + came,
+                        _FORGETS * of + finished,
+                        _FORGETS * weight + 1.0,
+                    )
 
     def of(self, rates: Mapping[str, float]) -> dict[str, float]:
         """Rows a second at every module, given those at the sources."""
         return {
-            name: rates[source] * (1.0 if name == source else self._ratio(source, name))
-            for source in self.graph.sources
+            name: rates[source] * (1.0 if name == source else self._ratio(name, visits))
+            for source, reached in self._declared.items()
             if source in rates
-            for name in (source, *self._behind(source))
+            for name, visits in reached.items()
         }
 
-    def _count(self, name: str, came: float, finished: float) -> None:
-        rows, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
-        self._counts[name] = (
-            _FORGETS * rows + came,
-            _FORGETS * of + finished,
-            _FORGETS * weight + 1.0,
-        )
-
-    def _ratio(self, source: str, name: str) -> float:
-        rows, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
-        if weight < _ENOUGH or not of or not rows:
-            return self._declared[source][name]
-        return rows / of
-
-    def _behind(self, source: str) -> list[str]:
-        return [name for name in self._declared[source] if name != source]
-
-    @property
-    def _declared(self) -> dict[str, dict[str, float]]:
-        """By source, rows that each module behind it sees for one of its own."""
-        return {source: _visits(self.graph, source) for source in self.graph.sources}
+    def _ratio(self, name: str, otherwise: float) -> float:
+        arrived, of, weight = self._counts.get(name, (0.0, 0.0, 0.0))
+        return arrived / of if weight >= _ENOUGH and of and arrived else otherwise
 
 
 def _visits(graph: FlowGraph, source: str) -> dict[str, float]:

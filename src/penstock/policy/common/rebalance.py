@@ -103,9 +103,11 @@ class Rebalancer:
         self._before = now
         if not self._loads:
             return None
+        table = reading.routing or Routing(replicas=degree)
         if after != degree:
-            return self._recomputed(reading, degree, after)
-        return self._rebalanced(reading, degree) if calm else None
+            return self._move(table, lpt(self._loads, after))
+        measured = reading.keys is not None and table.replicas == degree
+        return self._rebalanced(table) if calm and measured else None
 
     @property
     def heaviest(self) -> float:
@@ -132,18 +134,12 @@ class Rebalancer:
         for key in [k for k, load in self._loads.items() if load <= least and k not in came]:
             del self._loads[key]
 
-    def _recomputed(self, reading: ModuleReading, degree: int, after: int) -> Move:
-        before = reading.routing or Routing(replicas=degree)
-        return self._move(before, lpt(self._loads, after))
-
-    def _rebalanced(self, reading: ModuleReading, degree: int) -> Move | None:
-        table = reading.routing or Routing(replicas=degree)
-        if reading.keys is None or table.replicas != degree or degree < 2:
-            return None
+    def _rebalanced(self, table: Routing) -> Move | None:
         now = self._spread(table)
-        if now.utilisation.max() <= self.overload and now.imbalance <= self.uneven:
+        even = now.utilisation.max() <= self.overload and now.imbalance <= self.uneven
+        if table.replicas < 2 or even:
             return None
-        better = lpt(self._loads, degree)
+        better = lpt(self._loads, table.replicas)
         if self._spread(better).utilisation.max() > _WORTH_IT * now.utilisation.max():
             return None
         return self._move(table, better, uneven=now.imbalance)

@@ -23,13 +23,12 @@ from penstock.policy.rl.agent import (
     utilisation_level,
     utilisation_levels,
 )
-from penstock.policy.rl.operators import Manager
-from penstock.policy.rl.saved import as_entry, load
+from penstock.policy.rl.operators import Learner
 
 
 @dataclass
 @checked("{self.label}")
-class LearnedNodes:
+class LearnedNodes(Learner):
     """Model-based reinforcement learning for each region.
 
     A region's state is how many nodes it has, how busy its replicas are and whether a node is idle.
@@ -47,6 +46,8 @@ expected cost 0.049 instead of 0.05'
     """
 
     label: ClassVar[str] = "policy rl of infrastructure"
+    level: ClassVar[str] = "infrastructure"
+    managed: ClassVar[str] = "regions"
 
     infrastructure: Infrastructure
     demand_weight: NotNegative = 0.7
@@ -66,9 +67,6 @@ expected cost 0.049 instead of 0.05'
     paper assumes nothing."""
     load: str | None = None
     """File with what was learned before."""
-    _managers: dict[str, Manager] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -79,14 +77,7 @@ expected cost 0.049 instead of 0.05'
             states = 2 * utilisation_levels(self.quantum) * (region.max_nodes + 1)
             check_size(states, table=region.name, remedy="raise quantum or lower max_nodes")
         if self.load is not None:
-            load(
-                self.load,
-                "infrastructure",
-                self.infrastructure.names(),
-                of="regions",
-                agent=lambda name: self._manager(name).agent,
-                settings=self._meaning,
-            )
+            self.begin_with(self.load, self.infrastructure.names())
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn, value every state again, and choose for each region."""
@@ -95,20 +86,8 @@ expected cost 0.049 instead of 0.05'
                 manager.last = None  # what happens meanwhile is not the last action's doing
         return decide(self.infrastructure, seen, self._remembered, self._judge)
 
-    def agents(self) -> dict[str, Agent]:
-        """What each region's manager has learned."""
-        return {name: manager.agent for name, manager in self._managers.items()}
-
-    def tables(self) -> dict[str, dict[str, Any]]:
-        """By level and region, what can be saved."""
-        entries = {
-            name: as_entry(agent, settings=self._meaning(name))
-            for name, agent in self.agents().items()
-        }
-        return {"infrastructure": entries}
-
     def _judge(self, region: RegionState) -> Verdict:
-        manager = self._manager(region.region.name)
+        manager = self.manager(region.region.name)
         state = self._state(region)
         if isinstance(state, str):
             manager.last = None
@@ -129,26 +108,23 @@ expected cost 0.049 instead of 0.05'
         level = utilisation_level(busy or 0.0, self.quantum)
         return State(number=here, level=level, flag=int(reading.idle > 0))
 
-    def _manager(self, name: str) -> Manager:
-        """The manager of a region, made when it is first asked for."""
-        if name not in self._managers:
-            region = self.infrastructure[name]
-            agent = ModelBased(
-                known_costs(region.min_nodes, region.max_nodes, each=self._resource(), change=0.0),
-                levels=utilisation_levels(self.quantum),
-                flags=2,
-                discount=self.discount,
-                learning_rate=self.learning_rate,
-                sweeps=self.sweeps,
-                assume_idle=self.assume_idle,
-            )
-            self._managers[name] = Manager(agent)
-        return self._managers[name]
+    def new_agent(self, name: str) -> Agent:
+        """One that knows nothing of a region yet."""
+        region = self.infrastructure[name]
+        return ModelBased(
+            known_costs(region.min_nodes, region.max_nodes, each=self._resource(), change=0.0),
+            levels=utilisation_levels(self.quantum),
+            flags=2,
+            discount=self.discount,
+            learning_rate=self.learning_rate,
+            sweeps=self.sweeps,
+            assume_idle=self.assume_idle,
+        )
 
     def _resource(self) -> float:
         return 1 - self.demand_weight if self.resource_weight is None else self.resource_weight
 
-    def _meaning(self, name: str) -> dict[str, float]:
+    def meaning(self, name: str) -> dict[str, Any]:
         """What a table can only be read with."""
         return {
             "demand_weight": self.demand_weight,

@@ -11,7 +11,8 @@ time, which is derived from what was measured:
 (inf, None)
 """
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Annotated, Any, ClassVar
@@ -45,7 +46,7 @@ from penstock.policy.rl.agent import (
     known_costs,
     level_of,
 )
-from penstock.policy.rl.saved import as_entry, load
+from penstock.policy.rl.saved import as_entry, of_level, restore
 
 
 @dataclass
@@ -198,7 +199,7 @@ def _measured(value: float | None) -> float | None:
     return known(value, infinite=True)
 
 
-# A policy that learns for each module by itself: what `rl` and `q-learning` do alike.
+# What learners of modules and of regions share.
 
 
 @dataclass
@@ -227,14 +228,66 @@ class Manager:
 
 
 @dataclass
-class OperatorLearning(OperatorSettings):
-    """Learns from every step, whatever acted in it, and proposes for each module."""
+class Learner(ABC):
+    """A manager for each module or region, made when it is first asked for."""
 
-    agent_kind: ClassVar[type[Agent]]
+    level: ClassVar[str]
+    """Of its tables: `application` or `infrastructure`."""
+    managed: ClassVar[str]
+    """As messages call what it manages: modules or regions."""
 
     _managers: dict[str, Manager] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @abstractmethod
+    def new_agent(self, name: str) -> Agent:
+        """One that knows nothing of a module or region yet."""
+
+    @abstractmethod
+    def meaning(self, name: str) -> dict[str, Any]:
+        """What a table can only be read with, as plain values."""
+
+    def manager(self, name: str) -> Manager:
+        """The manager of a module or region."""
+        if name not in self._managers:
+            self._managers[name] = Manager(self.new_agent(name))
+        return self._managers[name]
+
+    def agents(self) -> dict[str, Agent]:
+        """What each manager has learned."""
+        return {name: manager.agent for name, manager in self._managers.items()}
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """By level and manager, what can be saved."""
+        entries = {n: as_entry(a, settings=self.meaning(n)) for n, a in self.agents().items()}
+        return {self.level: entries}
+
+    def begin_with(self, path: str, names: Sequence[str]) -> None:
+        """Take over what a file has of those that are managed."""
+        tables = of_level(path, self.level)
+        ours = [name for name in tables if name in names]
+        if not ours:
+            raise SettingError(
+                f"{path} holds tables of {', '.join(tables)}, and the {self.managed} are "
+                f"{', '.join(names)}; load another or leave load out"
+            )
+        for name in ours:
+            what = f"the table of {name} in {path}"
+            restore(self.manager(name).agent, tables[name], settings=self.meaning(name), what=what)
+
+
+# A policy that learns for each module by itself: what `rl` and `q-learning` do alike.
+
+
+@dataclass
+class OperatorLearning(OperatorSettings, Learner):
+    """Learns from every step, whatever acted in it, and proposes for each module."""
+
+    level: ClassVar[str] = "application"
+    managed: ClassVar[str] = "modules"
+    agent_kind: ClassVar[type[Agent]]
+
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -242,14 +295,7 @@ class OperatorLearning(OperatorSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.load is not None:
-            load(
-                self.load,
-                "application",
-                self.graph.names(),
-                of="modules",
-                agent=lambda name: self._manager(name).agent,
-                settings=self.meaning,
-            )
+            self.begin_with(self.load, self.graph.names())
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn, value every state again, and choose for each module."""
@@ -261,46 +307,31 @@ class OperatorLearning(OperatorSettings):
             self._managers[name].last = None
         return judged(seen, self._judge)
 
-    def agents(self) -> dict[str, Agent]:
-        """What each module's manager has learned."""
-        return {name: manager.agent for name, manager in self._managers.items()}
-
-    def tables(self) -> dict[str, dict[str, Any]]:
-        """By level and module, what can be saved."""
-        entries = {
-            name: as_entry(agent, settings=self.meaning(name))
-            for name, agent in self.agents().items()
-        }
-        return {"application": entries}
-
     def special(self, name: str) -> dict[str, Any]:
         """What the agent of a module takes beside the settings of all learners."""
         raise NotImplementedError
 
-    def _manager(self, name: str) -> Manager:
-        """The manager of a module, made when it is first asked for."""
-        if name not in self._managers:
-            module = self.graph[name]
-            costs = known_costs(
-                module.min_replicas,
-                module.max_replicas,
-                each=self.resource_weight,
-                change=self.reconfiguration_weight,
-            )
-            agent = self.agent_kind(
-                costs,
-                levels=self.levels,
-                discount=self.discount,
-                learning_rate=self.learning_rate,
-                **self.special(name),
-            )
-            self._managers[name] = Manager(agent)
-        return self._managers[name]
+    def new_agent(self, name: str) -> Agent:
+        """One that knows nothing of a module yet."""
+        module = self.graph[name]
+        costs = known_costs(
+            module.min_replicas,
+            module.max_replicas,
+            each=self.resource_weight,
+            change=self.reconfiguration_weight,
+        )
+        return self.agent_kind(
+            costs,
+            levels=self.levels,
+            discount=self.discount,
+            learning_rate=self.learning_rate,
+            **self.special(name),
+        )
 
     def _judge(self, module: ModuleState) -> Verdict:
         if not self.knows(module.name):
             return module.hold("it is not in the graph")
-        manager = self._manager(module.name)
+        manager = self.manager(module.name)
         state, response = self.state(module), response_time(module.reading)
         if isinstance(state, str) or response is None:
             manager.last = None

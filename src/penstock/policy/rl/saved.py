@@ -14,7 +14,7 @@ The table of one manager becomes plain JSON values:
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
@@ -217,28 +217,6 @@ def of_level(path: str | Path, level: str) -> dict[str, Any]:
             "load another or leave load out"
         )
     return tables
-
-
-def load(
-    path: str,
-    level: str,
-    names: Collection[str],
-    *,
-    of: str,
-    agent: Callable[[str], Agent],
-    settings: Callable[[str], Mapping[str, Any]],
-) -> None:
-    """Let the agents of those named begin with what a file has of them; `of` says what they are."""
-    tables = of_level(path, level)
-    ours = [name for name in tables if name in names]
-    if not ours:
-        raise SettingError(
-            f"{path} holds tables of {', '.join(tables)}, and the {of} are {', '.join(names)}; "
-            "load another or leave load out"
-        )
-    for name in ours:
-        what = f"the table of {name} in {path}"
-        restore(agent(name), tables[name], settings=settings(name), what=what)
 
 
 def _parsed(path: Path) -> Any:
