@@ -12,13 +12,10 @@ from penstock.core.roles import Forecaster
 from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Trusted
 from penstock.model.queueing import Correction, waiting_time
-from penstock.model.scalability import Scalability, scalability, slowdown
+from penstock.model.scalability import scalability, slowdown
 from penstock.policy.common.estimates import known, service_time
 from penstock.policy.mpc.costs import Options, Outlook, Prices
 from penstock.policy.mpc.horizon import Problem, Trajectory, solve
-
-# What was last measured of a module, by which the next steps are judged: mpc, Section 5.3.
-
 
 _MOST_VARIED: Final = 1e6
 """Coefficient of variation above which a measurement is taken to be a mistake."""
@@ -28,7 +25,8 @@ _FASTEST: Final = 1000.0
 
 @dataclass
 class LastMeasured:
-    """Service time, variability and the correction of the waiting time, each as last measured.
+    """Service time, variability and the correction of the waiting time, each as last measured, by
+    which the next steps are judged: mpc, Section 5.3.
 
     A service time that was never measured is the declared one, at the clock that is seen first.
 
@@ -56,12 +54,15 @@ class LastMeasured:
 
     def observe(self, reading: ModuleReading, *, clock: float | None, headroom: float) -> None:
         """Learn from a reading; unknown values, and a time at an unknown clock, are ignored."""
-        self._vary(reading)
+        if reading.arrival_cv is not None and 0.0 <= reading.arrival_cv < _MOST_VARIED:
+            self.arrival_cv = reading.arrival_cv
+        if reading.service_cv is not None and 0.0 <= reading.service_cv < _MOST_VARIED:
+            self.service_cv = reading.service_cv
         if not is_valid_clock(clock):
             return
         if self._alone is None and self.module.service_time:
             self._alone, self._clock = self.module.service_time, clock
-        if (alone := service_time(reading, self._model)) is not None:
+        if (alone := service_time(reading, scalability(self.module))) is not None:
             self._alone, self._clock = alone, clock
             self._correct(reading, headroom)
 
@@ -77,20 +78,11 @@ class LastMeasured:
 
     def service_times(self, options: Options) -> NDArray[np.float64]:
         """Seconds that a row takes at a replica of each option: mpc, Expr. 1."""
-        beside = np.array([slowdown(self._model, n) for n in options.replicas.tolist()])
+        model = scalability(self.module)
+        beside = np.array([slowdown(model, n) for n in options.replicas.tolist()])
         times = (self._alone or 0.0) * beside
         clocked = times if self._clock is None else times * self._clock / options.clocks
         return np.minimum(clocked, np.finfo(float).max)  # a time that is none has no cost
-
-    @property
-    def _model(self) -> Scalability:
-        return scalability(self.module)
-
-    def _vary(self, reading: ModuleReading) -> None:
-        if reading.arrival_cv is not None and 0.0 <= reading.arrival_cv < _MOST_VARIED:
-            self.arrival_cv = reading.arrival_cv
-        if reading.service_cv is not None and 0.0 <= reading.service_cv < _MOST_VARIED:
-            self.service_cv = reading.service_cv
 
     def _correct(self, reading: ModuleReading, headroom: float) -> None:
         """Compare the wait with what the formula makes of the same step: mpc, Expr. 8.
@@ -145,7 +137,6 @@ class ModulePlan:
     response_time: float | None
     """Mean seconds from arrival to result, for strategies that look at it."""
     trajectory: Trajectory
-    options: Options
 
 
 @dataclass
@@ -224,7 +215,15 @@ class ModuleController:
         """
         module = self.module
         options = Options.of(least=module.min_replicas, most=module.max_replicas, clocks=clocks)
-        outlook = self._outlook(options, heaviest)
+        outlook = Outlook(
+            rates=self._rates(),
+            service_times=self._known.service_times(options),
+            parallel=np.minimum(options.replicas, 1.0 / heaviest if heaviest else np.inf),
+            arrival_cv=self._known.arrival_cv,
+            service_cv=self._known.variability,
+            correction=self._known.correction.factor,
+            own_queues=self.own_queues,
+        )
         here = max(options.clocks) if clock is None else clock
         problem = Problem(
             stages=self.prices.stages(options, outlook),
@@ -233,32 +232,18 @@ class ModuleController:
             current=options.index(degree, here),
             fallback=int(outlook.ideal.argmin()),
         )
-        return self._plan(options, outlook, self.optimiser(problem))
-
-    def _outlook(self, options: Options, heaviest: float) -> Outlook:
-        return Outlook(
-            rates=self._rates(),
-            service_times=self._known.service_times(options),
-            parallel=np.minimum(options.replicas, _useful(heaviest)),
-            arrival_cv=self._known.arrival_cv,
-            service_cv=self._known.variability,
-            correction=self._known.correction.factor,
-            own_queues=self.own_queues,
-        )
-
-    def _plan(self, options: Options, outlook: Outlook, best: Trajectory) -> ModulePlan:
+        best = self.optimiser(problem)
         first, late = best.choices[0], self.prices.kind.latency
         responds = outlook.response_times(self.prices.headroom)[0, first] if late else None
         return ModulePlan(
-            replicas=options.degree(first),
-            clock=options.clock(first),
+            replicas=int(options.replicas[first]),
+            clock=float(options.clocks[first]),
             rate=float(self._coming()[0]),
             behind=float(self._behind[0]),
             utilisation=float(outlook.utilisation[0, first]),
             useful=float(outlook.parallel[first]),
             response_time=None if responds is None else float(responds),
             trajectory=best,
-            options=options,
         )
 
     def _coming(self) -> NDArray[np.float64]:
@@ -275,8 +260,3 @@ class ModuleController:
             return np.zeros(self.horizon)
         begins = step * np.arange(self.horizon)
         return np.where(begins < self.catch_up, waiting / self.catch_up, 0.0)
-
-
-def _useful(heaviest: float) -> float:
-    """Replicas that can be busy at once if one key brings this share of the work."""
-    return 1.0 / heaviest if heaviest else np.inf

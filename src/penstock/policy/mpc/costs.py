@@ -74,14 +74,6 @@ class Options:
         matches = np.flatnonzero(same)
         return int(matches[0]) if matches.size else None
 
-    def degree(self, index: int) -> int:
-        """Replicas of one of them."""
-        return int(self.replicas[index])
-
-    def clock(self, index: int) -> float:
-        """GHz of one of them."""
-        return float(self.clocks[index])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:

@@ -15,16 +15,15 @@ other is checked. A node's subtree is explored if the cost of reaching the node 
 best course found. Children are tried in the order that breaks ties, so that both searches give one
 answer.
 
->>> from penstock.policy.mpc.horizon import solve
 >>> draw = np.random.default_rng(7)
 >>> costs, apart = draw.random((3, 20)), draw.random((20, 20))
 >>> problem = Problem(stages=costs, switching=apart, start=apart[4], current=4)
->>> found = branch_and_bound(problem)
->>> found.choices == solve(problem).choices, found.explored < 20**3
+>>> searched = branch_and_bound(problem)
+>>> searched.choices == solve(problem).choices, searched.explored < 20**3
 (True, True)
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, inf, isfinite, log2
 from typing import Final
@@ -47,7 +46,7 @@ class Problem:
     Configurations are listed in the order of preference that breaks ties: of the courses that cost
     the least, the best one stays as it is in the first step where they part, or else takes the
     configuration that is listed first. Costs are 0 or more; inf marks what must not be. In a step
-    in which nothing may be, the refuge is taken.
+    in which nothing may be, the fallback is taken.
     """
 
     stages: Costs
@@ -94,7 +93,9 @@ class Problem:
         The grid is finer than 1e-12 of the optimum for horizons of up to a thousand steps. What is
         too large for it costs more than the optimum, and cannot be part of it.
         """
-        rough = replace(self, stages=self._with_fallback())
+        stages = self.stages.copy()
+        stages[list(self.infeasible), self.fallback] = 0.0
+        rough = replace(self, stages=stages)
         least = float((self.start + _cost_to_go(rough)[0]).min())
         if not 0 < least < inf:
             return rough
@@ -115,12 +116,6 @@ class Problem:
             total += float(self.switching[before, after] + self.stages[step, after])
         return total
 
-    def _with_fallback(self) -> Costs:
-        stages = self.stages.copy()
-        for step in self.infeasible:
-            stages[step, self.fallback] = 0.0
-        return stages
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
@@ -133,7 +128,7 @@ class Trajectory:
     """States that were looked at: by dynamic programming a pair of consecutive configurations, in
     the tree a whole course."""
     infeasible: tuple[int, ...] = ()
-    """Steps in which nothing may be, and the refuge was taken."""
+    """Steps in which nothing may be, and the fallback was taken."""
 
 
 def solve(problem: Problem) -> Trajectory:
@@ -147,7 +142,7 @@ def solve(problem: Problem) -> Trajectory:
 def trajectory_of(
     problem: Problem, choices: tuple[int, ...] | None, *, explored: int
 ) -> Trajectory:
-    """A search's answer; where no course is possible, the refuge in every step."""
+    """A search's answer; where no course is possible, the fallback in every step."""
     taken = (problem.fallback,) * len(problem.stages) if choices is None else choices
     return Trajectory(
         choices=taken,
@@ -188,43 +183,28 @@ def _on_grid(costs: Costs, unit: float) -> Costs:
 
 def branch_and_bound(problem: Problem) -> Trajectory:
     """The best course, and how many whole courses were looked at (mpc, Tab. 5)."""
-    search = _Search(problem.exact)
-    search.explore((), 0.0)
-    return trajectory_of(problem, search.choices, explored=search.plans)
+    exact = problem.exact
+    steps, options = exact.size
+    least, choices, looked_at = inf, None, 0
 
-
-@dataclass
-class _Search:
-    exact: Problem
-    least: float = inf
-    choices: tuple[int, ...] | None = None
-    plans: int = 0
-    _orders: dict[int | None, list[int]] = field(default_factory=dict)
-
-    def explore(self, path: tuple[int, ...], spent: float) -> None:
-        """Try every configuration after those of a path."""
-        here = path[-1] if path else self.exact.current
-        moving = self.exact.switching[path[-1]] if path else self.exact.start
-        reached = spent + moving + self.exact.stages[len(path)]
-        if len(path) + 1 == len(self.exact.stages):
-            self._finish(path, reached, here)
+    def explore(path: tuple[int, ...], spent: float) -> None:
+        """Try every configuration after those of a path: the one in force, then as listed."""
+        nonlocal least, choices, looked_at
+        here = path[-1] if path else exact.current
+        moving = exact.switching[path[-1]] if path else exact.start
+        reached = spent + moving + exact.stages[len(path)]
+        if len(path) + 1 < steps:
+            first = () if here is None else (here,)
+            for option in (*first, *(i for i in range(options) if i != here)):
+                if reached[option] < least:
+                    explore((*path, option), float(reached[option]))
             return
-        for option in self._order(here):
-            if reached[option] < self.least:
-                self.explore((*path, option), float(reached[option]))
-
-    def _finish(self, path: tuple[int, ...], reached: Costs, here: int | None) -> None:
-        """Look at all leaves of a node; the first of equals in the order wins."""
-        self.plans += len(reached)
+        looked_at += options
         best = int(np.argmin(reached))
         if here is not None and reached[here] == reached[best]:
             best = here
-        if reached[best] < self.least:
-            self.least, self.choices = float(reached[best]), (*path, best)
+        if reached[best] < least:
+            least, choices = float(reached[best]), (*path, best)
 
-    def _order(self, here: int | None) -> list[int]:
-        if here not in self._orders:
-            everything = range(self.exact.size[1])
-            first = [] if here is None else [here]
-            self._orders[here] = first + [option for option in everything if option != here]
-        return self._orders[here]
+    explore((), 0.0)
+    return trajectory_of(problem, choices, explored=looked_at)

@@ -1,6 +1,6 @@
 """Model predictive control as a policy of a running pipeline: the **mpc** paper."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, isfinite
 from types import MappingProxyType
@@ -33,84 +33,6 @@ from penstock.policy.mpc.controller import ModuleController, ModulePlan, Optimis
 from penstock.policy.mpc.costs import STRATEGIES, Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
 
-# The controllers of all modules, and the clock on which they agree.
-
-
-Heaviest = Callable[[str], float]
-"""The share of a module's work that its heaviest key brings."""
-
-
-@dataclass
-class Controllers:
-    """Steers modules that share one clock: the fastest that any of them asks for.
-
-    Each module first chooses replicas and clock as if it were alone; those that would have had a
-    slower clock then choose their replicas again. While a module cannot choose, the clock does not
-    fall.
-    """
-
-    controllers: Mapping[str, ModuleController]
-    clocks: tuple[float, ...]
-    """GHz to choose from, the slowest first."""
-    sets_clock: bool = True
-    """Whether the clock is theirs to choose; otherwise it is taken as it is."""
-    warm_up: int = 2
-    """Steps in which nothing is decided."""
-    _steps: int = field(default=0, init=False)
-    _clock: float | None = field(default=None, init=False)
-    """GHz in the newest step."""
-
-    def observe(self, seen: Observation) -> None:
-        """Learn from a step."""
-        self._steps += 1
-        self._clock = seen.frequency
-        for controller in self.controllers.values():
-            controller.observe(seen)
-
-    def reason(self, name: str) -> str | None:
-        """Why a module is not steered in this step, as text; None where it is."""
-        if name not in self.controllers:
-            return "it is not controlled"
-        if self._steps <= self.warm_up:
-            return f"warm-up step {self._steps} of {self.warm_up}"
-        if not is_valid_clock(self._clock):
-            return f"the clock cannot be {self._clock:g} GHz"
-        return self.controllers[name].lacks()
-
-    def plans(
-        self, seen: Observation, heaviest: Heaviest
-    ) -> tuple[dict[str, ModulePlan], float | None]:
-        """The course of each module that can be steered, and the clock where that is decided."""
-        degrees = {n: degree for n, degree in in_force(seen).items() if self.reason(n) is None}
-
-        def plan(name: str, clocks: Iterable[float]) -> ModulePlan:
-            return self.controllers[name].plan(
-                degree=degrees[name],
-                clock=seen.frequency,
-                clocks=clocks,
-                heaviest=heaviest(name),
-            )
-
-        alone = {name: plan(name, self._free(seen.frequency)) for name in degrees}
-        if not alone or seen.frequency is None or not self.sets_clock:
-            return alone, None
-        waiting = any(name in self.controllers and name not in degrees for name in seen.modules)
-        clock = self._agreed(alone.values(), seen.frequency, waiting=waiting)
-        return {n: c if c.clock == clock else plan(n, (clock,)) for n, c in alone.items()}, clock
-
-    def _free(self, now: float | None) -> tuple[float, ...]:
-        """The clocks that a module may choose from."""
-        if now is None:
-            return self.clocks[-1:]
-        return self.clocks if self.sets_clock else (now,)
-
-    def _agreed(self, plans: Iterable[ModulePlan], now: float, *, waiting: bool) -> float:
-        wanted = max(plan.clock for plan in plans)
-        if not waiting:
-            return wanted
-        as_fast = [clock for clock in self.clocks if clock >= now]
-        return max(wanted, as_fast[0] if as_fast else self.clocks[-1])
-
 
 def check_clocks(frequencies: Iterable[float], voltages: VoltageTable) -> tuple[float, ...]:
     """The clocks to choose from, the slowest first; all of the table where none is named.
@@ -130,9 +52,6 @@ for 3 GHz; add it, or use one of 1.2
         except SettingError as error:
             raise SettingError(f"frequencies of policy mpc: {error}") from None
     return chosen or voltages.frequencies
-
-
-# How much a controller may have to weigh at each step: what would never end is refused at once.
 
 
 LONGEST: Final = 1000
@@ -160,22 +79,17 @@ def check_effort(module: Module, *, clocks: int, horizon: int, tree: bool) -> No
             f"policy mpc would weigh {size:,} configurations of module {module.name}, at most "
             f"{_MOST_OPTIONS:,} are possible; lower its max_replicas or name fewer frequencies"
         )
-    if tree:
-        _check_tree(module, size, horizon)
-    elif horizon * size**2 > _MOST_PAIRS:
-        raise SettingError(
-            f"horizon of policy mpc can be at most {_MOST_PAIRS // size**2:,} steps with the "
-            f"{size:,} configurations of module {module.name}, got {horizon:,}; shorten it, lower "
-            "max_replicas or name fewer frequencies"
-        )
-
-
-def _check_tree(module: Module, size: int, horizon: int) -> None:
-    if size**horizon > _MOST_COURSES or horizon > _DEEPEST:
+    if tree and (size**horizon > _MOST_COURSES or horizon > _DEEPEST):
         raise SettingError(
             f"optimiser branch-and-bound of policy mpc cannot search the {size:,}^{horizon} "
             f"courses of module {module.name}, at most {_MOST_COURSES:,} of {_DEEPEST} steps; "
             "use dynamic-programming, which finds the same, or a shorter horizon"
+        )
+    if not tree and horizon * size**2 > _MOST_PAIRS:
+        raise SettingError(
+            f"horizon of policy mpc can be at most {_MOST_PAIRS // size**2:,} steps with the "
+            f"{size:,} configurations of module {module.name}, got {horizon:,}; shorten it, lower "
+            "max_replicas or name fewer frequencies"
         )
 
 
@@ -194,8 +108,11 @@ class Mpc:
     At every step the rows of the next `horizon` steps are predicted, the cost of every course of
     replicas (and clock) is weighed, and the first step of the best one is asked for. A module whose
     rows are routed by key also gets a new routing table when its degree changes, or its replicas
-    drift apart. Each module is steered on its own; where they share a clock, the fastest that any
-    of them asks for is taken, and each chooses its replicas again for that.
+    drift apart.
+
+    Each module is controlled on its own. Where they share a clock, each first chooses replicas and
+    clock as if it were alone; the fastest of these clocks is taken, and the others choose their
+    replicas again for it. While a module cannot choose, the clock does not fall.
 
     >>> from penstock.core.graph import Module
     >>> from penstock.testing import seen
@@ -252,7 +169,10 @@ class Mpc:
         default_factory=dict, init=False, repr=False, compare=False
     )
     """The best course of each module in the newest step, where one was sought."""
-    _controllers: Controllers = field(init=False, repr=False, compare=False)
+    _controllers: dict[str, ModuleController] = field(init=False, repr=False, compare=False)
+    _clocks: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    """GHz to choose from, the slowest first."""
+    _steps: int = field(default=0, init=False, repr=False, compare=False)
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -262,34 +182,75 @@ class Mpc:
         if self.module is not None and self.module not in names:
             raise SettingError(f"there is no module {self.module!r}{near(self.module, names)}")
         prices = self._prices()
-        every = check_clocks(self.frequencies, prices.voltages)
-        clocks = every if prices.kind.power else every[-1:]
-        steered = names if self.module is None else (self.module,)
-        for name in steered:
+        clocks = check_clocks(self.frequencies, prices.voltages)
+        self._clocks = clocks if prices.kind.power else clocks[-1:]
+        controlled = names if self.module is None else (self.module,)
+        for name in controlled:
             check_effort(
                 self.graph[name],
-                clocks=len(clocks),
+                clocks=len(self._clocks),
                 horizon=self.horizon,
                 tree=OPTIMISERS[self.optimiser] is branch_and_bound,
             )
-        controllers = {name: self._controller(name, prices) for name in steered}
-        self._controllers = Controllers(controllers, clocks, prices.kind.power, self.warm_up)
+        self._controllers = {name: self._controller(name, prices) for name in controlled}
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Learn from a step, and decide for the next."""
-        self._controllers.observe(seen)
-        plans, clock = self._controllers.plans(seen, self._heaviest)
+        self._steps += 1
+        for controller in self._controllers.values():
+            controller.observe(seen)
+        reasons = {name: self._not_controlled(name, seen.frequency) for name in seen.modules}
+        plans, clock = self._plans(seen, reasons)
         self.trajectories = {name: plan.trajectory for name, plan in plans.items()}
 
         def judge(module: ModuleState) -> Verdict:
             if module.name not in plans:
-                return module.hold(self._controllers.reason(module.name) or "not seen")
+                return module.hold(reasons[module.name] or "not seen")
             return self._verdict(module.name, module.degree, plans[module.name], seen.frequency)
 
         return conclude(seen, judged(seen, judge), self._rebalancers, clock)
 
+    def _not_controlled(self, name: str, clock: float | None) -> str | None:
+        """Why a module is not controlled in this step, as text; None where it is."""
+        if name not in self._controllers:
+            return "it is not controlled"
+        if self._steps <= self.warm_up:
+            return f"warm-up step {self._steps} of {self.warm_up}"
+        if not is_valid_clock(clock):
+            return f"the clock cannot be {clock:g} GHz"
+        return self._controllers[name].lacks()
+
+    def _plans(
+        self, seen: Observation, reasons: Mapping[str, str | None]
+    ) -> tuple[dict[str, ModulePlan], float | None]:
+        """The course of each controlled module, and the clock where that is decided."""
+        now, sets_clock = seen.frequency, STRATEGIES[self.strategy].power
+        degrees = {n: degree for n, degree in in_force(seen).items() if reasons[n] is None}
+
+        def plan(name: str, clocks: Iterable[float]) -> ModulePlan:
+            keys = self._rebalancers.get(name)
+            return self._controllers[name].plan(
+                degree=degrees[name],
+                clock=now,
+                clocks=clocks,
+                heaviest=keys.heaviest if keys else 0.0,
+            )
+
+        fixed = self._clocks[-1:] if now is None else (now,)
+        free = self._clocks if sets_clock and now is not None else fixed
+        alone = {name: plan(name, free) for name in degrees}
+        if not alone or now is None or not sets_clock:
+            return alone, None
+        clock = max(one.clock for one in alone.values())
+        if any(name in self._controllers and name not in degrees for name in seen.modules):
+            as_fast = [clock for clock in self._clocks if clock >= now]
+            clock = max(clock, as_fast[0] if as_fast else self._clocks[-1])
+        return {
+            n: one if one.clock == clock else plan(n, (clock,)) for n, one in alone.items()
+        }, clock
+
     def _verdict(self, name: str, degree: int, plan: ModulePlan, clock: float | None) -> Verdict:
-        controller = self._controllers.controllers[name]
+        controller = self._controllers[name]
         next_clock = None if clock is None else plan.clock
         coming = forecast(plan.rate, controller.rate or 0.0, plan.behind)
         would = _effect(plan, controller.module.max_replicas, next_clock)
@@ -302,9 +263,6 @@ class Mpc:
             caveat=controller.caveat,
             expects=_expected(plan),
         )
-
-    def _heaviest(self, name: str) -> float:
-        return self._rebalancers[name].heaviest if name in self._rebalancers else 0.0
 
     def _prices(self) -> Prices:
         return Prices(
@@ -332,11 +290,8 @@ class Mpc:
         )
 
 
-# What a course would be like, as text.
-
-
 _OVERLOAD: Final = "no configuration keeps up, so the one with the most capacity"
-"""Why the refuge is taken."""
+"""Why the fallback is taken."""
 
 
 def effect(
@@ -349,8 +304,9 @@ def effect(
     >>> effect(1, 8, None, 0.5, 0.0032)
     '1 of 8 replicas would be 50 % busy and take 3.2 ms'
     """
-    clocked, taking = _clocked(clock), _taking(responds)
-    return f"{replicas} of {most} replicas{clocked} would be {percent(busy, '.0f')} busy{taking}"
+    at = "" if clock is None else f" at {clock:g} GHz"
+    taking = _taking(responds)
+    return f"{replicas} of {most} replicas{at} would be {percent(busy, '.0f')} busy{taking}"
 
 
 def hot_key(useful: int, clock: float | None, busy: float, responds: float | None) -> str:
@@ -359,9 +315,9 @@ def hot_key(useful: int, clock: float | None, busy: float, responds: float | Non
     >>> hot_key(2, None, 3.9, None)
     'one key alone would keep a replica 390 % busy, and more than 2 would not help'
     """
-    clocked, taking = _clocked(clock), _taking(responds)
+    at = "" if clock is None else f" at {clock:g} GHz"
     return (
-        f"one key alone would keep a replica{clocked} {percent(busy, '.0f')} busy{taking}, "
+        f"one key alone would keep a replica{at} {percent(busy, '.0f')} busy{_taking(responds)}, "
         f"and more than {useful} would not help"
     )
 
@@ -376,10 +332,6 @@ def clocked_change(before: int, after: int, clock: float | None, next_clock: flo
     if clock is None or next_clock is None or clock == next_clock:
         return degrees
     return f"{degrees}, {clock:g} -> {next_clock:g} GHz"
-
-
-def _clocked(clock: float | None) -> str:
-    return "" if clock is None else f" at {clock:g} GHz"
 
 
 def _taking(responds: float | None) -> str:
