@@ -36,25 +36,7 @@ _Tolerance = Annotated[float, Bounds(least=FINEST, below=1)]
 def solve(
     network: Network, *, tolerance: _Tolerance = 1e-3, most_passes: Count = 2_000
 ) -> Allocation:
-    """An allocation whose value is at most a share of `tolerance` below the optimum.
-
-    >>> from penstock.policy.allocation.network import Link, Outflow
-    >>> network = Network(
-    ...     budget=1.0,
-    ...     modules=("a", "b", "c"),
-    ...     links=(
-    ...         Link("a", "b", produces=1.0, consumes=1.0),
-    ...         Link("a", "c", produces=1.0, consumes=1.0),
-    ...     ),
-    ...     outflows=(
-    ...         Outflow("x", "b", produces=1.0, weight=3.0),
-    ...         Outflow("y", "c", produces=2.0, weight=1.0),
-    ...     ),
-    ... )
-    >>> best = solve(network)
-    >>> round(best.value, 9), best.passes
-    (1.666666667, 7)
-    """
+    """An allocation whose value is at most a share of `tolerance` below the optimum."""
     read(_Tolerance, tolerance, what="tolerance")
     read(Count, most_passes, what="most_passes")
     query = PricingQuery(network)

@@ -14,20 +14,6 @@ then its price in the next: a child is worth it if it brings more than it costs.
 it with its siblings and its parent instead, which suffices neither on trees, see `reduction`, nor
 among parents that then disagree.) Rounds end when one brings no more. Where the network is one or
 several trees that fan out from unlimited sources the answer is the optimum.
-
->>> from penstock.policy.allocation.network import Link, Network, Outflow
->>> network = Network(
-...     budget=3.0,
-...     modules=("a", "b", "c"),
-...     links=(
-...         Link("a", "c", produces=1.0, consumes=1.0),
-...         Link("b", "c", produces=1.0, consumes=1.0),
-...     ),
-...     outflows=(Outflow("o", "c", produces=2.0),),
-... )
->>> plan = solve(network)
->>> dict(plan.resource), plan.value, plan.passes
-({'a': 1.0, 'b': 1.0, 'c': 1.0}, 2.0, 9)
 """
 
 from collections.abc import Collection, Iterable, Mapping

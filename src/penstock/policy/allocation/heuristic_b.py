@@ -32,14 +32,7 @@ _Tolerance = Annotated[float, Bounds(above=0, below=1)]
 
 
 def solve(network: Network, *, tolerance: _Tolerance = 0.1, questions: Count = 100) -> Allocation:
-    """A good allocation, without a bound on its distance from the optimum.
-
-    >>> from penstock.policy.allocation.network import Outflow
-    >>> sinks = Outflow("x", "a", produces=1.0), Outflow("y", "b", produces=3.0)
-    >>> network = Network(budget=1.0, modules=("a", "b"), outflows=sinks)
-    >>> round(solve(network).value, 2), round(solve(network, tolerance=0.001).value, 2)
-    (3.0, 3.0)
-    """
+    """A good allocation, without a bound on its distance from the optimum."""
     read(_Tolerance, tolerance, what="tolerance")
     read(Count, questions, what="questions")
     query, ascent = PricingQuery(network), _Ascent(network)

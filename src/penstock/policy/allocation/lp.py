@@ -29,25 +29,7 @@ IDLE: Final = 1e-12
 
 
 def solve(network: Network) -> Allocation:
-    """The optimum of any network.
-
-    >>> from penstock.policy.allocation.network import Link
-    >>> network = Network(
-    ...     budget=3.0,
-    ...     modules=("a", "b", "c"),
-    ...     links=(
-    ...         Link("a", "b", produces=1.0, consumes=1.0),
-    ...         Link("a", "c", produces=1.0, consumes=1.0),
-    ...     ),
-    ...     outflows=(
-    ...         Outflow("x", "b", produces=1.0, weight=3.0),
-    ...         Outflow("y", "c", produces=2.0, weight=1.0),
-    ...     ),
-    ... )
-    >>> best = solve(network)
-    >>> {module: round(share, 9) for module, share in best.resource.items()}, round(best.value, 9)
-    ({'a': 1.0, 'b': 1.0, 'c': 1.0}, 5.0)
-    """
+    """The optimum of any network."""
     most = largest_flows(MessageBus(network))
     if not most:
         idle = dict.fromkeys(network.modules, 0.0)

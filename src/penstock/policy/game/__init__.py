@@ -11,6 +11,18 @@
 | `equilibrium` | Nash equilibrium (Alg. 1) and incentives (Alg. 2) |
 | `social` | the social optimum |
 | `live` | the games as policies of a running pipeline |
+
+>>> from penstock.core.graph import FlowGraph, Module, Stream
+>>> from penstock.model import FlowModel
+>>> scan = Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5)
+>>> match = Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5)
+>>> streams = (Stream(origin="scan", target="match"),)
+>>> model = FlowModel.of(FlowGraph(source="scan", modules=(scan, match), streams=streams))
+>>> nash(model).replicas, nash(model).bottleneck
+({'scan': 0.5, 'match': 10.0}, ('match',))
+>>> {name: (plan(model).rounded, plan(model).messages) for name, plan in PLANNERS.items()}
+{'nash': ({'scan': 1, 'match': 10}, 2), 'incentive': ({'scan': 1, 'match': 14}, 28), \
+'social': ({'scan': 1, 'match': 14}, 2)}
 """
 
 from collections.abc import Callable

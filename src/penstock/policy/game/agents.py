@@ -24,20 +24,6 @@ Agents find the Pareto-optimal Nash equilibrium by messages to neighbours (game,
 agent begins with the degree that it would choose alone. In every iteration it learns how fast its
 neighbours go and gives up what it cannot use beside the slowest. After as many iterations as the
 graph's diameter, the slowest module of all has been heard of everywhere.
-
-Each agent is an object with a mailbox, and messages go between neighbours only.
-
->>> from penstock.core.graph import FlowGraph, Module, Stream
->>> scan, match = (
-...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
-...     for name, time in (("scan", 0.1), ("match", 2.0))
-... )
->>> streams = (Stream(origin="scan", target="match"),)
->>> graph = FlowGraph(source="scan", modules=(scan, match), streams=streams)
->>> exchange = MessageExchange(FlowModel.of(graph))
->>> exchange.find_pne()
->>> exchange.replicas(), exchange.bottleneck(), exchange.messages
-({'scan': 0.5, 'match': 10.0}, ('match',), 2)
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -2,18 +2,6 @@
 
 By Prop. 4.17 the iterations of Find-PNE spread the slowest pace, so the result is known from one
 maximum. Messages and iterations are counted as the agents would have needed them.
-
->>> from penstock.core.graph import FlowGraph, Module, Stream
->>> scan, match = (
-...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
-...     for name, time in (("scan", 0.1), ("match", 2.0))
-... )
->>> streams = (Stream(origin="scan", target="match"),)
->>> graph = FlowGraph(source="scan", modules=(scan, match), streams=streams)
->>> bulk = BulkExchange(FlowModel.of(graph))
->>> bulk.find_pne()
->>> bulk.replicas(), bulk.bottleneck(), bulk.messages
-({'scan': 0.5, 'match': 10.0}, ('match',), 2)
 """
 
 from collections.abc import Callable, Sequence

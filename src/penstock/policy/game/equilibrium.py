@@ -1,19 +1,5 @@
 """Each module for itself: the Pareto-optimal Nash equilibrium (game, Alg. 1), and incentives that
 move it towards the social optimum (Alg. 2).
-
->>> from penstock.core.graph import FlowGraph, Module, Stream
->>> scan, match = (
-...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
-...     for name, time in (("scan", 0.1), ("match", 2.0))
-... )
->>> streams = (Stream(origin="scan", target="match"),)
->>> model = FlowModel.of(FlowGraph(source="scan", modules=(scan, match), streams=streams))
->>> plan = nash(model)
->>> plan.replicas, plan.bottleneck, plan.rounded
-({'scan': 0.5, 'match': 10.0}, ('match',), {'scan': 1, 'match': 10})
->>> plan = incentive(model)
->>> plan.rounded, plan.rounds
-({'scan': 1, 'match': 14}, 7)
 """
 
 from typing import Final

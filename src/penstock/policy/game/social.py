@@ -137,19 +137,7 @@ def social(
     rounding: str = "nearest",
     agents_up_to: int = AGENTS_UP_TO,
 ) -> Plan:
-    """What costs all modules together the least.
-
-    >>> from penstock.core.graph import FlowGraph, Module, Stream
-    >>> scan, match = (
-    ...     Module(name=name, service_time=time, price=0.01, delay_cost=0.5)
-    ...     for name, time in (("scan", 0.1), ("match", 2.0))
-    ... )
-    >>> streams = (Stream(origin="scan", target="match"),)
-    >>> graph = FlowGraph(source="scan", modules=(scan, match), streams=streams)
-    >>> plan = social(FlowModel.of(graph))
-    >>> plan.rounded, plan.messages
-    ({'scan': 1, 'match': 14}, 2)
-    """
+    """What costs all modules together the least."""
     by = Aggregation(aggregation, iterations)
     exchange = exchange_for(model, topology, by, agents_up_to=agents_up_to)
     rounds = agree(exchange, by_gossip=by.by_gossip)

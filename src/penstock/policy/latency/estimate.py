@@ -1,6 +1,4 @@
-"""What is learned of a module while it runs: its load to come, its work, its delays.
-
-How long rows take through one module with so many executors.
+"""What is learned of a module while it runs, and how long rows take through it with n executors.
 
 A module that works in micro-batches takes up at the start of a batch what has come since the start
 of the one before. With n executors, rows that arrive at a rate r and take s seconds each, and a
@@ -9,7 +7,7 @@ seconds, rho = r s / n, and take rho T + o. A row waits anything up to T for its
 its end. A module that serves rows one by one is a queue (Kingman, with many servers).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite, nan, sqrt
 from typing import Final
 
@@ -192,12 +190,8 @@ class Estimate:
         Late is what would take longer than `limit` seconds; it is to be processed within
         `catch_up` seconds after the executors have come.
         """
-        steady = self._steady(needs=1)
-        return self._steady(needs=self._needed(steady, limit, catch_up))
-
-    def _steady(self, *, needs: int) -> Stage:
         module = self.module
-        return Stage(
+        steady = Stage(
             rate=self.foreseen or 0.0,
             service_time=self.service_time or 0.0,
             overhead=self.overhead,
@@ -207,8 +201,8 @@ class Estimate:
             service_cv=self._reading.service_cv or module.service_cv,
             least=module.min_replicas,
             most=module.max_replicas,
-            needs=needs,
         )
+        return replace(steady, needs=self._needed(steady, limit, catch_up))
 
     def _needed(self, stage: Stage, limit: float, catch_up: float) -> int:
         """Executors that process late rows in time."""
@@ -216,19 +210,14 @@ class Estimate:
         waiting = known(self._reading.backlog)
         if waiting is None or not running or not service:
             return 1
-        capacity = running / service
-        in_work = stage.rate * (max(stage.trigger, self._batch_duration) + self._batch_duration)
+        capacity, batch = running / service, known(self._reading.batch_duration) or 0.0
+        in_work = stage.rate * (max(stage.trigger, batch) + batch)
         behind = max(waiting - in_work, 0.0)
         until = max(self.start_up, self._step)
         behind += max(stage.rate - capacity, 0.0) * until
-        usual = self._batch_duration * 2.0
-        if behind / capacity + usual <= limit:
+        if behind / capacity + batch * 2.0 <= limit:
             return 1
         return ceil((stage.rate + behind / catch_up) * service / _ALL_BUSY)
-
-    @property
-    def _batch_duration(self) -> float:
-        return known(self._reading.batch_duration) or 0.0
 
     def _learn_overhead(self, reading: ModuleReading) -> None:
         """A batch's duration less what its rows took on so many executors."""

@@ -84,9 +84,6 @@ class ScaleInDelay:
         return self.starts * max(start_up, _SHORTEST) if self.fixed is None else self.fixed
 
 
-# The fewest executors of all modules with which rows keep a promise on their whole way.
-
-
 def fewest(
     graph: FlowGraph, stages: Mapping[str, Stage], limit: float, *, relaxed: float = 0.7
 ) -> dict[str, int]:
@@ -231,7 +228,10 @@ class LatencyPolicy:
         self._observe(seen)
         stages = self._stages(seen)
         self._compare(seen, stages)
-        chosen = self._choose(stages)
+        chosen = {
+            name: max(needed, at_most(stages[name], self._busiest(self._modules[name])))
+            for name, needed in fewest(self.graph, stages, self._limit).items()
+        }
         known = in_force(seen)
         after = {name: self._kept(name, n, seen, stages[name]) for name, n in chosen.items()}
         return Decision(
@@ -256,12 +256,14 @@ class LatencyPolicy:
             self._modules[name].foreseen = rate
 
     def _stages(self, seen: Observation) -> dict[str, Stage]:
-        ready = [n for n, e in self._modules.items() if n in seen.modules and e.missing() is None]
-        return {name: self._stage(self._modules[name]) for name in ready}
-
-    def _stage(self, estimate: Estimate) -> Stage:
-        wait = 2.0 * max(estimate.start_up, 5.0) if self.catch_up is None else self.catch_up
-        return estimate.stage(limit=self._limit, catch_up=wait)
+        """Modules that were seen and of which enough is known."""
+        stages = {}
+        for name, estimate in self._modules.items():
+            if name in seen.modules and estimate.missing() is None:
+                twice = 2.0 * max(estimate.start_up, 5.0)
+                catch_up = twice if self.catch_up is None else self.catch_up
+                stages[name] = estimate.stage(limit=self._limit, catch_up=catch_up)
+        return stages
 
     def _compare(self, seen: Observation, stages: Mapping[str, Stage]) -> None:
         """Learn how far off the prediction is, from a step in which nothing changed."""
@@ -287,11 +289,6 @@ class LatencyPolicy:
         if self.max_utilisation is not None:
             return self.max_utilisation
         return 0.75 if self.slo is None or estimate.reports_backlog is False else 0.95
-
-    def _choose(self, stages: Mapping[str, Stage]) -> dict[str, int]:
-        chosen = fewest(self.graph, stages, self._limit)
-        busiest = {name: self._busiest(self._modules[name]) for name in chosen}
-        return {n: max(chosen[n], at_most(stages[n], busiest[n])) for n in chosen}
 
     def _kept(self, name: str, needed: int, seen: Observation, stage: Stage) -> int:
         """What is needed, or what was needed not long ago."""
