@@ -187,25 +187,25 @@ def divide(graph: "AllocationGraph") -> tuple["Allocation", float]:
 
 def _holds(network: "Network", plan: "Allocation", optimum: float) -> bool:
     """Whether a plan can be carried out, is worth what it says, and no more than there is."""
-    from penstock.policy.allocation.network import affordable, value
+    from penstock.policy.allocation.network import feasible_factor, value
 
     numbers = (plan.value, optimum, *plan.resource.values())
     if not all(isfinite(number) and number >= 0 for number in numbers):
         return False
     least, most = 1 - _ROUNDING, 1 + _ROUNDING
     worth = value(network, plan.resource)
-    affords = affordable(network, plan.resource) >= least
+    affords = feasible_factor(network, plan.resource) >= least
     return affords and least * plan.value <= worth <= most * plan.value <= most**2 * optimum
 
 
 def allocation_lines(network: "Network", plan: "Allocation", optimum: float) -> Iterator[str]:
     """The plan for people."""
-    from penstock.policy.allocation.network import needs, outputs
+    from penstock.policy.allocation.network import least_resource, outputs
 
     names = (*network.modules, *network.weights)
     width = max(_WIDEST, *(len(name) for name in names))
     yield f"{'module':{width}}  {'resource':>9}  {'of the budget':>13}"
-    useful = needs(network, dict.fromkeys(network.weights, 1.0))
+    useful = least_resource(network, dict.fromkeys(network.weights, 1.0))
     for module, resource in plan.resource.items():
         share = resource / network.budget
         of_budget = percent(1.0 if share > 1 - _ROUNDING else share)

@@ -101,7 +101,7 @@ def test_a_shared_pool_is_used_up_and_brings_no_less_than_reserved_shares(
     weights = dict(zip(network.modules, rng.random(modules) + 0.01, strict=True))
     lent, kept = (divide(network, weights) for divide in (shared, reserved))
     assert sum(lent.values()) == pytest.approx(network.budget)
-    assert flow.active(network, lent) == pytest.approx(lent)
+    assert flow.busy_resource(network, lent) == pytest.approx(lent)
     assert flow.value(network, lent) >= flow.value(network, kept) * (1 - 1e-12)
 
 

@@ -18,8 +18,8 @@ from penstock.policy.allocation.network import (
     Link,
     Network,
     Outflow,
-    active,
-    affordable,
+    busy_resource,
+    feasible_factor,
     value,
 )
 from tests.support.allocation import (
@@ -63,8 +63,8 @@ def test_the_best_of_the_smaller_is_mapped_back_to_the_best(
     made = aggregate(network, procedure=procedure)
     resource = made.expand(lp.solve(made.network).resource)
     assert resource.keys() == set(network.modules)
-    assert affordable(network, resource) >= 1 - 1e-9
-    assert active(network, resource) == pytest.approx(resource, rel=1e-9)
+    assert feasible_factor(network, resource) >= 1 - 1e-9
+    assert busy_resource(network, resource) == pytest.approx(resource, rel=1e-9)
     assert value(network, resource) == pytest.approx(lp.solve(network).value, rel=1e-6)
 
 

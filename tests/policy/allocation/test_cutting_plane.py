@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import optimum
 from penstock.policy.allocation.cutting_plane import solve
-from penstock.policy.allocation.network import Link, Network, Outflow, affordable, needs, outputs
+from penstock.policy.allocation.network import (
+    Link,
+    Network,
+    Outflow,
+    feasible_factor,
+    least_resource,
+    outputs,
+)
 from tests.support.allocation import (
     anything,
     few,
@@ -45,7 +52,7 @@ def test_is_no_further_from_the_optimum_than_asked(network: Network, tolerance: 
     best = optimum(network)
     found = solve(network, tolerance=tolerance)
     assert best * (1 - tolerance - TIME_TOLERANCE) <= found.value <= best * (1 + TIME_TOLERANCE)
-    assert affordable(network, found.resource) >= 1 - TIME_TOLERANCE
+    assert feasible_factor(network, found.resource) >= 1 - TIME_TOLERANCE
 
 
 @given(every)
@@ -56,7 +63,7 @@ def test_comes_to_the_optimum_itself(network: Network) -> None:
 @given(networks(anything))
 def test_takes_no_more_than_its_outputs_need(network: Network) -> None:
     found = solve(network)
-    least = needs(network, outputs(network, found.resource))
+    least = least_resource(network, outputs(network, found.resource))
     assert found.resource == pytest.approx(least, rel=TIME_TOLERANCE)
 
 

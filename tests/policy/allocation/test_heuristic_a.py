@@ -8,7 +8,14 @@ from hypothesis import given, settings
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import heuristic_a, lp, shrink
-from penstock.policy.allocation.network import Link, Network, Outflow, active, affordable, value
+from penstock.policy.allocation.network import (
+    Link,
+    Network,
+    Outflow,
+    busy_resource,
+    feasible_factor,
+    value,
+)
 from tests.support.allocation import (
     Draw,
     anything,
@@ -33,8 +40,8 @@ def forest(draw: Draw, size: int, **settings: Any) -> Network:
 def test_takes_no_more_than_sources_and_budget_give(network: Network) -> None:
     made = heuristic_a.solve(network)
     assert min(made.resource.values()) >= 0
-    assert affordable(network, made.resource) >= 1 - 1e-12
-    assert active(network, made.resource) == pytest.approx(made.resource, rel=1e-9)
+    assert feasible_factor(network, made.resource) >= 1 - 1e-12
+    assert busy_resource(network, made.resource) == pytest.approx(made.resource, rel=1e-9)
     assert made.value == pytest.approx(value(network, made.resource))
 
 

@@ -11,7 +11,7 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation import optimum
 from penstock.policy.allocation.heuristic_b import solve
 from penstock.policy.allocation.messages import PricingQuery
-from penstock.policy.allocation.network import Network, Outflow, affordable, needs
+from penstock.policy.allocation.network import Network, Outflow, feasible_factor, least_resource
 from tests.support.allocation import anything, few, general, networks, single_output, uniform
 
 TIME_TOLERANCE = 1e-8
@@ -36,7 +36,7 @@ def targets(network: Network, seed: int) -> dict[str, float]:
 def test_a_question_is_answered_with_what_the_targets_take(network: Network, seed: int) -> None:
     wanted = targets(network, seed)
     query = PricingQuery(network)
-    answer, least = query.ask(wanted), needs(network, wanted)
+    answer, least = query.ask(wanted), least_resource(network, wanted)
     assert query.resource == least
     assert answer.total == pytest.approx(sum(least.values()), rel=TIME_TOLERANCE)
     strains = [inflow.consumes * least[inflow.target] / inflow.rate for inflow in network.inflows]
@@ -50,13 +50,13 @@ def test_a_bill_is_a_subgradient(network: Network, here: int, there: int) -> Non
         targets(network, there),
     )
     tangent = sum(flow * answer.price(sink) for sink, flow in elsewhere.items())
-    assert sum(needs(network, elsewhere).values()) >= tangent * (1 - TIME_TOLERANCE)
+    assert sum(least_resource(network, elsewhere).values()) >= tangent * (1 - TIME_TOLERANCE)
 
 
 @given(networks(anything), seeds)
 def test_a_sink_gets_what_its_module_makes(network: Network, seed: int) -> None:
     wanted = targets(network, seed)
-    prices, least = PricingQuery(network).ask(wanted).prices, needs(network, wanted)
+    prices, least = PricingQuery(network).ask(wanted).prices, least_resource(network, wanted)
     for outflow in network.outflows:
         flow = outflow.produces * least[outflow.origin]
         made = prices[outflow.name].made if outflow.name in prices else 0.0
@@ -67,7 +67,7 @@ def test_a_sink_gets_what_its_module_makes(network: Network, seed: int) -> None:
 @given(networks(anything))
 def test_is_within_budget_sources_and_optimum(network: Network) -> None:
     found = solve(network)
-    assert affordable(network, found.resource) >= 1 - TIME_TOLERANCE
+    assert feasible_factor(network, found.resource) >= 1 - TIME_TOLERANCE
     assert 0 < found.value <= optimum(network) * (1 + TIME_TOLERANCE)
 
 
@@ -81,7 +81,9 @@ def test_a_single_sink_is_asked_about_once(network: Network) -> None:
 @given(networks(anything, numbers=(uniform, few)))
 def test_is_never_worse_than_the_weights_as_proportions(network: Network) -> None:
     weights = {outflow.name: outflow.weight for outflow in network.outflows}
-    start = affordable(network, needs(network, weights)) * sum(w * w for w in weights.values())
+    start = feasible_factor(network, least_resource(network, weights)) * sum(
+        w * w for w in weights.values()
+    )
     assert solve(network).value >= start * (1 - TIME_TOLERANCE)
 
 

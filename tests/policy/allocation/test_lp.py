@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from penstock.policy.allocation import PLANNERS, optimum
 from penstock.policy.allocation.lp import bound, solve
 from penstock.policy.allocation.messages import MessageBus
-from penstock.policy.allocation.network import Network, Outflow, affordable, needs, outputs, value
+from penstock.policy.allocation.network import (
+    Network,
+    Outflow,
+    feasible_factor,
+    least_resource,
+    outputs,
+    value,
+)
 from penstock.policy.allocation.single_output import largest_flows
 from tests.support.allocation import (
     anything,
@@ -37,7 +44,7 @@ def test_is_the_optimum_in_exact_arithmetic(network: Network) -> None:
 @given(networks(anything))
 def test_can_be_afforded_and_brings_what_it_says(network: Network) -> None:
     found = solve(network)
-    assert affordable(network, found.resource) >= 1 - TIME_TOLERANCE
+    assert feasible_factor(network, found.resource) >= 1 - TIME_TOLERANCE
     assert found.value == value(network, found.resource)
     assert (found.policy, found.messages, found.passes) == ("lp", 0, 0)
 
@@ -45,7 +52,7 @@ def test_can_be_afforded_and_brings_what_it_says(network: Network) -> None:
 @given(networks(anything))
 def test_takes_no_more_than_its_outputs_need(network: Network) -> None:
     found = solve(network)
-    least = needs(network, outputs(network, found.resource))
+    least = least_resource(network, outputs(network, found.resource))
     assert found.resource == pytest.approx(least, rel=TIME_TOLERANCE)
 
 
@@ -79,7 +86,9 @@ def test_no_split_of_prices_bounds_it_from_below(network: Network, seed: int) ->
     most = largest_flows(MessageBus(network))
     split = {stream: draw.random() for stream in (*network.outflows, *network.links)}
     leading = {s: part for s, part in split.items() if isinstance(s, Outflow)} | {
-        link: split[link] for link in network.links if needs(network, most)[link.target] > 0
+        link: split[link]
+        for link in network.links
+        if least_resource(network, most)[link.target] > 0
     }
     assert bound(network, most, leading) >= optimum(network) * (1 - TIME_TOLERANCE)
 

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import PLANNERS
-from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, affordable, value
+from penstock.policy.allocation.network import (
+    Inflow,
+    Link,
+    Network,
+    Outflow,
+    feasible_factor,
+    value,
+)
 from tests.support.allocation import (
     anything,
     general,
@@ -82,7 +89,7 @@ def test_a_single_sink_comes_out_right(network: Network) -> None:
 @given(network=networks(general, most=40, numbers=(wide,)))
 def test_what_is_planned_can_be_done(policy: str, network: Network) -> None:
     found = PLANNERS[policy](network)
-    assert affordable(network, found.resource) >= 1 - RIGHT
+    assert feasible_factor(network, found.resource) >= 1 - RIGHT
     assert value(network, found.resource) == pytest.approx(found.value, rel=RIGHT)
 
 

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from penstock.policy.allocation import lp
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, value
-from penstock.policy.allocation.rounding import Bounds, even, fill, local_search, pack, whole
+from penstock.policy.allocation.rounding import (
+    Bounds,
+    best_division,
+    even_division,
+    exact_division,
+    local_search,
+    with_spare_cores,
+)
 from penstock.policy.allocation.single_output import SinkNeeds, sink_needs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -66,7 +73,7 @@ def best_of_all(network: Network, bounds: Bounds) -> float:
 @given(seed=SEEDS)
 def test_no_division_at_all_brings_more_than_the_one_that_is_packed(seed: int) -> None:
     network, bounds = drawn(seed)
-    found = pack(sink_needs(network), bounds)
+    found = exact_division(sink_needs(network), bounds)
     assert found is not None
     assert bounds.admits(found)
     assert worth(network, found) == pytest.approx(best_of_all(network, bounds), rel=1e-9)
@@ -75,7 +82,7 @@ def test_no_division_at_all_brings_more_than_the_one_that_is_packed(seed: int) -
 @given(seed=SEEDS)
 def test_no_core_of_it_could_be_left_out(seed: int) -> None:
     network, bounds = drawn(seed)
-    found = whole(network, bounds, start=dict)
+    found = best_division(network, bounds, start=dict)
     for name, cores in found.items():
         if cores > bounds.low[name]:
             fewer = {**found, name: cores - 1}
@@ -100,7 +107,7 @@ def test_climbing_comes_close_to_the_best_division() -> None:
         bounds = Bounds(cores=len(low) + seed % 20, low=low, high=dict.fromkeys(low, 12))
         network = replace(network, budget=float(bounds.cores))
         found = local_search(sink_needs(network), bounds, start=lp.solve(network).resource)
-        best = pack(sink_needs(network), bounds)
+        best = exact_division(sink_needs(network), bounds)
         if best is not None:
             shares.append(worth(network, found) / worth(network, best))
     assert len(shares) > 100
@@ -116,8 +123,8 @@ def test_too_many_divisions_are_left_to_climbing_from_the_plan() -> None:
         asked.append(True)
         return dict(lp.solve(network).resource)
 
-    assert pack(sink_needs(network), bounds) is None
-    found = whole(network, bounds, start=start)
+    assert exact_division(sink_needs(network), bounds) is None
+    found = best_division(network, bounds, start=start)
     assert asked
     assert bounds.admits(found)
     assert 0.95 * lp.solve(network).value < worth(network, found) <= lp.solve(network).value
@@ -129,7 +136,7 @@ def test_few_divisions_need_no_plan() -> None:
     def start() -> dict[str, float]:
         raise AssertionError("nobody needs it")
 
-    assert bounds.admits(whole(network, bounds, start=start))
+    assert bounds.admits(best_division(network, bounds, start=start))
 
 
 @given(seed=SEEDS, grown=st.floats(1.0, 20.0))
@@ -139,8 +146,8 @@ def test_a_pipeline_never_loses_cores_when_its_demand_grows(seed: int, grown: fl
     chains = [_chain(name, draw) for name in names]
     low = dict.fromkeys((m for chain in chains for m in chain.unit), 1)
     bounds = Bounds(cores=12, low=low, high=dict.fromkeys(low, 9))
-    before = pack(chains, bounds)
-    after = pack([replace(chains[0], most=chains[0].most * grown), *chains[1:]], bounds)
+    before = exact_division(chains, bounds)
+    after = exact_division([replace(chains[0], most=chains[0].most * grown), *chains[1:]], bounds)
     assert before is not None
     assert after is not None
     mine = chains[0].unit
@@ -150,8 +157,8 @@ def test_a_pipeline_never_loses_cores_when_its_demand_grows(seed: int, grown: fl
 @given(seed=SEEDS)
 def test_spare_cores_are_all_given_out_and_change_nothing_for_the_worse(seed: int) -> None:
     network, bounds = drawn(seed)
-    found = whole(network, bounds, start=dict)
-    filled = fill(found, network, bounds)
+    found = best_division(network, bounds, start=dict)
+    filled = with_spare_cores(found, network, bounds)
     assert bounds.admits(filled)
     assert sum(filled.values()) == min(bounds.cores, sum(bounds.high.values()))
     assert all(filled[name] >= cores for name, cores in found.items())
@@ -173,13 +180,13 @@ def test_spare_cores_go_to_the_busiest_first() -> None:
     one = {"idle": 1, "busy": 1}
     for cores, busiest in ((3, 2), (4, 3), (5, 3)):
         bounds = Bounds(cores=cores, low=one, high=dict.fromkeys(one, 9))
-        assert fill(one, network, bounds)["busy"] == busiest
+        assert with_spare_cores(one, network, bounds)["busy"] == busiest
 
 
 @given(seed=SEEDS)
 def test_an_even_division_keeps_the_bounds_and_uses_what_it_may(seed: int) -> None:
     _, bounds = drawn(seed)
-    division = even(bounds)
+    division = even_division(bounds)
     assert bounds.admits(division)
     assert sum(division.values()) == min(bounds.cores, sum(bounds.high.values()))
 
@@ -198,7 +205,7 @@ def test_numbers_of_any_size_bring_the_same_division(seed: int, power: int) -> N
         )
         for sink in sinks
     ]
-    assert pack(scaled, bounds) == pack(sinks, bounds)
+    assert exact_division(scaled, bounds) == exact_division(sinks, bounds)
     assert local_search(scaled, bounds, start={}) == local_search(sinks, bounds, start={})
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import lp, shrink
-from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active
+from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, busy_resource
 from tests.support.allocation import (
     Draw,
     network_of,
@@ -46,7 +46,7 @@ def test_finds_the_optimum_of_trees_with_joins_and_of_several_trees(network: Net
 @given(networks(undirected_tree, most=60))
 def test_takes_no_more_than_sources_and_budget_give(network: Network) -> None:
     made = shrink.solve(network)
-    busy = active(network, made.resource)
+    busy = busy_resource(network, made.resource)
     assert min(made.resource.values()) >= 0
     assert sum(made.resource.values()) <= network.budget * (1 + 1e-12)
     assert busy == pytest.approx(made.resource, rel=1e-9)

@@ -8,8 +8,15 @@ from hypothesis import given
 from penstock.core.errors import SettingError
 from penstock.policy.allocation import optimum
 from penstock.policy.allocation.messages import MessageBus
-from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, affordable, needs
-from penstock.policy.allocation.single_output import alone, solve
+from penstock.policy.allocation.network import (
+    Inflow,
+    Link,
+    Network,
+    Outflow,
+    feasible_factor,
+    least_resource,
+)
+from penstock.policy.allocation.single_output import sole_sinks, solve
 from tests.support.allocation import anything, networks, single_output
 
 TIME_TOLERANCE = 1e-9
@@ -34,7 +41,7 @@ def test_is_the_optimum_of_a_single_sink(network: Network) -> None:
     """Theorem 1."""
     found = solve(network)
     assert found.value == pytest.approx(optimum(network), rel=TIME_TOLERANCE)
-    assert affordable(network, found.resource) == pytest.approx(1.0, rel=TIME_TOLERANCE)
+    assert feasible_factor(network, found.resource) == pytest.approx(1.0, rel=TIME_TOLERANCE)
 
 
 @given(networks(single_output, most=9))
@@ -59,12 +66,12 @@ def _asked(network: Network, module: str, flow: float) -> list[float]:
 
 @given(networks(anything))
 def test_every_sink_learns_what_it_could_have_alone(network: Network) -> None:
-    each = alone(MessageBus(network))
+    each = sole_sinks(MessageBus(network))
     for outflow in network.outflows:
-        least = needs(network, {outflow.name: 1.0})
+        least = least_resource(network, {outflow.name: 1.0})
         assert each[outflow.name].unit == pytest.approx(sum(least.values()), rel=TIME_TOLERANCE)
         flow = min(network.budget / each[outflow.name].unit, each[outflow.name].most)
-        assert flow == pytest.approx(affordable(network, least), rel=TIME_TOLERANCE)
+        assert flow == pytest.approx(feasible_factor(network, least), rel=TIME_TOLERANCE)
 
 
 @given(networks(single_output))

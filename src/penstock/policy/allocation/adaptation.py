@@ -35,7 +35,7 @@ from typing import Final, NamedTuple
 
 from penstock.core.errors import SettingError
 from penstock.core.schema import BelowOne, read
-from penstock.policy.allocation.network import Network, active
+from penstock.policy.allocation.network import Network, busy_resource
 
 SLACK: Final = 0.02
 THRESHOLD: Final = 0.02
@@ -325,7 +325,7 @@ def shared(network: Network, weights: Mapping[str, float]) -> dict[str, float]:
     A module whose inputs run dry cannot use its share, and the others have it, in proportion to
     their weights: as with weights of processes or of Spark's FAIR pools.
     """
-    return reserved(network, active(network, weights))
+    return reserved(network, busy_resource(network, weights))
 
 
 def reserved(network: Network, weights: Mapping[str, float]) -> dict[str, float]:

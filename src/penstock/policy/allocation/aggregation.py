@@ -154,7 +154,7 @@ def yields(network: Network) -> list[Yield]:
     >>> [(corner.total, corner.value) for corner in yields(fork)]
     [(0.0, 0.0), (2.0, 10.0), (3.0, 13.0)]
     """
-    most = flow.active(network, dict.fromkeys(network.modules, inf))
+    most = flow.busy_resource(network, dict.fromkeys(network.modules, inf))
     corners = [_corner(network, {}), _corner(network, flow.outputs(network, most))]
     if corners[1].value <= 0:
         return corners[:1]
@@ -192,7 +192,7 @@ def _between(network: Network, less: Yield, more: Yield) -> Yield | None:
 
 
 def _corner(network: Network, outputs: Mapping[str, float]) -> Yield:
-    resource = flow.needs(network, outputs)
+    resource = flow.least_resource(network, outputs)
     return Yield(resource=resource, total=sum(resource.values()), value=network.worth(outputs))
 
 

@@ -4,7 +4,7 @@ What the modules need for given outputs is convex and piecewise linear (a sum of
 question, with the prices that come back, excludes all outputs that the budget cannot pay. The best
 of those not excluded is worth no less than the optimum, and the best one known is worth no more:
 when the two are close, agents know how good they are. Sources need no prices: the flow that they
-have for a sink does not depend on the other sinks (`alone`).
+have for a sink does not depend on the other sinks (`sole_sinks`).
 
 It begins with what each sink could have alone, and asks for all of that at once. Modules are
 grouped by the sink that demands most of them then, and prices are by group, so that one question

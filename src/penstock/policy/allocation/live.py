@@ -16,8 +16,15 @@ from penstock.core.schema import BelowOne, Count, NotNegativeSeconds, Positive, 
 from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
-from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, active, value
-from penstock.policy.allocation.rounding import EXACTLY, Bounds, even, fill, whole, whole_up
+from penstock.policy.allocation.network import Inflow, Link, Network, Outflow, busy_resource, value
+from penstock.policy.allocation.rounding import (
+    EXACTLY,
+    Bounds,
+    best_division,
+    even_division,
+    whole_up,
+    with_spare_cores,
+)
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import (
     Averages,
@@ -66,7 +73,7 @@ _IDLE: Final = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offer:
+class OfferedLoad:
     """What running pipelines have to do: rows that arrive and wait, and what each takes.
 
     A core of a module takes `1 / service_time` rows a second: of each input as much as that input's
@@ -79,7 +86,7 @@ class Offer:
     its inputs produce that much more for it. Where next to none reach it, they are a source.
 
     >>> from penstock.core.graph import Module, Stream
-    >>> offer = Offer(
+    >>> offer = OfferedLoad(
     ...     graph=FlowGraph(
     ...         source="scan",
     ...         modules=(Module(name="scan"), Module(name="match")),
@@ -238,9 +245,9 @@ class Measured:
                 return f"the service time of {name} is unknown"
         return None
 
-    def offer(self) -> Offer:
+    def offer(self) -> OfferedLoad:
         """What there is to do, once nothing is unknown."""
-        return Offer(
+        return OfferedLoad(
             graph=self.graph,
             rates=self._rates.all(),
             waiting={name: rows / (self.catch_up or inf) for name, rows in self._waiting.items()},
@@ -329,12 +336,12 @@ def shares(
     return sorted(made, key=lambda share: -share.weight)
 
 
-def divided(made: list[PipelineShare], *, more: float) -> str:
+def why_divided(made: list[PipelineShare], *, more: float) -> str:
     """What each pipeline gets, and how much more that brings than an even division.
 
     >>> fraud = PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2)
     >>> reports = PipelineShare(pipeline="reports", weight=1.0, cores=4, needs=9, load=8.5)
-    >>> divided([fraud, reports], more=0.62)
+    >>> why_divided([fraud, reports], more=0.62)
     'fraud, worth 5 a row, gets the 4 cores it needs; reports, worth 1, gets 4 of the 9 cores it \
 needs; about 62 % more weighted output than an even division'
     """
@@ -351,12 +358,12 @@ needs; about 62 % more weighted output than an even division'
     return "; ".join(clauses)
 
 
-def kept(*, more: float, gain: float) -> str:
+def why_kept(*, more: float, gain: float) -> str:
     """Why a division is left as it is.
 
-    >>> kept(more=0.012, gain=0.02)
+    >>> why_kept(more=0.012, gain=0.02)
     'held, another division would bring 1.2 % more weighted output and a move must bring 2 %'
-    >>> kept(more=0.0, gain=0.02)
+    >>> why_kept(more=0.0, gain=0.02)
     'held, no other division would bring more weighted output'
     """
     if more < _NEXT_TO_NOTHING:
@@ -446,21 +453,21 @@ needs; about 23 % more weighted output than an even division'
         begun = sum(module.initial_replicas for module in self.graph.modules)
         return Bounds.of(self.graph, begun if self.cores is None else self.cores)
 
-    def _decide(self, offer: Offer, in_use: Mapping[str, int]) -> Decision:
+    def _decide(self, offer: OfferedLoad, in_use: Mapping[str, int]) -> Decision:
         bounds, worth = self.bounds, sink_weights(self.graph, self.weights)
         network = offer.network(cores=bounds.cores, worth=worth)
         running = {name: in_use[name] for name in self.graph.names() if name in in_use}
         fits = len(running) == len(self.graph.modules) and bounds.admits(running)
         if network is None:
             why = "held, no rows come" if fits else "no rows come"
-            return _decision({**in_use, **(running if fits else even(bounds))}, why)
-        division = whole(network, bounds, start=lambda: self._planned(network))
+            return _decision({**in_use, **(running if fits else even_division(bounds))}, why)
+        division = best_division(network, bounds, start=lambda: self._planned(network))
         if self.spare:
-            division = fill(division, network, bounds)
+            division = with_spare_cores(division, network, bounds)
         if fits and (why_not := self._no_reason_to_move(network, running, division)) is not None:
             return _decision(in_use, why_not, network, running)
         made = shares(pipelines_of(self.graph), worth, division, offer.loads, bounds.low)
-        why = divided(made, more=_more(network, division, even(bounds)))
+        why = why_divided(made, more=_more(network, division, even_division(bounds)))
         return _decision({**in_use, **division}, why, network, division)
 
     def _planned(self, network: Network) -> Mapping[str, float]:
@@ -478,7 +485,7 @@ needs; about 23 % more weighted output than an even division'
         if (self.spare and growth > 0) or worthwhile or self._needless >= _PATIENCE:
             self._needless = 0
             return None
-        return kept(more=more, gain=self.gain)
+        return why_kept(more=more, gain=self.gain)
 
     def _check_cores(self) -> None:
         fewest = sum(module.min_replicas for module in self.graph.modules)
@@ -507,12 +514,14 @@ needs; about 23 % more weighted output than an even division'
                 f"{near(self.method, PLANNERS)}"
             )
         if self.method in _PARTICULAR:
-            offer = Offer(  # a row a second at every source, to see whether it suits the graph
+            # A row a second at every source shows whether the method suits the graph.
+            modules, streams = self.graph.modules, self.graph.streams
+            offer = OfferedLoad(
                 graph=self.graph,
                 rates=dict.fromkeys(self.graph.sources, 1.0),
                 waiting={},
-                times={module.name: module.service_time or 1.0 for module in self.graph.modules},
-                selectivities={(s.origin, s.target): declared(s) for s in self.graph.streams},
+                times={module.name: module.service_time or 1.0 for module in modules},
+                selectivities={(s.origin, s.target): declared(s) for s in streams},
             )
             worth = sink_weights(self.graph, self.weights)
             PLANNERS[self.method](offer.network(cores=1, worth=worth))
@@ -531,7 +540,7 @@ def _decision(
 ) -> Decision:
     expects: dict[str, float] = {}
     if network is not None and division is not None:
-        busy = active(network, division)
+        busy = busy_resource(network, division)
         expects = {f"utilisation:{name}": busy[name] / division[name] for name in network.modules}
         expects = {"value": value(network, division), **expects}
     return Decision(configuration=Configuration(degrees=dict(degrees)), why=why, expects=expects)

@@ -19,7 +19,13 @@ from penstock.policy.allocation.allocation import (
     rates_too_far_apart,
 )
 from penstock.policy.allocation.messages import MessageBus
-from penstock.policy.allocation.network import Network, Outflow, Stream, affordable, needs
+from penstock.policy.allocation.network import (
+    Network,
+    Outflow,
+    Stream,
+    feasible_factor,
+    least_resource,
+)
 from penstock.policy.allocation.single_output import largest_flows
 
 GAP: Final = 1e-7
@@ -35,8 +41,8 @@ def solve(network: Network) -> Allocation:
         idle = dict.fromkeys(network.modules, 0.0)
         return checked_allocation(network, idle, policy="lp", promised=0.0)
     flows, prices = _optimal_flows(network, most)
-    resource = needs(network, flows)
-    factor = affordable(network, resource)
+    resource = least_resource(network, flows)
+    factor = feasible_factor(network, resource)
     allocation = checked_allocation(
         network,
         {module: factor * x for module, x in resource.items()},
@@ -61,7 +67,7 @@ def _optimal_flows(
     The variables are the shares of the sinks, then those of the modules that they need. Each stream
     has a row: what is taken of it is no more than its origin makes. The last row is the budget.
     """
-    scale = {module: need for module, need in needs(network, most).items() if need > 0}
+    scale = {module: need for module, need in least_resource(network, most).items() if need > 0}
     sinks = [outflow for outflow in network.outflows if outflow.name in most]
     links = [link for link in network.links if link.target in scale]
     streams: list[Stream] = [*sinks, *links]

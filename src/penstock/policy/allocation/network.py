@@ -11,11 +11,11 @@ nothing but its resource.
 ...     links=(Link("a", "b", produces=2.0, consumes=4.0),),
 ...     outflows=(Outflow("o", "b", produces=8.0, weight=0.5),),
 ... )
->>> needs(network, {"o": 4.0})
+>>> least_resource(network, {"o": 4.0})
 {'a': 1.0, 'b': 0.5}
 >>> value(network, {"a": 1.0, "b": 0.5})
 2.0
->>> affordable(network, {"a": 1.0, "b": 0.5})
+>>> feasible_factor(network, {"a": 1.0, "b": 0.5})
 1.3333333333333333
 """
 
@@ -177,7 +177,7 @@ def _check_names(network: Network) -> None:
             raise SettingError(f"{kind} {name} names module {end!r}, and there is none")
 
 
-def needs(network: Network, outputs: Mapping[str, float]) -> dict[str, float]:
+def least_resource(network: Network, outputs: Mapping[str, float]) -> dict[str, float]:
     """The least resource of each module that delivers so much flow at each sink (Lemma 4).
 
     Sinks that are left out get nothing. Sources and budget may not suffice for it.
@@ -193,7 +193,7 @@ def needs(network: Network, outputs: Mapping[str, float]) -> dict[str, float]:
     return resource
 
 
-def affordable(network: Network, resource: Mapping[str, float]) -> float:
+def feasible_factor(network: Network, resource: Mapping[str, float]) -> float:
     """The largest factor by which sources and budget allow this allocation to be multiplied; inf
     where it is nothing."""
     total = sum(resource.values())
@@ -205,7 +205,7 @@ def affordable(network: Network, resource: Mapping[str, float]) -> float:
     return factor
 
 
-def active(network: Network, resource: Mapping[str, float]) -> dict[str, float]:
+def busy_resource(network: Network, resource: Mapping[str, float]) -> dict[str, float]:
     """The part of each module's resource that its inputs keep busy."""
     busy: dict[str, float] = {}
     for module in network.order:
@@ -218,7 +218,7 @@ def active(network: Network, resource: Mapping[str, float]) -> dict[str, float]:
 
 def outputs(network: Network, resource: Mapping[str, float]) -> dict[str, float]:
     """Flow a second at each sink under an allocation, whether or not its inputs keep it busy."""
-    busy = active(network, resource)
+    busy = busy_resource(network, resource)
     return {outflow.name: outflow.produces * busy[outflow.origin] for outflow in network.outflows}
 
 

@@ -1,9 +1,9 @@
 """Whole cores: the best division among modules that each keep their bounds.
 
-Where all divisions that differ in what they bring can be tried, they are (`pack`). A sink that gets
-more than before does so because a module before it reached another whole core, so only those levels
-of flow are worth trying. Pipelines have no module in common, so the best of each is found for every
-number of cores it may get, and the cores are then packed as into a knapsack.
+Where all divisions that differ in what they bring can be tried, they are (`exact_division`). A sink
+that gets more than before does so because a module before it reached another whole core, so only
+those levels of flow are worth trying. Pipelines have no module in common, so the best of each is
+found for every number of cores it may get, and the cores are then packed as into a knapsack.
 
 Where there are too many, a real-valued division is improved step by step (`local_search`). A sink
 is raised to one of its next levels by more cores for the modules that hold it back, and the level
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph
-from penstock.policy.allocation.network import Network, active
+from penstock.policy.allocation.network import Network, busy_resource
 from penstock.policy.allocation.single_output import SinkNeeds, sink_needs
 
 EXACTLY: Final = 1e-12
@@ -79,7 +79,7 @@ def whole_up(resource: float) -> int:
     return ceil(resource * (1 - EXACTLY))
 
 
-def whole(
+def best_division(
     network: Network, bounds: Bounds, *, start: Callable[[], Mapping[str, float]]
 ) -> dict[str, int]:
     """The division of cores that brings most, and no core that brings nothing.
@@ -100,28 +100,30 @@ def whole(
     ...     ),
     ... )
     >>> bounds = Bounds(cores=6, low={"fraud": 1, "reports": 1}, high={"fraud": 9, "reports": 9})
-    >>> whole(network, bounds, start=dict)
+    >>> best_division(network, bounds, start=dict)
     {'fraud': 4, 'reports': 2}
     """
     sinks = sink_needs(network)
-    best = pack(sinks, bounds)
+    best = exact_division(sinks, bounds)
     return local_search(sinks, bounds, start=start()) if best is None else best
 
 
-def fill(division: Mapping[str, int], network: Network, bounds: Bounds) -> dict[str, int]:
+def with_spare_cores(
+    division: Mapping[str, int], network: Network, bounds: Bounds
+) -> dict[str, int]:
     """The division with every core that was left, each given to the busiest module then.
 
     They bring nothing yet; a rise of load finds them where it would hurt first.
     """
-    busy = active(network, division)
+    busy = busy_resource(network, division)
     left = bounds.cores - sum(division.values())
     return _given(division, bounds, left, lambda name, cores: -busy.get(name, 0.0) / cores)
 
 
-def even(bounds: Bounds) -> dict[str, int]:
+def even_division(bounds: Bounds) -> dict[str, int]:
     """The cores in equal numbers, as far as the bounds allow: what fair sharing would give.
 
-    >>> even(Bounds(cores=7, low={"a": 1, "b": 1, "c": 1}, high={"a": 1, "b": 9, "c": 9}))
+    >>> even_division(Bounds(cores=7, low={"a": 1, "b": 1, "c": 1}, high={"a": 1, "b": 9, "c": 9}))
     {'a': 1, 'b': 3, 'c': 3}
     """
     return _given(bounds.low, bounds, bounds.room, lambda _, cores: cores)
@@ -276,13 +278,13 @@ class _Table(NamedTuple):
     divisions: Cores
 
 
-def pack(sinks: Sequence[SinkNeeds], bounds: Bounds) -> dict[str, int] | None:
+def exact_division(sinks: Sequence[SinkNeeds], bounds: Bounds) -> dict[str, int] | None:
     """The division worth most, with the fewest cores; None where there are too many to try.
 
     >>> fraud = SinkNeeds(sink="fraud", weight=5.0, unit={"read": 0.01, "match": 0.02}, most=90.0)
     >>> reports = SinkNeeds(sink="reports", weight=1.0, unit={"sum": 0.01}, most=1000.0)
     >>> one = dict.fromkeys(("read", "match", "sum"), 1)
-    >>> pack([fraud, reports], Bounds(cores=6, low=one, high=dict.fromkeys(one, 8)))
+    >>> exact_division([fraud, reports], Bounds(cores=6, low=one, high=dict.fromkeys(one, 8)))
     {'read': 1, 'match': 2, 'sum': 3}
     """
     groups = [[(sink, _levels(sink, bounds)) for sink in group] for group in _groups(sinks)]

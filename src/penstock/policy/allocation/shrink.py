@@ -39,7 +39,7 @@ from typing import Final, NamedTuple
 from penstock.core.errors import SettingError
 from penstock.policy.allocation.allocation import Allocation, checked_allocation
 from penstock.policy.allocation.messages import MessageBus
-from penstock.policy.allocation.network import Link, Network, affordable
+from penstock.policy.allocation.network import Link, Network, feasible_factor
 
 NEAR: Final = 1e-12
 """Prices that differ by less than this share are the same.
@@ -59,7 +59,7 @@ def solve(network: Network) -> Allocation:
     agents = _Agents(network)
     planned = _within(agents.plan, network.budget)
     # Rounding may have taken a little more than there is.
-    factor = min(1.0, affordable(network, planned))
+    factor = min(1.0, feasible_factor(network, planned))
     return checked_allocation(
         network,
         {module: factor * planned[module] for module in network.modules},

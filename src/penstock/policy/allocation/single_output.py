@@ -2,7 +2,7 @@
 
 A unit of flow at the sink takes a fixed amount of every module before it: each module meets the
 largest of the demands on its outputs. Totals that come back down say how many units budget and
-sources allow. `alone` computes this for every sink at once, as if it were the only one.
+sources allow. `sole_sinks` computes this for every sink at once, as if it were the only one.
 
 >>> from penstock.policy.allocation.network import Inflow
 >>> network = Network(
@@ -12,8 +12,8 @@ sources allow. `alone` computes this for every sink at once, as if it were the o
 ...     links=(Link("a", "b", produces=2.0, consumes=4.0),),
 ...     outflows=(Outflow("o", "b", produces=8.0, weight=0.5),),
 ... )
->>> alone(MessageBus(network)), largest_flows(MessageBus(network))
-({'o': Alone(unit=0.375, most=12.0)}, {'o': 5.333333333333333})
+>>> sole_sinks(MessageBus(network)), largest_flows(MessageBus(network))
+({'o': SoleSink(unit=0.375, most=12.0)}, {'o': 5.333333333333333})
 >>> solve(network).resource
 {'a': 1.3333333333333333, 'b': 0.6666666666666666}
 >>> sink_needs(network)
@@ -28,10 +28,10 @@ from typing import NamedTuple
 from penstock.core.errors import SettingError
 from penstock.policy.allocation.allocation import Allocation, checked_allocation, reachable_flows
 from penstock.policy.allocation.messages import MessageBus, PricingQuery
-from penstock.policy.allocation.network import Link, Network, Outflow, Stream, needs
+from penstock.policy.allocation.network import Link, Network, Outflow, Stream, least_resource
 
 
-class Alone(NamedTuple):
+class SoleSink(NamedTuple):
     """One sink, as if there were no other."""
 
     unit: float
@@ -40,7 +40,7 @@ class Alone(NamedTuple):
     """Flow that the sources have for it: delta_max of Expr. 3."""
 
 
-def alone(bus: MessageBus) -> dict[str, Alone]:
+def sole_sinks(bus: MessageBus) -> dict[str, SoleSink]:
     """Of every sink: one pass up and one down.
 
     On the way up a message has one number for each sink that wants flow of the stream: how much of
@@ -62,18 +62,18 @@ def alone(bus: MessageBus) -> dict[str, Alone]:
         return {link: {sink: link.consumes * x for sink, x in unit.items()} for link in links}
 
     def answer(
-        module: str, received: Mapping[Link, dict[str, Alone]]
-    ) -> dict[Stream, dict[str, Alone]]:
+        module: str, received: Mapping[Link, dict[str, SoleSink]]
+    ) -> dict[Stream, dict[str, SoleSink]]:
         limit = network.source_limits[module]
         totals = {
-            sink: Alone(unit, limit / unit if limit < inf else inf)
+            sink: SoleSink(unit, limit / unit if limit < inf else inf)
             for sink, unit in units[module].items()
         }
         for message in received.values():
             for sink, more in message.items():
                 unit, most = totals[sink]
-                totals[sink] = Alone(unit + more.unit, min(most, more.most))
-        sent: dict[Stream, dict[str, Alone]] = {}
+                totals[sink] = SoleSink(unit + more.unit, min(most, more.most))
+        sent: dict[Stream, dict[str, SoleSink]] = {}
         for sink, total in totals.items():
             sent.setdefault(demanding[module][sink], {})[sink] = total
         return sent
@@ -85,7 +85,7 @@ def alone(bus: MessageBus) -> dict[str, Alone]:
 def largest_flows(bus: MessageBus) -> dict[str, float]:
     """The most flow of each sink if it were the only one, by budget and sources (Theorem 1)."""
     network = bus.network
-    most = {sink: min(network.budget / x.unit, x.most) for sink, x in alone(bus).items()}
+    most = {sink: min(network.budget / x.unit, x.most) for sink, x in sole_sinks(bus).items()}
     return reachable_flows(network, most)
 
 
@@ -134,7 +134,9 @@ def sink_needs(network: Network) -> tuple[SinkNeeds, ...]:
 
 
 def _sink_needs(network: Network, sink: Outflow) -> SinkNeeds:
-    unit = {name: need for name, need in needs(network, {sink.name: 1.0}).items() if need > 0}
+    unit = {
+        name: need for name, need in least_resource(network, {sink.name: 1.0}).items() if need > 0
+    }
     inflows = [inflow for inflow in network.inflows if inflow.target in unit]
     most = min((x.rate / (x.consumes * unit[x.target]) for x in inflows), default=inf)
     return SinkNeeds(sink=sink.name, weight=sink.weight, unit=unit, most=most)

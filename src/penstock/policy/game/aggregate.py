@@ -39,7 +39,8 @@ class Aggregation:
     >>> Aggregation("gosip")
     Traceback (most recent call last):
     ...
-    penstock.core.errors.SettingError: kind of aggregation must be tree or gossip, got 'gosip'
+    penstock.core.errors.SettingError: kind of aggregation must be tree or gossip, got 'gosip'; \
+did you mean 'gossip'?
     """
 
     kind: Annotated[str, OneOf(AGGREGATIONS)] = "tree"
