@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from penstock.cli.session import Written, lines
-from penstock.cli.view import Table, fitting, line
+from penstock.cli.view import MODULE, Table, fitting, line
 from penstock.core.graph import FlowGraph, Module
 from penstock.core.signals import Configuration, Decision, Latency, Power, Tick
 from penstock.core.words import percent
@@ -155,10 +155,11 @@ def test_a_terminal_of_any_width_shows_the_module_and_as_many_columns_as_fit(
     width: int, name: str
 ) -> None:
     row = (name, "230", "221", "225", "66 %", "863 ms", "1.81 s", "1/1/1")
-    shown, wider = fitting([row], width), fitting([row], width + 9)
+    columns = [("module", 0), *((field.title, field.rank) for field in MODULE)]
+    shown, wider = (fitting([row], room, columns) for room in (width, width + 9))
     assert shown[0] == 0
     assert set(shown) <= set(wider)
-    assert fitting([row], 300) == list(range(len(row)))
+    assert fitting([row], 300, columns) == list(range(len(row)))
 
 
 @pytest.mark.parametrize("width", [20, 30, 50, 80, 120])

@@ -103,77 +103,64 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     """The summary for people."""
     summary = written.summary
     where = "Spark" if settings.plant == "spark" else f"the {settings.plant}"
-    yield ""
     dry = ", a dry run in which nothing was carried out" * settings.dry
-    yield (
-        f"{settings.pipeline} on {where}: {duration(summary.duration)}, {summary.steps} steps{dry}"
+    ran = f"{duration(summary.duration)}, {summary.steps} steps{dry}"
+    yield ""
+    yield f"{settings.pipeline} on {where}: {ran}"
+    files = (("folder", str(written.folder)), ("report", str(written.report)))
+    for name, text in (*_rows(summary), *files):
+        yield f"  {name:<15} {text}"
+
+
+def _rows(summary: "Summary") -> Iterator[tuple[str, str]]:
+    """Each line by its name; those about regions, stages, energy and cost where there are any."""
+    from penstock.record.results import (
+        LONGEST,
+        describe_energy,
+        describe_nodes,
+        describe_requests,
+        describe_silent_regions,
+        results,
     )
-    yield _row("rows", _rows(summary))
-    yield _row("latency", _latency(summary.latency, summary.slo))
-    yield _row("executors", _executors(summary))
-    yield _row("changes", _changes(summary))
-    yield from _regions(summary)
-    yield from _stages(summary)
-    yield from _energy(summary)
-    yield from _economy(summary)
-    yield from _results(summary)
-    yield _row("folder", str(written.folder))
-    yield _row("report", str(written.report))
+
+    yield "rows", _flow(summary)
+    yield "latency", _latency(summary.latency, summary.slo)
+    yield (
+        "executors",
+        f"{number(summary.executors_min)} to {number(summary.executors_max)}, "
+        f"{number(summary.executors_mean)} on average, "
+        f"{number(summary.executor_seconds_total)} executor-seconds",
+    )
+    yield "changes", _changes(summary)
+    if nodes := [*filter(None, (describe_nodes(summary), describe_silent_regions(summary)))]:
+        yield "nodes", "; ".join(nodes)
+    if summary.requests:
+        yield "requests", describe_requests(summary)
+    if stages := _stages(summary):
+        yield "stages", "; ".join(stages)
+    if summary.energy is not None:
+        yield "energy", describe_energy(summary.energy, summary.duration)
+    for name, module in summary.modules.items():
+        if module.cost is not None:
+            efficiency = f"efficiency {number(module.efficiency)}"
+            yield (
+                name,
+                f"{number(module.throughput)} rows/s, {efficiency}, cost {number(module.cost)}",
+            )
+    if summary.cost is not None:
+        yield "cost", f"{number(summary.cost)} in all"
+    for name, value, words in results(summary):
+        shown = "none" if _is_bare(value) else words
+        yield name, shown if len(shown) <= LONGEST else "in the report"
 
 
-def _row(name: str, text: str) -> str:
-    return f"  {name:<15} {text}"
-
-
-def _rows(summary: "Summary") -> str:
+def _flow(summary: "Summary") -> str:
     """Rows as the steps saw them, and what was left when the last ones had been waited for."""
     counts = f"{number(summary.rows_arrived)} came, {number(summary.rows_processed)} processed"
     most, last = number(summary.backlog_max), number(summary.backlog_final)
     if summary.left is None:
         return f"{counts}; backlog at most {most}, {last} at the end"
     return f"{counts}; backlog at most {most}, {last} at the last step, {_left(summary.left)}"
-
-
-def _stages(summary: "Summary") -> Iterator[str]:
-    """How loaded the stages were, how finely panes were split, how many windows came."""
-    loads = [f"{name} {percent(load)}" for name, load in summary.load_mean.items()]
-    texts = [f"load of {', '.join(loads)}"] if loads else []
-    texts += [f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()]
-    texts += [f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()]
-    if texts:
-        yield _row("stages", "; ".join(texts))
-
-
-def _regions(summary: "Summary") -> Iterator[str]:
-    """Nodes, and what became of requests, each where there are any."""
-    from penstock.record.results import describe_nodes, describe_requests, describe_silent_regions
-
-    texts = [text for text in (describe_nodes(summary), describe_silent_regions(summary)) if text]
-    if texts:
-        yield _row("nodes", "; ".join(texts))
-    if summary.requests:
-        yield _row("requests", describe_requests(summary))
-
-
-def _energy(summary: "Summary") -> Iterator[str]:
-    """What the processors took, where that is known."""
-    from penstock.record.results import describe_energy
-
-    if summary.energy is not None:
-        yield _row("energy", describe_energy(summary.energy, summary.duration))
-
-
-def _economy(summary: "Summary") -> Iterator[str]:
-    """What each module brought and what it cost, where it has a price."""
-    for name, module in summary.modules.items():
-        if module.cost is not None:
-            yield _row(
-                name,
-                f"{number(module.throughput)} rows/s, efficiency {number(module.efficiency)}, "
-                f"cost {number(module.cost)}",
-            )
-    if summary.cost is not None:
-        yield _row("cost", f"{number(summary.cost)} in all")
 
 
 def _left(left: Mapping[str, int]) -> str:
@@ -186,57 +173,50 @@ def _left(left: Mapping[str, int]) -> str:
     return f"{' and '.join(waiting) or 'none'} after the drain"
 
 
+def _stages(summary: "Summary") -> list[str]:
+    """How loaded the stages were, how finely panes were split, how many windows came."""
+    loads = [f"{name} {percent(load)}" for name, load in summary.load_mean.items()]
+    return [
+        *([f"load of {', '.join(loads)}"] if loads else []),
+        *(f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()),
+        *(f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()),
+    ]
+
+
 def _latency(latency: Latency | None, slo: "SloCheck | None") -> str:
-    measured = "not measured"
-    if latency is not None:
-        levels = (("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99))
-        measured = ", ".join(f"{name} {duration(value)}" for name, value in levels)
-    return measured if slo is None else f"{measured}; {_kept(slo)}"
-
-
-def _kept(slo: "SloCheck") -> str:
-    """How often the promise was kept; steps that may hide an overload are counted apart.
+    """Quantiles, and how often the promise was kept; steps that may hide an overload apart.
 
     >>> from penstock.record import SloCheck
-    >>> _kept(SloCheck(latency_p95=10, met=25, violated=3, unknown=2, violated_share=3 / 28))
-    'promised p95 10 s, kept in 25 of 28 steps (89 %), 2 more measured none'
+    >>> slo = SloCheck(latency_p95=10, met=25, violated=3, unknown=2, violated_share=3 / 28)
+    >>> _latency(None, slo)
+    'not measured; promised p95 10 s, kept in 25 of 28 steps (89 %), 2 more measured none'
     """
-    promised = f"promised p95 {duration(slo.latency_p95)}"
+    measured = "not measured"
+    if latency is not None:
+        quantiles = ("p50", "p95", "p99")
+        measured = ", ".join(f"{name} {duration(getattr(latency, name))}" for name in quantiles)
+    if slo is None:
+        return measured
+    promised = f"{measured}; promised p95 {duration(slo.latency_p95)}"
     if slo.violated_share is None:
         return f"{promised}, which no step could measure"
-    kept = (
-        f"{promised}, kept in {slo.met} of {slo.measured} steps ({percent(slo.met / slo.measured)})"
-    )
+    share = percent(slo.met / slo.measured)
+    kept = f"{promised}, kept in {slo.met} of {slo.measured} steps ({share})"
     return f"{kept}, {slo.stalled} more measured none" if slo.stalled else kept
-
-
-def _executors(summary: "Summary") -> str:
-    return (
-        f"{number(summary.executors_min)} to {number(summary.executors_max)}, "
-        f"{number(summary.executors_mean)} on average, "
-        f"{number(summary.executor_seconds_total)} executor-seconds"
-    )
 
 
 def _changes(summary: "Summary") -> str:
     from penstock.record.results import describe_changes
 
-    steps = summary.reconfigurations
-    text = f"in {count_of(steps, 'step')}: {describe_changes(summary)}" if steps else "none"
-    if summary.failed_tasks:
-        text += f"; {count_of(summary.failed_tasks, 'task')} failed"
-    if summary.steps_with_gaps:
-        text += f"; {count_of(summary.steps_with_gaps, 'step')} lacked a measurement"
-    return text
-
-
-def _results(summary: "Summary") -> Iterator[str]:
-    """Results of the application, except those that other rows show."""
-    from penstock.record.results import LONGEST, results
-
-    for name, value, words in results(summary):
-        shown = "none" if _is_bare(value) else words
-        yield _row(name, shown if len(shown) <= LONGEST else "in the report")
+    steps, failed, gaps = summary.reconfigurations, summary.failed_tasks, summary.steps_with_gaps
+    changed = f"in {count_of(steps, 'step')}: {describe_changes(summary)}" if steps else "none"
+    return "; ".join(
+        [
+            changed,
+            *([f"{count_of(failed, 'task')} failed"] if failed else []),
+            *([f"{count_of(gaps, 'step')} lacked a measurement"] if gaps else []),
+        ]
+    )
 
 
 def _is_bare(value: object) -> bool:

@@ -3,9 +3,10 @@
 import sys
 from argparse import Namespace
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Final, Protocol, Self
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol, Self
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -15,49 +16,38 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from penstock.cli.output import UNKNOWN, duration, executors, number, p95, percent, write
-from penstock.core.signals import ModuleReading, Observation, RegionReading, Tick
+from penstock.core.signals import Observation, RegionReading, Tick
 from penstock.record.acts import nodes_in_force
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
 
 
-# Regions and their nodes as a terminal shows them; one that does not answer says so.
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One thing that is shown of a module or a region: in a line, and as a column of the table."""
+
+    title: str
+    """Of the column."""
+    label: str
+    """In a line."""
+    rank: int
+    """A narrow terminal shows the columns of the lowest ranks; the name is first."""
+    text: Callable[[Any], str]
+    suffix: str = ""
+    """After a known value in a line."""
 
 
-COLUMNS: Final = (
-    "region",
-    "nodes wanted\n/requested /running",
-    "idle",
-    "unmet",
-    "busy",
-    "trouble",
+MODULE: Final = (
+    Field("rows/s in", "in", 4, lambda m: number(m.arrival_rate), "/s"),
+    Field("rows/s out", "out", 6, lambda m: number(m.processed_rate), "/s"),
+    Field("backlog", "backlog", 2, lambda m: number(m.backlog)),
+    Field("busy", "busy", 5, lambda m: percent(m.utilisation)),
+    Field("batch", "batch", 7, lambda m: duration(m.batch_duration)),
+    Field("latency p95", "p95", 3, lambda m: p95(m.latency)),
+    Field("executors wanted\n/requested /running", "executors", 1, executors),
 )
-BY_WEIGHT: Final = (0, 1, 3, 2, 5, 4)
-"""Columns in the order in which a narrow terminal gets them."""
 NO_ANSWER: Final = "no answer"
-
-
-def region_line(seen: Observation) -> str:
-    """Every region of a step in a line, nothing where there are none.
-
-    >>> regions = {"dc1": RegionReading(nodes=2, idle=1, unmet=0, wanted=3, requested=3)}
-    >>> regions["dc2"] = RegionReading(trouble="its manager is gone")
-    >>> region_line(Observation(at=2, step=2, modules={}, regions=regions))
-    'dc1: nodes 3/3/2, idle 1, unmet 0, busy - | dc2: no answer, its manager is gone'
-    """
-    return " | ".join(f"{name}: {_region_text(region)}" for name, region in seen.regions.items())
-
-
-def region_cells(region: RegionReading) -> tuple[str, ...]:
-    """What the table shows of a region."""
-    return (
-        nodes(region),
-        number(region.idle),
-        number(region.unmet),
-        percent(region.utilisation),
-        region.trouble or "",
-    )
 
 
 def nodes(region: RegionReading) -> str:
@@ -72,13 +62,37 @@ def nodes(region: RegionReading) -> str:
     return "/".join(UNKNOWN if count is None else str(count) for count in counts)
 
 
-def _region_text(region: RegionReading) -> str:
-    readings = (
-        f"nodes {nodes(region)}, idle {number(region.idle)}, unmet {number(region.unmet)}, "
-        f"busy {percent(region.utilisation)}"
+REGION: Final = (
+    Field("nodes wanted\n/requested /running", "nodes", 1, nodes),
+    Field("idle", "idle", 3, lambda r: number(r.idle)),
+    Field("unmet", "unmet", 2, lambda r: number(r.unmet)),
+    Field("busy", "busy", 5, lambda r: percent(r.utilisation)),
+)
+TROUBLE: Final = Field("trouble", "trouble", 4, lambda r: r.trouble or "")
+"""A column of regions only where one has some."""
+
+
+def _in_a_line(reading: object, fields: Sequence[Field]) -> str:
+    texts = ((field, field.text(reading)) for field in fields)
+    return ", ".join(
+        f"{field.label} {text}{'' if text == UNKNOWN else field.suffix}" for field, text in texts
     )
-    known = readings if region.answers else NO_ANSWER
-    return f"{known}, {region.trouble}" if region.trouble else known
+
+
+def region_line(seen: Observation) -> str:
+    """Every region of a step in a line, nothing where there are none.
+
+    >>> regions = {"dc1": RegionReading(nodes=2, idle=1, unmet=0, wanted=3, requested=3)}
+    >>> regions["dc2"] = RegionReading(trouble="its manager is gone")
+    >>> region_line(Observation(at=2, step=2, modules={}, regions=regions))
+    'dc1: nodes 3/3/2, idle 1, unmet 0, busy - | dc2: no answer, its manager is gone'
+    """
+
+    def text(region: RegionReading) -> str:
+        known = _in_a_line(region, REGION) if region.answers else NO_ANSWER
+        return f"{known}, {region.trouble}" if region.trouble else known
+
+    return " | ".join(f"{name}: {text(region)}" for name, region in seen.regions.items())
 
 
 class View(AbstractContextManager["View"], Protocol):
@@ -137,7 +151,9 @@ def line(tick: Tick, total: float) -> str:
     >>> line(Tick(seen=seen, decided=held, asked=None), total=60)
     '2/60 s | count: in 60/s, out -, backlog -, busy -, batch -, p95 -, executors -/-/1 | idle'
     """
-    modules = " | ".join(f"{name}: {_module(m)}" for name, m in tick.seen.modules.items())
+    modules = " | ".join(
+        f"{name}: {_in_a_line(module, MODULE)}" for name, module in tick.seen.modules.items()
+    )
     beside = [text for text in (region_line(tick.seen), processors(tick.seen)) if text]
     parts = [modules, *beside, tick.decided.why]
     return f"{number(tick.seen.at)}/{number(total)} s | {' | '.join(parts)}"
@@ -157,35 +173,10 @@ def processors(seen: Observation) -> str:
     return ", ".join(known)
 
 
-def _module(module: ModuleReading) -> str:
-    return (
-        f"in {_rate(module.arrival_rate)}, out {_rate(module.processed_rate)}, "
-        f"backlog {number(module.backlog)}, busy {percent(module.utilisation)}, "
-        f"batch {duration(module.batch_duration)}, p95 {p95(module.latency)}, "
-        f"executors {executors(module)}"
-    )
-
-
-def _rate(value: float | None) -> str:
-    return number(value) if value is None else f"{number(value)}/s"
-
-
 # The table on a terminal that updates in place.
 
 
 _DECISIONS: Final = 4
-_COLUMNS: Final = (
-    "module",
-    "rows/s in",
-    "rows/s out",
-    "backlog",
-    "busy",
-    "batch",
-    "latency p95",
-    "executors wanted\n/requested /running",
-)
-_BY_WEIGHT: Final = (0, 7, 3, 6, 1, 4, 2, 5)
-"""Columns in the order in which a narrow terminal gets them."""
 _LONGEST_NAME: Final = 20
 _WIDE: Final = 80
 """Characters from which there is room for a bar."""
@@ -238,15 +229,13 @@ class Table:
         return len(self.live.console.render_lines(shown, pad=False))
 
     def _modules(self, tick: Tick) -> RenderableType:
-        rows = [(name, *cells(module)) for name, module in tick.seen.modules.items()]
-        return _grid(rows, _COLUMNS, fitting(rows, self.live.console.width))
+        return _grid("module", tick.seen.modules, MODULE, self.live.console.width)
 
     def _regions(self, tick: Tick) -> RenderableType:
-        rows = [(name, *region_cells(region)) for name, region in tick.seen.regions.items()]
-        columns, order = COLUMNS, BY_WEIGHT
-        shown = fitting(rows, self.live.console.width, columns, order)
-        has_trouble = any(row[-1] for row in rows)
-        return _grid(rows, columns, [n for n in shown if has_trouble or n < len(columns) - 1])
+        regions = tick.seen.regions
+        has_trouble = any(region.trouble for region in regions.values())
+        fields = (*REGION, TROUBLE) if has_trouble else REGION
+        return _grid("region", regions, fields, self.live.console.width)
 
     def _progress(self, tick: Tick) -> RenderableType:
         total, promised = self.file.duration, self.file.slo.latency_p95
@@ -285,51 +274,41 @@ class Table:
         self.live.stop()
 
 
-def fitting(
-    rows: Sequence[Sequence[str]],
-    width: int,
-    columns: Sequence[str] = _COLUMNS,
-    by_weight: Sequence[int] = _BY_WEIGHT,
-) -> list[int]:
-    """The columns that a terminal of that many characters has room for, at least the first.
-
-    >>> fitting([("splitter", "230", "221", "225", "66 %", "863 ms", "1.81 s", "1/1/1")], 50)
-    [0, 3, 6, 7]
-    """
-    width -= 2  # rich's edges
-    shown: list[int] = []
-    for index in by_weight:
-        texts = [*columns[index].split(), *(row[index][:_LONGEST_NAME] for row in rows)]
-        width -= max(len(text) for text in texts) + 3  # and what rich puts between two columns
-        if width < 0 and shown:
-            break
-        shown.append(index)
-    return sorted(shown)
-
-
 def _grid(
-    rows: Sequence[Sequence[str]], columns: Sequence[str], shown: Sequence[int]
+    of: str, readings: Mapping[str, object], fields: Sequence[Field], width: int
 ) -> RenderableType:
+    """A table of as many columns as there is room for, at least the names."""
+    named = [(of, 0), *((field.title, field.rank) for field in fields)]
+    rows = [(name, *(field.text(one) for field in fields)) for name, one in readings.items()]
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = fitting(rows, width, named)
     for index in shown:
-        least = max(len(word) for word in columns[index].split())
-        grid.add_column(columns[index], justify="right" if index else "left", min_width=least)
+        title = named[index][0]
+        least = max(len(word) for word in title.split())
+        grid.add_column(title, justify="right" if index else "left", min_width=least)
     for row in rows:
         grid.add_row(*(row[index] for index in shown))
     return grid
 
 
-def cells(module: ModuleReading) -> tuple[str, ...]:
-    """What the table shows of a module."""
-    return (
-        number(module.arrival_rate),
-        number(module.processed_rate),
-        number(module.backlog),
-        percent(module.utilisation),
-        duration(module.batch_duration),
-        p95(module.latency),
-        executors(module),
-    )
+def fitting(
+    rows: Sequence[Sequence[str]], width: int, columns: Sequence[tuple[str, int]]
+) -> list[int]:
+    """The columns, titles with ranks, that a terminal of that many characters has room for.
+
+    >>> columns = [("module", 0), ("rows/s in", 2), ("executors", 1)]
+    >>> fitting([("splitter", "230", "1/1/1")], 26, columns)
+    [0, 2]
+    """
+    width -= 2  # rich's edges
+    shown: list[int] = []
+    for index in sorted(range(len(columns)), key=lambda index: columns[index][1]):
+        texts = [*columns[index][0].split(), *(row[index][:_LONGEST_NAME] for row in rows)]
+        width -= max(len(text) for text in texts) + 3  # and what rich puts between two columns
+        if width < 0 and shown:
+            break
+        shown.append(index)
+    return sorted(shown)
 
 
 def _moment(tick: Tick) -> Text:
