@@ -143,7 +143,7 @@ class Lines:
 def line(tick: Tick, total: float) -> str:
     """A tick in one line: time, what was measured of each module and region, and the decision.
 
-    >>> from penstock.core.signals import Configuration, Decision, Observation
+    >>> from penstock.core.signals import Configuration, Decision, ModuleReading
     >>> seen = Observation(
     ...     at=2, step=2, modules={"count": ModuleReading(arrival_rate=60, running=1)}
     ... )
