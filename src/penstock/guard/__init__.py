@@ -1,22 +1,6 @@
 """What is safe: policies that hold a policy, and let through what is allowed.
 
-| kind | settings | lets through |
-|---|---|---|
-| `clamp` | `low` 1, `high` | degrees between bounds, for all modules or by module |
-| `cooldown` | `out` 0s, `in` 300s | changes of a module that has rested since its last |
-| `step-limit` | `out` 1, `in` 1 | so many executors more or fewer in one step |
-| `step-factor` | `out` inf, `in` 0.6 | such a share of the executors more or fewer in one step |
-| `hold` | `needs` | changes of modules that were measured in full |
-| `dead-band` | `low` 0.5, `high` 0.85, `backlog` 30s | changes of modules too busy or too idle |
-| `catch-up` | `duration` 10m, `utilisation` 0.9, `backlog` 10s, `rescale_time` 10s | degrees that \
-work off what waits; raises others |
-| `scale-down` | `interval` 10m | shrinking to the most that was recommended recently |
-| `effectiveness` | `threshold` 0.1, `window` 1m, `block` 10m | growth that helps; takes back \
-other |
-| `quota` | `cores`, `memory`, `executor_cores` 1, `executor_memory` 1g | so much of all modules |
-| `pause` | `out`, `in` | changes in the other direction |
-| `excluded-periods` | `periods`, `began`, `zone` | changes outside some hours |
-| `dry-run` | | nothing: the decision is proposed and not made |
+`docs/guards.md` has each of them with its settings.
 
 Guards nest in any order, the outermost having the last word; `safe` nests the usual ones:
 

@@ -20,9 +20,14 @@ for it: `check_policy(example(POLICIES["acme.scaling:steady"]))`.
 from penstock.testing.applications import APPLICATION_CHECKS, check_application
 from penstock.testing.checking import failures
 from penstock.testing.forecasters import FORECASTER_CHECKS, check_forecaster
-from penstock.testing.guards import GUARD_CHECKS, check_guard
 from penstock.testing.plants import PLANT_CHECKS, check_plant
-from penstock.testing.policies import POLICY_CHECKS, check_policy, example
+from penstock.testing.policies import (
+    GUARD_CHECKS,
+    POLICY_CHECKS,
+    check_guard,
+    check_policy,
+    example,
+)
 from penstock.testing.script import Clock, ScriptedPlant, seen, varied
 from penstock.testing.workloads import WORKLOAD_CHECKS, check_workload
 

@@ -13,11 +13,9 @@
 Each is described in `docs/peers.md`, with what differs from the original and why.
 """
 
-from penstock.policy.peers.amadeus import Amadeus
-from penstock.policy.peers.dhalion import Dhalion
-from penstock.policy.peers.ds2 import Ds2
-from penstock.policy.peers.dstream import DStream
+from penstock.policy.peers.batches import Amadeus, DStream
 from penstock.policy.peers.flink import Flink
+from penstock.policy.peers.graph import Dhalion, Ds2
 from penstock.policy.peers.kubernetes import Hpa, KedaLag
 
 __all__ = ["Amadeus", "DStream", "Dhalion", "Ds2", "Flink", "Hpa", "KedaLag"]

@@ -242,11 +242,9 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
             steps = self._learner.agents()[name].progress.steps
             text = f"{name} switches to {self.learner}, which converged in {steps} steps"
             return replace(learned, why=f"{text}; {learned.why}")
-        return (
-            learned
-            if learned.before is None
-            else self._threshold(ModuleState(name, seen.modules[name], learned.before))
-        )
+        if learned.before is None:
+            return learned
+        return self._threshold(ModuleState(name, seen.modules[name], learned.before))
 
     def _foresee(self, name: str, reading: ModuleReading) -> None:
         """Warn the learner of the most replicas with which the module would be late."""
