@@ -246,7 +246,7 @@ def find_windows(parts: DataFrame, query: Query) -> DataFrame:
     together = parts.drop("ts").withColumn(_ALL, sql.lit(0)).groupBy(_ALL)
     sent = together.applyInPandasWithState(
         emit,
-        from_arrow_schema(emitter.SCHEMA),
+        emitter.SCHEMA,
         emitter.STATE,
         "append",
         GroupStateTimeout.NoTimeout,
