@@ -6,79 +6,74 @@ from functools import cache
 from math import isfinite
 from typing import Any, get_type_hints
 
-from penstock.core.graph import Module, Stream
 from penstock.core.schema import is_duration
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 
 
 def resolve(file: PipelineFile, given: Mapping[str, Any]) -> PipelineFile:
     """The file with `resolved` filled in: every default and override, units written out."""
-    resolved = _named_application(file) | {
-        **_timing(file),
-        **_feeds(given),
-        **({} if file.query is None else {"query": _settings(file.query)}),
-        "slo": _settings(file.slo),
-        "policy": _named(file.policy),
-        "guards": [_guard(part) for part in file.guards],
-        **({} if file.manager is None else {"manager": _named(file.manager)}),
-        **_infrastructure(file.infrastructure),
-        "cluster": _settings(file.cluster),
-        **({} if file.interference is None else {"interference": _settings(file.interference)}),
-        **_flow(file, given),
+    second = {
+        "manager": file.manager and _named(file.manager),
+        "infrastructure": file.infrastructure and _infrastructure(file.infrastructure),
     }
-    return replace(file, resolved=resolved)
+    return replace(file, resolved=_present({**_own(file, given), **_common(file), **second}))
 
 
 def resolve_shared(
     file: PipelineFile, parts: Mapping[str, PipelineFile], given: Mapping[str, Mapping[str, Any]]
 ) -> PipelineFile:
     """The same of several pipelines, each with the names that its modules have in the file."""
-    resolved = {
-        "pipelines": {name: _part(part, given[name]) for name, part in parts.items()},
-        "cores": file.cores,
-        "executors": file.executors,
-        **_timing(file),
-        "slo": _settings(file.slo),
-        "policy": _named(file.policy),
-        "guards": [_guard(part) for part in file.guards],
-        "cluster": _settings(file.cluster),
-        **({} if file.interference is None else {"interference": _settings(file.interference)}),
+    pipelines = {
+        name: _present({"weight": part.weight, **_own(part, given[name])})
+        for name, part in parts.items()
     }
-    return replace(file, resolved=resolved)
+    whole = {"pipelines": pipelines, "cores": file.cores, "executors": file.executors}
+    return replace(file, resolved=_present({**whole, **_common(file)}))
 
 
-def _part(part: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
-    return _named_application(part) | {
-        "weight": part.weight,
-        **_feeds(given),
-        **({} if part.query is None else {"query": _settings(part.query)}),
-        **_flow(part, given),
+def _own(file: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a pipeline says for itself; what feeds it as it was written."""
+    streams = [_settings(stream) for stream in file.graph.streams]
+    return {
+        "pipeline": file.application,
+        "workload": plain(given.get("workload")),
+        "query": _settings(file.query),
+        "source": plain(given["source"]),
+        "modules": {module.name: _unnamed(module) for module in file.graph.modules},
+        "streams": [{"from": s.pop("origin"), "to": s.pop("target"), **s} for s in streams],
+        "sink": plain(given.get("sink")),
     }
 
 
-def _named_application(file: PipelineFile) -> dict[str, Any]:
-    return {"pipeline": file.application} if file.application else {}
-
-
-def _timing(file: PipelineFile) -> dict[str, Any]:
+def _common(file: PipelineFile) -> dict[str, Any]:
+    """What holds for all pipelines of a file."""
+    guards = [
+        {guard.name: plain(guard.settings)} if guard.settings else guard.name
+        for guard in file.guards
+    ]
     return {
         "step": _seconds(file.step),
         "duration": _seconds(file.duration),
         "seed": file.seed,
+        "slo": _settings(file.slo),
+        "policy": _named(file.policy),
+        "guards": guards,
+        "cluster": _settings(file.cluster),
+        "interference": _settings(file.interference),
     }
 
 
-def _feeds(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"workload": plain(given["workload"])} if given.get("workload") is not None else {}
-
-
-def _flow(file: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
+def _infrastructure(given: InfrastructureSettings) -> dict[str, Any]:
     return {
-        "source": plain(given["source"]),
-        "modules": {module.name: _module(module) for module in file.graph.modules},
-        "streams": [_stream(stream) for stream in file.graph.streams],
-        **({} if given.get("sink") is None else {"sink": plain(given["sink"])}),
+        "policy": _named(given.policy),
+        "manager": _named(given.manager),
+        "regions": {region.name: _unnamed(region) for region in given.places.regions},
+        "delays": {pair: _seconds(delay) for pair, delay in given.places.delays.items()},
     }
+
+
+def _present(sections: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: section for name, section in sections.items() if section is not None}
 
 
 def plain(value: Any) -> Any:
@@ -98,44 +93,19 @@ def _named(part: Part) -> dict[str, Any]:
     return {"name": part.name, **plain(part.settings)}
 
 
-def _infrastructure(given: InfrastructureSettings | None) -> dict[str, Any]:
-    if given is None:
-        return {}
-    places = given.places
-    section = {
-        "policy": _named(given.policy),
-        "manager": _named(given.manager),
-        "regions": {region.name: _unnamed(region) for region in places.regions},
-        "delays": {pair: _seconds(delay) for pair, delay in places.delays.items()},
-    }
-    return {"infrastructure": section}
-
-
-def _guard(part: Part) -> Any:
-    return {part.name: plain(part.settings)} if part.settings else part.name
-
-
-def _module(module: Module) -> dict[str, Any]:
-    return {name: value for name, value in _unnamed(module).items() if value != []}
-
-
 def _unnamed(part: Any) -> dict[str, Any]:
-    """The settings of a part that has its name before the colon."""
-    return {name: value for name, value in _settings(part).items() if name != "name"}
+    """The settings of a part that has its name before the colon, without empty lists."""
+    return {k: value for k, value in _settings(part).items() if k != "name" and value != []}
 
 
-def _stream(stream: Stream) -> dict[str, Any]:
-    settings = _settings(stream)
-    return {"from": settings.pop("origin"), "to": settings.pop("target"), **settings}
-
-
-def _settings(part: Any) -> dict[str, Any]:
+def _settings(part: Any) -> Any:
     """The fields of a part as they are written in a file; those without a value are left out."""
-    kind: type = type(part)
-    values = {name: getattr(part, name) for name in _timed(kind)}
+    if part is None:
+        return None
+    values = {name: (getattr(part, name), timed) for name, timed in _timed(type(part)).items()}
     return {
-        name.rstrip("_"): _seconds(value) if _timed(kind)[name] else plain(value)
-        for name, value in values.items()
+        name.rstrip("_"): _seconds(value) if timed else plain(value)
+        for name, (value, timed) in values.items()
         if value is not None
     }
 

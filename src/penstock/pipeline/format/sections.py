@@ -114,8 +114,10 @@ def note_missing(draft: Draft, declared: Any, names: Collection[str]) -> None:
 
 
 def _default(setting: Setting) -> Any:
-    named = extra(setting.hint, ByName) and isinstance(setting.default, str)
-    return Part(setting.default) if named else setting.default
+    default = setting.default
+    if extra(setting.hint, ByKey):
+        return [Part(name) for name in default]
+    return Part(default) if extra(setting.hint, ByName) and default is not None else default
 
 
 def _read_plain(draft: Draft, base: Any, *, of: str) -> dict[str, Any]:
