@@ -40,32 +40,38 @@ _DRAIN_TIMEOUT: Final = 60.0
 """Seconds for the last rows to be processed after the end of the workload."""
 
 
+def _await(lacks: Callable[[], str | None]) -> None:
+    """Wait until nothing is lacking; raise what still is after a while."""
+    deadline = time.monotonic() + _START_TIMEOUT
+    while (lack := lacks()) is not None:
+        if time.monotonic() > deadline:
+            raise ClusterError(lack)
+        time.sleep(0.05)
+
+
 def await_executors(actuator: Actuator | ExecutorPool) -> None:
     """Wait until every module has its initial executors."""
-    deadline = time.monotonic() + _START_TIMEOUT
-    while True:
+
+    def lacks() -> str | None:
         running = actuator.running(actuator.backend.executors())
         short = [m for m, n in actuator.expected().items() if len(running[m]) < n]
-        if not short:
-            return
-        if time.monotonic() > deadline:
-            raise ClusterError(
-                f"no executor started for {', '.join(short)} in {_START_TIMEOUT:.0f} s; "
-                "see whether the cluster has a free core and enough memory"
-            )
-        time.sleep(0.05)
+        return (
+            f"no executor started for {', '.join(short)} in {_START_TIMEOUT:.0f} s; "
+            "see whether the cluster has a free core and enough memory"
+            if short
+            else None
+        )
+
+    _await(lacks)
 
 
 def await_first_rows(plant: SparkPlant, modules: Collection[str]) -> None:
     """Wait until these queries have processed the first rows, which warms up every process."""
-    deadline = time.monotonic() + _START_TIMEOUT
-    while not plant.drained(modules):
-        if time.monotonic() > deadline:
-            raise ClusterError(
-                f"the first rows were not processed within {_START_TIMEOUT:.0f} s; "
-                "see whether the executors can read and write the run folder"
-            )
-        time.sleep(0.05)
+    lack = (
+        f"the first rows were not processed within {_START_TIMEOUT:.0f} s; "
+        "see whether the executors can read and write the run folder"
+    )
+    _await(lambda: None if plant.drained(modules) else lack)
     plant.collect_progress()
 
 
@@ -86,7 +92,6 @@ _SCHEDULER_POOL: Final = "spark.scheduler.pool"
 _NO_POOL: Final = "default"
 """Spark's name of the pool of jobs without one."""
 
-Profiles = dict[str, ResourceProfile | None]
 Modules = Mapping[str, ModuleQuery]
 
 
@@ -122,12 +127,12 @@ def deploy(
         (results / name).mkdir(parents=True, exist_ok=True)
         pipeline.application.prepare()
     modules = {name: each for pipe in pipelines.values() for name, each in pipe.modules.items()}
-    for name, profile in _profiles(session, file, modules).items():
-        modules[name].place(workspace, profile)
-    actuator = _actuator(spark, file, modules)
-    warmup = ExecutorWarmup(actuator, lambda name, tasks: _warm_up(spark, modules, name, tasks))
+    actuator = _actuator(session, file, modules, workspace)
+    warmup = ExecutorWarmup(actuator, lambda name, tasks: warm_up(spark, modules.get(name), tasks))
     actuator.on_growth = warmup.expect
-    _request_first(actuator, modules)
+    if isinstance(actuator, ExecutorPool):
+        actuator.open()
+    actuator.want({name: each.module.initial_replicas for name, each in modules.items()})
     spark.conf.set("spark.sql.shuffle.partitions", state_partitions(modules))
     spark.dataSource.register(source.WorkloadSource)
     spark.dataSource.register(streams.StreamSource)
@@ -153,58 +158,55 @@ def deploy(
             for pipeline in pipelines.values()
             for name, keyed in pipeline.by_key().items()
         },
-        frequency=_frequency_control(processors, pipelines),
+        frequency=_frequency_control(processors, pipelines.values()) if processors else None,
     )
+    own_rows = [d for d in pipelines.values() if not isinstance(d.feed, KafkaFeed)]
     with processors or nullcontext():  # which restore the frequency at the end
         try:
             await_executors(actuator)
-            await_first_rows(plant, _warmed_up(pipelines))
-            _open(pipelines)
-            with _splitting_loops(pipelines, queries, workspace):
+            # a topic has no first rows of ours
+            await_first_rows(plant, {name for each in own_rows for name in each.modules})
+            began = time.time()  # of all workloads
+            with ExitStack() as splitting:
+                for each in pipelines.values():
+                    each.feed.open(began)
+                for each in pipelines.values():
+                    first = queries[each.file.graph.source]
+                    loop = split_panes(each.application, first, each.file, workspace)
+                    splitting.enter_context(loop)
                 yield plant
-                _close(pipelines)
+                ended = time.time()
+                for each in pipelines.values():
+                    each.feed.close(ended)
                 drain(plant)
-            for pipeline in pipelines.values():
-                pipeline.settle()
+            for each in pipelines.values():
+                each.settle()
         finally:
             warmup.close()
             plant.results.update(_results(pipelines, plant))
             for watched in queries.values():
                 watched.query.stop()
-            for pipeline in pipelines.values():
-                pipeline.close()
+            for each in pipelines.values():
+                each.close()
 
 
-def _profiles(session: Session, file: PipelineFile, modules: Modules) -> Profiles:
+def _actuator(
+    session: Session, file: PipelineFile, modules: Modules, workspace: Path
+) -> Actuator | ExecutorPool:
+    """What asks for executors; the modules get their profiles and their places in the workspace."""
+    backend = Backend(session.spark)
     if shares_executors(file):
-        return dict.fromkeys(modules)
-    spark = session.spark
-    memory = spark.sparkContext.getConf().get("spark.executor.memory")
-    places = session.regions.resources() if session.regions else {}
-    return assign_profiles(Backend(spark), modules, memory or file.cluster.executor_memory, places)
-
-
-def _actuator(spark: SparkSession, file: PipelineFile, modules: Modules) -> Actuator | ExecutorPool:
+        profiles: Mapping[str, ResourceProfile | None] = dict.fromkeys(modules)
+    else:
+        memory = session.spark.sparkContext.getConf().get("spark.executor.memory")
+        places = session.regions.resources() if session.regions else {}
+        profiles = assign_profiles(backend, modules, memory or file.cluster.executor_memory, places)
+    for name, profile in profiles.items():
+        modules[name].place(workspace, profile)
     if shares_executors(file):
-        return ExecutorPool(
-            Backend(spark),
-            modules,
-            file.cores or len(modules),
-            divided=not uses_spark_scheduler(file),
-        )
-    return Actuator(Backend(spark), modules)
-
-
-def _request_first(actuator: Actuator | ExecutorPool, modules: Modules) -> None:
-    """Request the initial executors."""
-    if isinstance(actuator, ExecutorPool):
-        actuator.open()
-    actuator.want({name: each.module.initial_replicas for name, each in modules.items()})
-
-
-def _warm_up(spark: SparkSession, modules: Modules, name: str, tasks: int) -> None:
-    running = modules.get(name)  # none where all modules share their executors
-    warm_up(spark, None if running is None else running.resources, tasks)
+        divided, most = not uses_spark_scheduler(file), file.cores or len(modules)
+        return ExecutorPool(backend, modules, most, divided=divided)
+    return Actuator(backend, modules)
 
 
 def _start(
@@ -224,36 +226,6 @@ def _start(
     return queries
 
 
-def _warmed_up(pipelines: Mapping[str, Deployment]) -> set[str]:
-    """Modules that the first rows warm up; a topic has no first rows of ours."""
-    fed = [d for d in pipelines.values() if not isinstance(d.feed, KafkaFeed)]
-    return {name for deployment in fed for name in deployment.modules}
-
-
-def _open(pipelines: Mapping[str, Deployment]) -> None:
-    """Start all workloads at the same time."""
-    now = time.time()
-    for deployment in pipelines.values():
-        deployment.feed.open(now)
-
-
-def _close(pipelines: Mapping[str, Deployment]) -> None:
-    now = time.time()
-    for deployment in pipelines.values():
-        deployment.feed.close(now)
-
-
-@contextmanager
-def _splitting_loops(
-    pipelines: Mapping[str, Deployment], queries: Mapping[str, WatchedQuery], workspace: Path
-) -> Iterator[None]:
-    with ExitStack() as stack:
-        for each in pipelines.values():
-            first = queries[each.file.graph.source]
-            stack.enter_context(split_panes(each.application, first, each.file, workspace))
-        yield
-
-
 def _results(pipelines: Mapping[str, Deployment], plant: SparkPlant) -> dict[str, object]:
     """The results of each pipeline, under its name if there are several."""
     results = {name: deployment.results(plant) for name, deployment in pipelines.items()}
@@ -268,13 +240,10 @@ def _results(pipelines: Mapping[str, Deployment], plant: SparkPlant) -> dict[str
 
 
 def _frequency_control(
-    processors: Processors | None, pipelines: Mapping[str, Deployment]
-) -> FrequencyControl | None:
-    if processors is None:
-        return None
-
+    processors: Processors, pipelines: Collection[Deployment]
+) -> FrequencyControl:
     def slow_down(share: float) -> None:
-        for deployment in pipelines.values():
+        for deployment in pipelines:
             deployment.slow_down(share)
 
     return FrequencyControl(processors=processors, on_slowdown=slow_down)

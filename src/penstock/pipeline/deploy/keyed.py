@@ -3,7 +3,6 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -117,13 +116,3 @@ def appending(to: DurableStream) -> Sink:
             to.delete_files([written[0]])
 
     return append
-
-
-def handing(take: Callable[[pa.Table, int], None], ended: Callable[[], None]) -> Sink:
-    """Passes results to a consumer, then calls `ended`."""
-
-    def hand(results: pa.Table, step: int) -> None:
-        take(results, step)
-        ended()
-
-    return hand

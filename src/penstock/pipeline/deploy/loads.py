@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isinf
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from penstock.core.graph import Module
 from penstock.core.signals import ModuleReading
@@ -20,26 +20,28 @@ from penstock.spark.progress import Batch
 
 QUERY: Final = "preference"
 """The name of the query's measures."""
-_PANES: Final = f"{QUERY}_panes"
-_WINDOWS: Final = f"{QUERY}_windows"
+
+
+L = TypeVar("L", PaneLoad, WindowLoad)
+
+
+def _load_of(batch: Batch, name: str, kind: type[L]) -> L | None:
+    """The load of a stage in a batch, service time included; None if unknown."""
+    observed = batch.observed.get(name)
+    if not observed:
+        return None
+    load = kind(**known(observed))
+    return replace(load, busy=load.busy + (batch.service or 0.0))
 
 
 def panes_of(batch: Batch) -> PaneLoad | None:
-    """The load of the pane stage in a batch, service time included; None if unknown."""
-    observed = batch.observed.get(_PANES)
-    if not observed:
-        return None
-    load = PaneLoad(**known(observed))
-    return replace(load, busy=load.busy + (batch.service or 0.0))
+    """The load of the pane stage."""
+    return _load_of(batch, f"{QUERY}_panes", PaneLoad)
 
 
 def windows_of(batch: Batch) -> WindowLoad | None:
-    """The load of the window stage in a batch, service time included; None if unknown."""
-    observed = batch.observed.get(_WINDOWS)
-    if not observed:
-        return None
-    load = WindowLoad(**known(observed))
-    return replace(load, busy=load.busy + (batch.service or 0.0))
+    """The load of the window stage."""
+    return _load_of(batch, f"{QUERY}_windows", WindowLoad)
 
 
 def pane_seconds(batch: Batch) -> float | None:

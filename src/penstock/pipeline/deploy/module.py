@@ -218,9 +218,10 @@ def columns_of(ddl: str) -> StructType:
     return parsed
 
 
-def warm_up(spark: SparkSession, profile: ResourceProfile | None, tasks: int) -> None:
-    """A task for each executor of a profile, through Python and back."""
+def warm_up(spark: SparkSession, running: ModuleQuery | None, tasks: int) -> None:
+    """A task for each executor of a module, or of all, through Python and back."""
     rows = spark.range(0, tasks, 1, tasks)
+    profile = None if running is None else running.resources
     # The session may end in the middle of it, and PySpark then looks for what is no longer there.
     with suppress(PySparkException, Py4JError, AttributeError):
         _served(rows, rows.schema, Serve(service_time=_HANDSHAKE), profile).collect()

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import isinf
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -23,7 +22,7 @@ from penstock.core.plugins import is_ours, load
 from penstock.core.settings import choose
 from penstock.pipeline.application import Application, Meter
 from penstock.pipeline.deploy.kafka import KafkaFeed, TopicWriter, offsets_of
-from penstock.pipeline.deploy.keyed import KeyedModule, appending, handing, make_keyed
+from penstock.pipeline.deploy.keyed import KeyedModule, appending, make_keyed
 from penstock.pipeline.deploy.module import (
     ModuleQuery,
     columns_of,
@@ -42,6 +41,8 @@ from penstock.spark.actuator import PARTS, Actuator, ExecutorPool
 from penstock.spark.plant import SparkPlant
 from penstock.spark.progress import WatchedQuery
 from penstock.spark.streams import FORMAT, DurableStream, write_options
+
+T = TypeVar("T")
 
 _FIRST_ROWS: Final = 32
 """Rows that go through every query before the workload begins."""
@@ -62,26 +63,21 @@ def application_of(part: PipelineFile) -> Application:
     except SettingError as error:
         raise SettingError(f"pipeline {spec.name!r} cannot be loaded: {error}") from error
     if callable(made) and not isinstance(made, Application):
-        made = _made(spec, made, part)
+        factory = made
+        try:
+            made = factory(part)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, PenstockError) or is_ours(factory):
+                raise
+            raise SettingError(
+                f"pipeline {spec.name!r} cannot be made: {spec.spark} raises {describe(error)}"
+            ) from error
     if not isinstance(made, Application):
         raise SettingError(
             f"pipeline {spec.name!r} cannot be used: {spec.spark} must be an Application, or a "
             f"function that makes one of a pipeline file, got {made!r}"
         )
     return made
-
-
-def _made(spec: AppSpec, factory: Callable[[PipelineFile], Any], part: PipelineFile) -> Any:
-    try:
-        return factory(part)
-    except PenstockError:
-        raise
-    except (Exception, SystemExit) as error:
-        if is_ours(factory):
-            raise
-        raise SettingError(
-            f"pipeline {spec.name!r} cannot be made: {spec.spark} raises {describe(error)}"
-        ) from error
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -209,11 +205,23 @@ class Deployment:
         streams = [DurableStream(running.stream_to(to)) for to in running.targets.values()]
         for stream_ in streams:
             stream_.create()
-        take = appending(streams[0]) if streams else self._to_topic_too(self.consumer.take)
-        return handing(take, lambda: self.actuator.batch_ended(running.name))
+        if streams:
+            take = appending(streams[0])
+        else:
+            last: Sink = self.consumer.take
+            take = last if self.topic is None else self.topic.before_tables(last)
+        return self._notifying(running, take)
 
-    def _to_topic_too(self, take: Sink) -> Sink:
-        return take if self.topic is None else self.topic.before_tables(take)
+    def _notifying(
+        self, running: ModuleQuery, take: Callable[[T, int], None]
+    ) -> Callable[[T, int], None]:
+        """A sink that notifies the actuator at the end of each batch."""
+
+        def both(batch: T, number: int) -> None:
+            take(batch, number)
+            self.actuator.batch_ended(running.name)
+
+        return both
 
     def _read(self, running: ModuleQuery) -> DataFrame:
         if not running.sources:
@@ -234,13 +242,14 @@ class Deployment:
         writer = self._writer(running, table, mode="update" if running.updates else "append")
         if not self.file.graph.outputs(running.name):
             last = self.consumer if self.topic is None else self.topic.before(self.consumer)
-            return writer.foreachBatch(self._ending_batches(running, last)).start()
+            return writer.foreachBatch(self._notifying(running, last)).start()
         paths = {key: running.stream_to(to) for key, to in running.targets.items()}
         for path in paths.values():
             DurableStream(path).create()
         if running.shuffles:  # Spark supports no update mode for our sink
-            sink = _appending(DurableStream(next(iter(paths.values()))))
-            return writer.foreachBatch(self._ending_batches(running, sink)).start()
+            # a batch of updates, one row for each key at the most, by way of the driver
+            sink = _of_batches(appending(DurableStream(next(iter(paths.values())))))
+            return writer.foreachBatch(self._notifying(running, sink)).start()
         return writer.format(FORMAT).options(**write_options(paths, running.route)).start()
 
     def _writer(self, running: ModuleQuery, table: DataFrame, *, mode: str) -> DataStreamWriter:
@@ -254,22 +263,15 @@ class Deployment:
             return writer
         return writer.trigger(processingTime=f"{round(trigger * 1000)} milliseconds")
 
-    def _ending_batches(
-        self, running: ModuleQuery, sink: Callable[[DataFrame, int], None]
-    ) -> Callable[[DataFrame, int], None]:
-        """A sink that notifies the actuator at the end of each batch."""
-
-        def take(batch: DataFrame, number: int) -> None:
-            sink(batch, number)
-            self.actuator.batch_ended(running.name)
-
-        return take
-
     def _arrivals(self, running: ModuleQuery) -> Callable[[], int | None]:
         if not running.sources:
             return lambda: self.feed.arrived(time.time())
         streams = [DurableStream(path) for path in running.streams_in().values()]
         return lambda: sum(each.length() for each in streams)
+
+
+def _of_batches(take: Sink) -> Callable[[DataFrame, int], None]:
+    return lambda batch, number: take(batch.toArrow(), number)
 
 
 def rows_of(file: PipelineFile, application: Application) -> source.RowMaker:
@@ -316,16 +318,3 @@ def _share(module: Module, parts: int) -> int | None:
     """Rows in one of so many parts of what an executor takes on in a batch, at most."""
     rows = module.rows_a_batch
     return None if isinf(rows) else max(int(rows) // parts, 1)
-
-
-def _appending(to: DurableStream) -> Callable[[DataFrame, int], None]:
-    """Writes a batch of updates, one row for each key at the most, by way of the driver."""
-
-    def append(batch: DataFrame, number: int) -> None:
-        table = batch.toArrow()
-        columns = pa.schema([column.with_nullable(True) for column in table.schema])
-        written = to.write_file(iter(table.to_batches()), columns)
-        if not to.append(number, [written]):
-            to.delete_files([written[0]])
-
-    return append

@@ -102,7 +102,8 @@ def _settings(part: Any) -> Any:
     """The fields of a part as they are written in a file; those without a value are left out."""
     if part is None:
         return None
-    values = {name: (getattr(part, name), timed) for name, timed in _timed(type(part)).items()}
+    kind: type = type(part)
+    values = {name: (getattr(part, name), timed) for name, timed in _timed(kind).items()}
     return {
         name.rstrip("_"): _seconds(value) if timed else plain(value)
         for name, (value, timed) in values.items()
