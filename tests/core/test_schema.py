@@ -24,7 +24,7 @@ from penstock.workload import Constant
         ),
         (
             lambda: StepLimit(Static(), out="2"),  # type: ignore[arg-type]
-            "out of guard step-limit must be a number, got '2'",
+            "out of guard step-limit must be a whole number, got '2'",
         ),
         (
             lambda: Module(name="a", service_time="3ms"),  # type: ignore[arg-type]

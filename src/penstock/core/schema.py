@@ -17,7 +17,7 @@ second that an attached application should not pay.
 
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -28,6 +28,8 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, 
 from penstock.core.errors import SettingError
 from penstock.core.units import UnitError, parse_bytes, parse_duration, parse_rate
 
+IN_FILE: Final = "in a file"
+_IN_PYTHON: Final = "in Python"
 Path = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
 Schema = dict[str, Any]
@@ -208,13 +210,17 @@ class Problem:
 
 
 def problems_of(
-    schema: Any, value: object, *, in_file: bool = False
+    schema: Any, value: object, where: str = "on the command line"
 ) -> tuple[Any, tuple[Problem, ...]]:
-    """The value as its type has it, or everything that is wrong with it."""
+    """The value as its type has it, or everything that is wrong with it.
+
+    It stands `on the command line`, where everything is a text; `in a file`, where numbers are not;
+    or `in Python`, where units are left out.
+    """
     from pydantic_core import ValidationError
 
     try:
-        return schema.validate_python(value, context=in_file), ()
+        return schema.validate_python(value, context=where), ()
     except ValidationError as error:
         return None, tuple(_problem(one) for one in error.errors(include_url=False))
 
@@ -371,74 +377,26 @@ def checked(of: str) -> Callable[[T], T]:
 def check_bounds(part: Any, of: str) -> None:
     """Refuse a part with a field out of its bounds."""
     kind: Any = type(part)
-    for name, hint in _bounded(kind).items():
-        for path, why in _refusals_in_python(hint, getattr(part, name)):
-            outer = name.rstrip("_")
-            what = f"{outer} of {of.format(self=part)}"
-            raise SettingError(sentence(what, Problem(path, why)), path=(outer, *path))
+    reader, names = _reader_of_bounds(kind)
+    _, problems = problems_of(reader, {name: getattr(part, name) for name in names}, _IN_PYTHON)
+    for problem in problems:
+        name, *inside = problem.path
+        outer = str(name).rstrip("_")
+        what, why = f"{outer} of {of.format(self=part)}", Problem(tuple(inside), problem.why)
+        raise SettingError(sentence(what, why), path=(outer, *inside))
 
 
 @cache
-def _bounded(kind: type) -> dict[str, Any]:
-    """The fields whose types have bounds."""
+def _reader_of_bounds(kind: type) -> tuple[Any, tuple[str, ...]]:
+    """What checks the fields whose types have bounds, and the names of these."""
     hints = get_type_hints(kind, include_extras=True)
-    names = [f.name for f in fields(kind) if f.init]
-    return {name: hints[name] for name in names if _has_checks(hints[name])}
+    bounded = {f.name: hints[f.name] for f in fields(kind) if f.init and _has_checks(hints[f.name])}
+    return validator_of_fields(bounded), tuple(bounded)
 
 
 def _has_checks(hint: Any) -> bool:
     extras = getattr(hint, "__metadata__", ())
     return any(isinstance(e, Check) for e in extras) or any(map(_has_checks, get_args(hint)))
-
-
-def _refusals_in_python(hint: Any, value: Any) -> Iterator[tuple[Path, str]]:
-    """What is wrong with a value of a field; units are written in files, not in Python.
-
-    >>> list(_refusals_in_python(Seconds | None, "4s"))
-    [((), "must be a number of seconds, got '4s'")]
-    """
-    if isinstance(value, str) and not _takes_text(hint):
-        yield (), f"must be a number{' of seconds' * is_duration(hint)}, got {value!r}"
-    else:
-        yield from _refusals(hint, value)
-
-
-def _takes_text(hint: Any) -> bool:
-    if get_origin(hint) is Annotated:
-        return _takes_text(get_args(hint)[0])
-    if get_origin(hint) in (types.UnionType, Union):
-        return any(map(_takes_text, get_args(hint)))
-    return hint not in (int, float, bool, type(None))
-
-
-def _refusals(hint: Any, value: Any) -> Iterator[tuple[Path, str]]:
-    """What is out of bounds in a value that has the type already."""
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        unit = getattr(_first(inner[1:], Written), "unit", "")
-        whys = (e.refusal(value, unit) for e in inner[1:] if isinstance(e, Check))
-        if _suits(inner[1:], value):
-            yield from (((), why) for why in whys if why)
-        else:
-            yield from _refusals(inner[0], value)
-    elif origin in (types.UnionType, Union):
-        for kind in inner:
-            yield from _refusals(kind, value)
-    elif origin is Mapping and isinstance(value, Mapping):
-        yield from _inside(inner[1], value.items())
-    elif origin is tuple and isinstance(value, list | tuple):
-        yield from _inside(inner[0], enumerate(value))
-
-
-def _inside(hint: Any, items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Path, str]]:
-    for key, item in items:
-        yield from (((key, *path), why) for path, why in _refusals(hint, item))
-
-
-def _suits(extras: Iterable[object], value: object) -> bool:
-    """Whether a value is what the checks are about: one of a union may be something else."""
-    bounds = any(isinstance(extra, Bounds) for extra in extras)
-    return hasattr(value, "__float__") if bounds else isinstance(value, str)
 
 
 def _annotated(inner: Any, extras: tuple[Any, ...], words: str | None) -> Schema:
@@ -472,7 +430,13 @@ def _checker(checks: Iterable[Check], written: Written | None) -> Callable[[Any]
 
 
 def _written(written: Written) -> Schema:
-    def read_written(value: object) -> object:
+    def read_written(value: object, info: Any) -> object:
+        if info.context == _IN_PYTHON and isinstance(value, str) and written.unit:
+            raise _refusal(
+                f"must be a number{' of seconds' * (written.unit == 's')}, got {value!r}"
+            )
+        if info.context == _IN_PYTHON:
+            return value
         try:
             return written.read(value)
         except SettingError as error:
@@ -481,7 +445,7 @@ def _written(written: Written) -> Schema:
     said = {} if written.pattern is None else {"type": "string", "pattern": written.pattern}
     return {
         "type": "function-before",
-        "function": {"type": "no-info", "function": read_written},
+        "function": {"type": "with-info", "function": read_written},
         "schema": {"type": "any"},
         "metadata": {"pydantic_js_updates": said},
     }
@@ -569,9 +533,9 @@ def _before(function: Callable[..., Any], schema: Schema, *, info: bool = False)
 
 
 def _number(value: object, info: Any) -> object:
-    """No truth value, and in a file no text but `inf`; flags and Spark's conf are texts."""
-    quoted = info.context and isinstance(value, str) and value.lstrip("+-") != "inf"
-    if isinstance(value, bool) or quoted:
+    """No truth value; a text on the command line only, but for `inf`."""
+    strict = info.context in (IN_FILE, _IN_PYTHON)
+    if isinstance(value, bool) or (strict and isinstance(value, str) and value != "inf"):
         raise ValueError
     return value
 

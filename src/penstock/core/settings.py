@@ -48,17 +48,15 @@ def read_part(
     *,
     of: str,
     fixed: Mapping[str, object],
-    in_file: bool = False,
+    where: str = "on the command line",
 ) -> tuple[T | None, list[Mistake]]:
     """The part that settings make, or every mistake in them with its path.
 
     Rules over several settings are those that a part raises when it is made. In place of a value
     that is wrong or breaks a rule it gets the default and is made again, so that no mistake hides
     another; a rule about a value that is wrong already says nothing.
-
-    In a file, numbers are not in quotes.
     """
-    values, mistakes, absent = decode(part, given, of=of, fixed=fixed, in_file=in_file)
+    values, mistakes, absent = decode(part, given, of=of, fixed=fixed, where=where)
     known = {s.outer: s for s in settings_of(part) if s.name not in fixed}
     wrong = {*absent, *(str(path[0]) for path, _ in mistakes if path)}
     values |= {known[outer].name: stand_in(known[outer].hint) for outer in absent}
@@ -85,7 +83,7 @@ def decode(
     *,
     of: str,
     fixed: Mapping[str, object],
-    in_file: bool = False,
+    where: str = "on the command line",
 ) -> tuple[dict[str, Any], list[Mistake], list[str]]:
     """The fields of a part that its settings have right, every mistake in the others, and those
     that it cannot do without and does not have."""
@@ -101,7 +99,7 @@ def decode(
         twice = f"{of} is given a setting twice; leave one of {', '.join(given)} out"
         mistakes.append(((), twice))
     reader, raw = _reader(part), {name: given[key] for name, key in keys.items()}
-    values, problems = problems_of(reader, raw, in_file=in_file)
+    values, problems = problems_of(reader, raw, where)
     for problem in problems:
         name, *inside = problem.path
         raw.pop(str(name), None)
@@ -113,7 +111,7 @@ def decode(
         mistakes.append(((), f"{of} needs a value for {', '.join(missing)}"))
     order: list[Any] = [*given]
     mistakes.sort(key=lambda one: order.index(one[0][0]) if one[0] else len(order))
-    right = problems_of(reader, raw, in_file=in_file)[0] if problems else values
+    right = problems_of(reader, raw, where)[0] if problems else values
     absent = [outer for outer, s in known.items() if s.required and s.name not in right]
     return {**right, **fixed}, mistakes, absent
 

@@ -217,6 +217,31 @@ class TestMistakes:
         refused_or_read(path, WORDCOUNT[:start] + junk + WORDCOUNT[end:])
 
 
+ODD = [None, True, -1, 2.5, "x", "3s", [], [1], [[1]], {}, {"x": 1}, {"name": "rl"}, 10**30]
+
+
+def places(value: object, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The paths of all values inside a value."""
+    if not isinstance(value, dict | list):
+        return [at]
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return [at, *(path for key, item in items for path in places(item, (*at, key)))]
+
+
+@given(data=st.data(), name=st.sampled_from(["recognition", "wordcount-regions", "shared"]))
+def test_no_odd_value_does_more_than_be_reported(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, name: str
+) -> None:
+    whole = json.loads(json.dumps(load(name).resolved))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *outer, key = data.draw(st.sampled_from(places(whole)[1:]))
+        inside = whole
+        for step in outer:
+            inside = inside[step]
+        inside[key] = json.loads(json.dumps(data.draw(st.sampled_from(ODD))))
+    refused_or_read(tmp_path_factory.getbasetemp() / "odd.yaml", json.dumps(whole))
+
+
 TWENTY = """\
 pipelin: wordcount
 pipeline: wordcont

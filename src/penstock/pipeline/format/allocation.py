@@ -33,7 +33,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
-from penstock.core.schema import Bounds, Positive, Written
+from penstock.core.schema import IN_FILE, Bounds, Positive, Written
 from penstock.core.schema import read as read_value
 from penstock.core.settings import decode, missing_settings, near, settings_of
 from penstock.core.units import parse_rate
@@ -195,7 +195,7 @@ def read_planner(draft: Draft) -> Part:
         return Part(name)
     settings = {key: value for key, value in given.items() if key != "name"}
     of, fixed = f"policy {name}", {"network": ...}
-    values, mistakes, _ = decode(PLANNERS[name], settings, of=of, fixed=fixed, in_file=True)
+    values, mistakes, _ = decode(PLANNERS[name], settings, of=of, fixed=fixed, where=IN_FILE)
     for path, mistake in mistakes:
         draft.note(("policy", *path), mistake)
     return Part(name, {key: value for key, value in values.items() if key != "network"})

@@ -134,7 +134,7 @@ def read_graph(file: Reading) -> FlowGraph | None:
     origins = [file.draft.at(("streams", i, "from")) for i in range(len(file.sections.streams))]
     listed = isinstance(file.draft.at(("streams",)), list | None)
     sure = all(isinstance(origin, str) and origin in modules for origin in origins)
-    wrong = {o for i, o in enumerate(origins) if file.sections.streams[i] is None}
+    wrong = {str(o) for i, o in enumerate(origins) if file.sections.streams[i] is None}
     errors = graph_errors(
         [*modules],
         [str(source)] if known else [],

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
-from penstock.core.schema import Like, Matches, problems_of, sentence, validator
+from penstock.core.schema import IN_FILE, Like, Matches, problems_of, sentence, validator
 from penstock.core.settings import Setting, choose, near, read_part, settings_of
 from penstock.pipeline.settings import Part
 
@@ -134,7 +134,7 @@ def _read_plain(draft: Draft, base: Any, *, of: str) -> dict[str, Any]:
 def salvaged(part: Any, given: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
     """Of the settings of a part with a mistake those that are right, each by itself."""
     alone = {
-        key: read_part(part, {key: value}, of="it", fixed=fixed, in_file=True)[0]
+        key: read_part(part, {key: value}, of="it", fixed=fixed, where=IN_FILE)[0]
         for key, value in given.items()
     }
     return {key: getattr(made, key) for key, made in alone.items() if made is not None}
@@ -166,13 +166,13 @@ def read_section(draft: Draft, path: Path, hint: Any, *, of: str) -> Any:
 def _read_value(draft: Draft, path: Path, hint: Any, *, of: str) -> Any:
     """A plain value; of a mapping, the items that are right."""
     given = draft.at(path)
-    value, problems = problems_of(validator(hint), given, in_file=True)
+    value, problems = problems_of(validator(hint), given, IN_FILE)
     for problem in problems:
         draft.note((*path, *problem.path), sentence(of, problem))
     if problems and isinstance(given, dict):
         wrong = {problem.path[0] for problem in problems if problem.path}
         right = {key: item for key, item in given.items() if key not in wrong}
-        return problems_of(validator(hint), right, in_file=True)[0]
+        return problems_of(validator(hint), right, IN_FILE)[0]
     return value
 
 
@@ -285,7 +285,7 @@ def assemble(
     **fixed: object,
 ) -> T | None:
     """A part from its settings at a path, and what it has by default; None where they are wrong."""
-    made, mistakes = read_part(part, {**default, **given}, of=of, fixed=fixed, in_file=True)
+    made, mistakes = read_part(part, {**default, **given}, of=of, fixed=fixed, where=IN_FILE)
     for at, why in mistakes:
         if not at or at[0] not in default:
             draft.note((*path, *at), why)
