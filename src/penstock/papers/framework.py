@@ -152,12 +152,12 @@ def printed(text: str, labels: int = 1) -> dict[Any, dict[str, float]]:
     {'20': {'edges': 74.2, 'share': 0.744}}
     """
     header, *rows = (line.split() for line in text.strip().splitlines())
-    return {
-        row[0] if labels == 1 else tuple(row[:labels]): dict(
-            zip(header[labels:], map(float, row[labels:]), strict=True)
-        )
-        for row in rows
-    }
+    table = {}
+    for row in rows:
+        numbers = (float(word) if "." in word else int(word) for word in row[labels:])
+        name = row[0] if labels == 1 else tuple(row[:labels])
+        table[name] = dict(zip(header[labels:], numbers, strict=True))
+    return table
 
 
 def decimals(digits: int, scale: float = 1.0) -> Words:
@@ -358,13 +358,23 @@ def curve(name: str, x: Sequence[float] | Floats, y: Iterable[float | None]) -> 
     return Line(name=name, x=np.asarray(x, np.float64), y=np.array(values, np.float64))
 
 
+def chart(title: str, x: str, y: str, *lines: Line, **look: Any) -> Chart:
+    """Lines over a common axis; `x` and `y` are the units."""
+    return Chart(title=title, x=x, y=y, lines=lines, **look)
+
+
+def figure(number: str, title: str, *charts: Chart, notes: Iterable[str] = ()) -> Figure:
+    """A figure of the paper, with the data of ours."""
+    return Figure(number=number, title=title, charts=charts, notes=tuple(notes))
+
+
 def bars(
     title: str, y: str, names: Sequence[str], series: Mapping[str, Iterable[float | None]]
 ) -> Chart:
     """A group of bars for each name."""
     at = np.arange(float(len(names)))
-    lines = tuple(curve(name, at, values) for name, values in series.items())
-    return Chart(title=title, x="strategy", y=y, names=tuple(names), lines=lines)
+    lines = (curve(name, at, values) for name, values in series.items())
+    return chart(title, "strategy", y, *lines, names=tuple(names))
 
 
 def drawable(figures: Iterable[Figure]) -> Iterator[Figure]:

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, Final
 
 from penstock.core.words import count_of, percent
-from penstock.experiment.results import Chart, Figure, Line, Words
+from penstock.experiment.results import Figure, Line, Words
 from penstock.experiment.results import Table as Sheet
 from penstock.papers.alloc import adaptation, experiment, graphs, published
 from penstock.papers.alloc.adaptation import (
@@ -38,9 +38,11 @@ from penstock.papers.framework import (
     at_least,
     at_most,
     cells,
+    chart,
     curve,
     decimals,
     falling,
+    figure,
     legend,
     line,
     listed,
@@ -451,53 +453,35 @@ CLAIMS: Final[tuple[Claim[None], ...]] = (
 
 def figures(results: Measured) -> Iterator[Figure]:
     """Both."""
+    tree = f"a tree of {published.DRAWN} nodes"
     single = once(published.DRAWN, WITHIN, 1)
-    tree = [line(reading.name, play(single, reading, hops=SHOWN).share) for reading in READINGS]
-    yield Figure(
-        number="7",
-        title="Share of the new optimum after a perturbation",
-        charts=(
-            _chart(f"a tree of {published.DRAWN} nodes", tree),
-            _chart("mean by nodes", _means(results, SHARED)),
-            _chart(
-                f"mean by nodes: {PLAIN.name}, and idle resource is lost", _means(results, PLAIN)
-            ),
-        ),
+    shares = (line(reading.name, play(single, reading, hops=SHOWN).share) for reading in READINGS)
+    lost = f"mean by nodes: {PLAIN.name}, and idle resource is lost"
+    yield figure(
+        "7",
+        "Share of the new optimum after a perturbation",
+        chart(tree, "hop", "%", *shares),
+        chart("mean by nodes", "hop", "%", *_means(results, SHARED)),
+        chart(lost, "hop", "%", *_means(results, PLAIN)),
         notes=(f"Rates change by {WITHIN}, at hop 0. The tree is that of the first seed.",),
     )
     many = again(published.DRAWN, WITHIN, 1)
     course = play(many, SHARED, hops=EVERY * adaptation.PERTURBATIONS)
-    yield Figure(
-        number="8",
-        title=f"Value under a perturbation every {EVERY} hops",
-        charts=(
-            Chart(
-                title=f"a tree of {published.DRAWN} nodes",
-                x="hop",
-                y="",
-                stepped=True,
-                lines=(line("optimum", course.optimum), line("achieved", course.value)),
-            ),
-        ),
+    both = line("optimum", course.optimum), line("achieved", course.value)
+    yield figure(
+        "8",
+        f"Value under a perturbation every {EVERY} hops",
+        chart(tree, "hop", "", *both, stepped=True),
         notes=(
             f"Rates change by {WITHIN}, and changes add up. The tree is that of the first seed.",
         ),
     )
 
 
-def _means(results: Measured, reading: Reading) -> list[Line]:
-    return [
-        curve(
-            f"{subject[2]:,} nodes",
-            range(SHOWN),
-            (results.mean(subject, at_hop(hop)) for hop in range(SHOWN)),
-        )
-        for subject in _trees(WITHIN, reading)
-    ]
-
-
-def _chart(title: str, lines: Sequence[Line]) -> Chart:
-    return Chart(title=title, x="hop", y="%", lines=tuple(lines))
+def _means(results: Measured, reading: Reading) -> Iterator[Line]:
+    for subject in _trees(WITHIN, reading):
+        shares = (results.mean(subject, at_hop(hop)) for hop in range(SHOWN))
+        yield curve(f"{subject[2]:,} nodes", range(SHOWN), shares)
 
 
 # The paper.

@@ -59,7 +59,9 @@ from penstock.papers.framework import (
     assumptions,
     at_most,
     cells,
+    chart,
     decimals,
+    figure,
     legend,
     line,
     named,
@@ -635,53 +637,50 @@ _NOTE: Final = (
 def figures(results: Measured) -> Iterator[Figure]:
     """All four."""
     curves = results.details
-    yield Figure(
-        number="4",
-        title=f"The last {SHOWN} days, by the policies of infrastructure and application",
-        charts=tuple(
-            chart
-            for letter, p in zip("abcdef", COMBINATIONS, strict=True)
-            for chart in _resources(
-                f"({letter}) {p.infrastructure}, {p.application}", curves[p].last
-            )
-        ),
+    last = {
+        f"({letter}) {p.infrastructure}, {p.application}": curves[p].last
+        for letter, p in zip("abcdef", COMBINATIONS, strict=True)
+    }
+    yield figure(
+        "4",
+        f"The last {SHOWN} days, by the policies of infrastructure and application",
+        *(one for name, days in last.items() for one in _resources(name, days)),
         notes=(_NOTE,),
     )
-    yield Figure(
-        number="5",
-        title=f"The last {SHOWN} days with regions that learn, by the weight of demand",
-        charts=tuple(
-            chart
-            for p in OBJECTIVES
-            if p.demand_weight != WEIGHT
-            for chart in _resources(f"w_d {p.demand_weight:g}, {p.application}", curves[p].last)
-        ),
+    others = {
+        f"w_d {p.demand_weight:g}, {p.application}": curves[p].last
+        for p in OBJECTIVES
+        if p.demand_weight != WEIGHT
+    }
+    yield figure(
+        "5",
+        f"The last {SHOWN} days with regions that learn, by the weight of demand",
+        *(one for name, days in others.items() for one in _resources(name, days)),
         notes=(_NOTE, f"A weight of {WEIGHT:g} is in Fig. 4, (e) and (f)."),
     )
     days = {name: curves[play].first for name, play in _COMPARED.items()}
-    yield Figure(
-        number="6",
-        title=f"The first {SHOWN} days, with and without learning",
-        charts=(
-            _chart("response time", "ms", {n: (d.at, 1e3 * d.response) for n, d in days.items()}),
-            _chart("replicas", "", {name: (d.at, d.replicas) for name, d in days.items()}),
-            _chart("nodes", "", {name: (d.at, d.nodes) for name, d in days.items()}),
+    yield figure(
+        "6",
+        f"The first {SHOWN} days, with and without learning",
+        chart(
+            *("response time", "day", "ms"),
+            *(line(name, 1e3 * d.response, d.at) for name, d in days.items()),
         ),
+        chart("replicas", "day", "", *(line(n, d.replicas, d.at) for n, d in days.items())),
+        chart("nodes", "day", "", *(line(n, d.nodes, d.at) for n, d in days.items())),
         notes=(_NOTE,),
     )
     learners = {f"w_d {p.demand_weight:g}": curves[p] for p in OBJECTIVES if p.application == "rl"}
-    yield Figure(
-        number="7",
-        title="Mean cost of regions that learn, above operators that learn",
-        charts=(
-            _chart(
-                f"from the beginning to each hour of the first {BEGINNING} days",
-                "",
-                {name: _at_ends(c.running_cost, 1 / 24) for name, c in learners.items()},
-            ),
-            _chart(
-                "of each day", "", {n: _at_ends(c.daily_cost, 1.0) for n, c in learners.items()}
-            ),
+    yield figure(
+        "7",
+        "Mean cost of regions that learn, above operators that learn",
+        chart(
+            *(f"from the beginning to each hour of the first {BEGINNING} days", "day", ""),
+            *(_at_ends(name, c.running_cost, 1 / 24) for name, c in learners.items()),
+        ),
+        chart(
+            *("of each day", "day", ""),
+            *(_at_ends(name, c.daily_cost, 1.0) for name, c in learners.items()),
         ),
         notes=("The first seed; Expr. 1, on average over regions.",),
     )
@@ -689,21 +688,16 @@ def figures(results: Measured) -> Iterator[Figure]:
 
 def _resources(name: str, days: Days) -> Iterator[Chart]:
     """Response time, and what it took."""
-    bound = Line(name="bound", x=days.at[[0, -1]], y=np.full(2, 1e3 * LIMIT))
     response = line("response time", 1e3 * days.response, days.at)
-    yield Chart(title=f"{name}: response time", x="day", y="ms", lines=(response, bound))
+    bound = line("bound", np.full(2, 1e3 * LIMIT), days.at[[0, -1]])
+    yield chart(f"{name}: response time", "day", "ms", response, bound)
     both = line("replicas", days.replicas, days.at), line("nodes", days.nodes, days.at)
-    yield Chart(title=f"{name}: replicas and nodes", x="day", y="", stepped=True, lines=both)
+    yield chart(f"{name}: replicas and nodes", "day", "", *both, stepped=True)
 
 
-def _chart(title: str, y: str, lines: Mapping[str, tuple[Floats, Floats]]) -> Chart:
-    drawn = tuple(line(name, values, at) for name, (at, values) in lines.items())
-    return Chart(title=title, x="day", y=y, lines=drawn)
-
-
-def _at_ends(values: Floats, step: float) -> tuple[Floats, Floats]:
+def _at_ends(name: str, values: Floats, step: float) -> Line:
     """Each value at the end of what it is about, in days."""
-    return step * np.arange(1.0, len(values) + 1), values
+    return line(name, values, step * np.arange(1.0, len(values) + 1))
 
 
 # The paper.

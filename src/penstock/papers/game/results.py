@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.words import count_of, percent
-from penstock.experiment.results import Chart, Entry, Figure, Floats, Interval, Line, small
+from penstock.experiment.results import Entry, Figure, Floats, Interval, Line, small
 from penstock.papers.framework import (
     Cell,
     Claim,
@@ -23,7 +23,9 @@ from penstock.papers.framework import (
     bars,
     between,
     cells,
+    chart,
     decimals,
+    figure,
     legend,
     line,
     named,
@@ -386,60 +388,40 @@ CLAIMS: Final[tuple[Claim[Detail], ...]] = (
 def figures(results: Measured) -> Iterator[Figure]:
     """Those that the workloads that ran have data for."""
     details = results.details
-    yield Figure(
-        number="12",
-        title="Workloads",
-        charts=tuple(
-            Chart(
-                title=workload,
-                x="step",
-                y="s between images",
-                lines=(
-                    line("mean of the step", detail.inter_arrival),
-                    line("expected by the dispatcher", detail.estimate, first=1),
-                ),
+    yield figure(
+        "12",
+        "Workloads",
+        *(
+            chart(
+                *(workload, "step", "s between images"),
+                line("mean of the step", detail.inter_arrival),
+                line("expected by the dispatcher", detail.estimate, first=1),
             )
             for workload, detail in details.items()
         ),
         notes=("Generated: the paper draws them without figures.",),
     )
-    yield Figure(
-        number="13",
-        title="Cores of the edge detector and of the recogniser",
-        charts=tuple(
-            Chart(
-                title=f"{module}, {workload}",
-                x="step",
-                y="cores",
-                stepped=True,
-                lines=_both(detail.degrees, module),
-            )
-            for workload, detail in details.items()
-            for module in MODULES[2:]
+    elastic = MODULES[2:]
+    yield figure(
+        "13",
+        "Cores of the edge detector and of the recogniser",
+        *(
+            chart(f"{m}, {w}", "step", "cores", *_both(detail.degrees, m), stepped=True)
+            for w, detail in details.items()
+            for m in elastic
         ),
     )
     if walk := details.get("rwalk"):
-        yield Figure(
-            number="14",
-            title="Cost of each module in a step, rwalk",
-            charts=tuple(
-                Chart(title=module, x="step", y="$", lines=_both(walk.costs, module))
-                for module in MODULES
-            ),
-        )
-    yield Figure(
-        number="15",
-        title="Incentives, as shares of the price of a core",
-        charts=tuple(
-            Chart(
-                title=workload,
-                x="step",
-                y="%",
+        charts = (chart(module, "step", "$", *_both(walk.costs, module)) for module in MODULES)
+        yield figure("14", "Cost of each module in a step, rwalk", *charts)
+    yield figure(
+        "15",
+        "Incentives, as shares of the price of a core",
+        *(
+            chart(
+                *(workload, "step", "%"),
+                *(line(m, detail.incentives[:, _column(m)], first=1) for m in elastic),
                 stepped=True,
-                lines=tuple(
-                    line(module, detail.incentives[:, _column(module)], first=1)
-                    for module in MODULES[2:]
-                ),
             )
             for workload, detail in details.items()
         ),
@@ -449,8 +431,7 @@ def figures(results: Measured) -> Iterator[Figure]:
     yield _gossip(details)
     names = ("selfish", "cooperative, tree", "cooperative, gossip", "optimum")
     counted = {w: _messages(results, w, detail) for w, detail in details.items()}
-    chart = bars("All agents", "messages", names, counted)
-    yield Figure(number="17b", title="Messages of a step", charts=(chart,))
+    yield figure("17b", "Messages of a step", bars("All agents", "messages", names, counted))
 
 
 def _both(columns: Mapping[str, Floats], module: str) -> tuple[Line, ...]:
@@ -464,19 +445,17 @@ def _column(module: str) -> int:
 
 def _tuning(tuning: Tuning) -> Figure:
     x = np.array(INCREMENTS)
-
-    def chart(title: str, y: str, values: Floats) -> Chart:
-        lines = (line(title.split(" of a")[0].lower(), values, x),)
-        return Chart(title=title, x="increment", y=y, wide="x", lines=lines)
-
-    return Figure(
-        number="16",
-        title="Rounds and price of stability by the increment of incentives, rwalk",
-        charts=(
-            chart("Rounds of a step", "rounds", tuning.rounds),
-            chart("Price of stability", "cooperative / selfish", tuning.stability),
+    rounds, ratio = tuning.rounds, tuning.stability
+    return figure(
+        "16",
+        "Rounds and price of stability by the increment of incentives, rwalk",
+        chart("Rounds of a step", "increment", "rounds", line("rounds", rounds, x), wide="x"),
+        chart(
+            *("Price of stability", "increment", "cooperative / selfish"),
+            line("price of stability", ratio, x),
+            wide="x",
         ),
-        notes=tuple(_about_tuning(float(np.ptp(tuning.stability)))),
+        notes=_about_tuning(float(np.ptp(ratio))),
     )
 
 
@@ -506,12 +485,10 @@ def _unbounded() -> float:
 def _gossip(details: Mapping[str, Detail]) -> Figure:
     errors = np.mean([detail.gossip_errors for detail in details.values()], axis=0)
     drawn = line("error of the sum", errors, first=1.0)
-    return Figure(
-        number="17a",
-        title="Error of gossip",
-        charts=(
-            Chart(title="Worst informed agent", x="iteration", y="%", wide="y", lines=(drawn,)),
-        ),
+    return figure(
+        "17a",
+        "Error of gossip",
+        chart("Worst informed agent", "iteration", "%", drawn, wide="y"),
         notes=(
             f"{percent(errors[GOSSIP_ITERATIONS - 1], '.2g')} after {GOSSIP_ITERATIONS} "
             "iterations, where the paper has about 2 %: here agents share with all neighbours at "

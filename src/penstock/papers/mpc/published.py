@@ -10,8 +10,8 @@ WORKLOADS: Final = ("rwalk", "day")
 TABLE_5: Final = printed("""
 horizon     states  explored   seconds
 1              108       108  45.77e-6
-2           11_664     2_537    608e-6
-3        1_259_712    72_055     17e-3
+2           11_664     2_537  608.0e-6
+3        1_259_712    72_055   17.0e-3
 """)
 """Courses over a horizon of so many steps, those that branch and bound looked at, and its time."""
 
@@ -29,11 +29,11 @@ GAMMA: Final = 0.4
 TABLE_7: Final = printed(
     """
 strategy  step  reconfigurations  violations  amplitude  replicas
-rules-90  4s               39.17          62       1.07      4.63
-rules-95  4s               29             59       1.06      4.58
-spl       4s               40.18          58       1         4.63
-th-node   4s               11             56       1         4.51
-th-node   2s               24.77          54       1.04      4.50
+rules-90  4s               39.17        62.0       1.07      4.63
+rules-95  4s               29.0         59.0       1.06      4.58
+spl       4s               40.18        58.0       1.0       4.63
+th-node   4s               11.0         56.0       1.0       4.51
+th-node   2s               24.77        54.0       1.04      4.50
 """,
     labels=2,
 )

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.words import count_of, percent
-from penstock.experiment.results import Chart, Figure, Floats, Line, Words, small
+from penstock.experiment.results import Chart, Figure, Line, Words, small
 from penstock.experiment.results import Table as Sheet
 from penstock.papers.framework import (
     Cell,
@@ -21,7 +21,9 @@ from penstock.papers.framework import (
     about,
     bars,
     cells,
+    chart,
     decimals,
+    figure,
     legend,
     line,
     named,
@@ -479,25 +481,25 @@ def figures(results: Measured) -> Iterator[Figure]:
     """Those that the workloads that ran have data for."""
     courses, workloads = results.details, _ran(results.options)
     if "day" in workloads:
-        free = courses["day", "th-power nosw"].replicas
-        yield Figure(
-            number="11",
-            title="Replicas of th-power on the trading day",
-            charts=tuple(
+        free = line("without", courses["day", "th-power nosw"].replicas)
+        yield figure(
+            "11",
+            "Replicas of th-power on the trading day",
+            *(
                 _steps(
                     f"without switching cost, and {CHOICES[choice]} with it",
                     "replicas",
-                    line("without", free),
+                    free,
                     line(CHOICES[choice], courses["day", f"th-power {choice}"].replicas),
                 )
                 for choice in ("sw-1", "sw-2")
             ),
         )
     yield _bars(results, "12", "Reconfigurations", "reconfigurations")
-    yield Figure(
-        number="13",
-        title="Watts without switching cost (modelled)",
-        charts=tuple(
+    yield figure(
+        "13",
+        "Watts without switching cost (modelled)",
+        *(
             _steps(NAMES[w], "W", *(line(s, courses[w, f"{s} nosw"].watts) for s in STRATEGIES))
             for w in workloads
         ),
@@ -505,17 +507,17 @@ def figures(results: Measured) -> Iterator[Figure]:
     yield _bars(results, "14a", "Replicas", "replicas", lambda v: not STRATEGIES[v.strategy].power)
     yield _bars(results, "14b", "Watts (modelled)", "watts", lambda v: STRATEGIES[v.strategy].power)
     if "rwalk" in workloads:
-        yield Figure(
-            number="15",
-            title="Results by triggering tuples of th-power on the random walk",
-            charts=tuple(
-                Chart(
-                    title=title,
-                    x="step",
-                    y="results / tuples",
-                    lines=_ratio(courses["rwalk", f"th-power {choice}"].ratio),
+        ratios = {title: courses["rwalk", f"th-power {c}"].ratio for c, title in CHOICES.items()}
+        yield figure(
+            "15",
+            "Results by triggering tuples of th-power on the random walk",
+            *(
+                chart(
+                    *(title, "step", "results / tuples"),
+                    line("results / tuples", ratio),
+                    line("missed below", np.full(len(ratio), KEEPS_UP)),
                 )
-                for choice, title in CHOICES.items()
+                for title, ratio in ratios.items()
             ),
             notes=(f"Quality is missed where results are fewer than {KEEPS_UP:g} of the tuples.",),
         )
@@ -524,11 +526,7 @@ def figures(results: Measured) -> Iterator[Figure]:
 
 
 def _steps(title: str, y: str, *lines: Line) -> Chart:
-    return Chart(title=title, x="step", y=y, stepped=True, lines=lines)
-
-
-def _ratio(ratio: Floats) -> tuple[Line, Line]:
-    return line("results / tuples", ratio), line("missed below", np.full(len(ratio), KEEPS_UP))
+    return chart(title, "step", y, *lines, stepped=True)
 
 
 def _bars(
@@ -544,9 +542,8 @@ def _bars(
         for w in _ran(results.options)
     }
     if not any(mean for each in means.values() for mean in each):
-        return Figure(number=number, title=title, charts=(), notes=("None in so few seconds.",))
-    chart = bars(title, quantity, [variant.name for variant in drawn], means)
-    return Figure(number=number, title=title, charts=(chart,))
+        return figure(number, title, notes=("None in so few seconds.",))
+    return figure(number, title, bars(title, quantity, [v.name for v in drawn], means))
 
 
 # The paper.

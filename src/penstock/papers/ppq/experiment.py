@@ -327,6 +327,11 @@ class Course:
     """When the last window was done."""
 
     @property
+    def workers(self) -> Floats:
+        """Of both stages."""
+        return self.plq + self.wlq
+
+    @property
     def begin(self) -> Floats:
         """Seconds at the beginning of each step."""
         return np.append(0.0, self.at[:-1])

@@ -1,6 +1,7 @@
 """Tab. 4 and 5, Fig. 9 to 18 and the claims of the ppq paper, and what goes beyond it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
@@ -9,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.words import count_of, percent
-from penstock.experiment.results import Chart, Entry, Figure, Floats, Line, Words
+from penstock.experiment.results import Chart, Entry, Figure, Line, Words
 from penstock.papers import framework
 from penstock.papers.framework import (
     Cell,
@@ -25,9 +26,11 @@ from penstock.papers.framework import (
     agrees,
     all_known,
     at_most,
+    chart,
     curve,
     decimals,
     drawable,
+    figure,
     legend,
     line,
     named,
@@ -723,130 +726,109 @@ def figures(results: Measured) -> Iterator[Figure]:
 def _all_figures(results: Measured, real: bool) -> Iterator[Figure]:
     courses = results.details
     steps = courses.get(artificial())
-    yield Figure(
-        number="9",
-        title="The pane stage, as the rate changes in steps",
-        charts=tuple(_four(steps)) if steps else (),
+    yield figure(
+        "9",
+        "The pane stage, as the rate changes in steps",
+        _over_time("rate", "tuples/s", ("rate", steps, "rate")),
+        _workers_and_parts("workers and parts of a pane", steps),
+        _load("load", steps),
+        _over_time("results", "windows/s", ("windows", steps, "results")),
         notes=("The rates of the last three phases are ours; the paper draws them only.",),
     )
     for number, levels in (("10a", 1), ("10b", 2)):
-        yield Figure(
-            number=number,
-            title=f"The pane stage at 80,000 tuples/s, {LEVELS[levels]}",
-            charts=tuple(_of_bursts(courses, levels)),
-        )
+        charts = []
+        for workload, name in zip(BURSTY, ("Markovian", "self-similar"), strict=True):
+            course = courses.get(bursty(workload, levels=levels))
+            charts.append(_load(f"load, {name}", course))
+            charts.append(_workers_and_parts(f"workers and parts of a pane, {name}", course))
+        yield figure(number, f"The pane stage at 80,000 tuples/s, {LEVELS[levels]}", *charts)
     yield _by_workers(results)
-    both = [("without merges", merging(on=False)), ("with merges", merging(on=True))]
-    merged = {name: courses[play] for name, play in both if play in courses}
-    yield Figure(
-        number="12",
-        title="The window stage with and without tasks that merge, map-1k",
-        charts=(
-            _over_time("workers", "", {name: (c, c.wlq) for name, c in merged.items()}),
-            _over_time("load", "", {name: (c, c.window_load) for name, c in merged.items()}),
-        ),
+    merges = {"without merges": False, "with merges": True}
+    merged = {name: courses.get(merging(on=on)) for name, on in merges.items()}
+
+    def of_windows(title: str, y: str, column: str) -> Chart:
+        return _over_time(title, y, *((name, course, column) for name, course in merged.items()))
+
+    yield figure(
+        "12",
+        "The window stage with and without tasks that merge, map-1k",
+        of_windows("workers", "", "wlq"),
+        of_windows("load", "", "window_load"),
     )
-    yield Figure(
-        number="13",
-        title="Idle time of the window stage, map-1k",
-        charts=(_over_time("idle", "%", {name: (c, c.idle) for name, c in merged.items()}),),
-    )
+    yield figure("13", "Idle time of the window stage, map-1k", of_windows("idle", "%", "idle"))
     source = () if real else ("A generated walk with the rates of Game1 (Tab. 3).",)
     elastic = courses.get(summary("game1", "skyline", published=real))
     static = courses.get(fixed(published=real))
-    if elastic and static:
-        yield Figure(
-            number="14",
-            title="Game1 with two levels",
-            charts=(
-                _over_time("rate", "tuples/s", {"rate": (elastic, elastic.rate)}),
-                _workers_and_parts("pane stage", elastic),
-                _over_time("window stage", "", {"workers": (elastic, elastic.wlq)}),
-            ),
-            notes=source,
-        )
-        lines = {"two levels": (elastic, elastic.results), _FIXED: (static, static.results)}
-        yield Figure(
-            number="15",
-            title="Windows a second of Game1",
-            charts=(_over_time("throughput", "windows/s", lines),),
-            notes=source,
-        )
+    yield figure(
+        "14",
+        "Game1 with two levels",
+        _over_time("rate", "tuples/s", ("rate", elastic, "rate")),
+        _workers_and_parts("pane stage", elastic),
+        _over_time("window stage", "", ("workers", elastic, "wlq")),
+        notes=source,
+    )
+    both = (("two levels", elastic, "results"), (_FIXED, static, "results"))
+    throughput = _over_time("throughput", "windows/s", *both)
+    yield figure("15", "Windows a second of Game1", throughput, notes=source)
     yield _by_interval(results, real)
     yield _by_slowdown(results, real)
 
 
-def _over_time(title: str, y: str, lines: Mapping[str, tuple[Course, Floats]]) -> Chart:
-    drawn = tuple(line(name, values, course.begin) for name, (course, values) in lines.items())
-    return Chart(title=title, x="s", y=y, stepped=True, lines=drawn)
+def _over_time(title: str, y: str, *columns: tuple[str, Course | None, str]) -> Chart:
+    """Columns of courses, each with its name; what was not played is left out."""
+    lines = (line(n, getattr(course, c), course.begin) for n, course, c in columns if course)
+    return chart(title, "s", y, *lines, stepped=True)
 
 
-def _load(title: str, course: Course) -> Chart:
-    setpoint = np.full(len(course.at), SETPOINT)
-    return _over_time(title, "", {"load": (course, course.load), "setpoint": (course, setpoint)})
+def _load(title: str, course: Course | None) -> Chart:
+    drawn = _over_time(title, "", ("load", course, "load"))
+    if course is None:
+        return drawn
+    setpoint = line("setpoint", np.full(len(course.at), SETPOINT), course.begin)
+    return replace(drawn, lines=(*drawn.lines, setpoint))
 
 
-def _workers_and_parts(title: str, course: Course) -> Chart:
-    lines = {"workers": (course, course.plq), "parts": (course, course.splitting)}
-    return _over_time(title, "", lines)
-
-
-def _four(course: Course) -> Iterator[Chart]:
-    yield _over_time("rate", "tuples/s", {"rate": (course, course.rate)})
-    yield _workers_and_parts("workers and parts of a pane", course)
-    yield _load("load", course)
-    yield _over_time("results", "windows/s", {"windows": (course, course.results)})
-
-
-def _of_bursts(courses: Mapping[Any, Course], levels: int) -> Iterator[Chart]:
-    for workload, name in zip(BURSTY, ("Markovian", "self-similar"), strict=True):
-        if course := courses.get(bursty(workload, levels=levels)):
-            yield _load(f"load, {name}", course)
-            yield _workers_and_parts(f"workers and parts of a pane, {name}", course)
+def _workers_and_parts(title: str, course: Course | None) -> Chart:
+    return _over_time(title, "", ("workers", course, "plq"), ("parts", course, "splitting"))
 
 
 def _by_workers(results: Measured) -> Figure:
     """Panes split evenly, and as the PID has it."""
 
-    def chart(title: str, y: str, quantity: str, wide: str = "") -> Chart:
-        lines = tuple(
+    def by_workers(title: str, y: str, quantity: str, wide: str = "") -> Chart:
+        lines = (
             curve(name, WORKERS, (results.mean(split(n, even=even), quantity) for n in WORKERS))
             for even, name in ((True, "even parts"), (False, "PID"))
         )
-        return Chart(title=title, x="workers", y=y, lines=lines, wide=wide)
+        return chart(title, "workers", y, *lines, wide=wide)
 
-    return Figure(
-        number="11",
-        title="Panes split evenly, and just enough, at 80,000 tuples/s",
-        charts=(
-            chart("load", "", "load", "y"),
-            chart("parts of a pane", "", "splitting"),
-            chart("tuples that go on to the window stage", "%", "kept"),
-        ),
+    return figure(
+        "11",
+        "Panes split evenly, and just enough, at 80,000 tuples/s",
+        by_workers("load", "", "load", "y"),
+        by_workers("parts of a pane", "", "splitting"),
+        by_workers("tuples that go on to the window stage", "%", "kept"),
         notes=(f"The PID aims at {SETPOINT:g}; workers are fixed in each run.",),
     )
 
 
 def _by_interval(results: Measured, real: bool) -> Figure:
     """Sensitivity to both intervals."""
-    at = 1e3 * np.array(SAMPLINGS)
 
-    def means(interval: float, quantity: str) -> list[float | None]:
-        runs = (sensitivity(interval, sampling, published=real) for sampling in SAMPLINGS)
-        return [results.mean(run, quantity) for run in runs]
+    def by_sampling(title: str, y: str, quantity: str) -> Chart:
+        lines = []
+        for interval in INTERVALS:
+            runs = (sensitivity(interval, sampling, published=real) for sampling in SAMPLINGS)
+            means = (results.mean(run, quantity) for run in runs)
+            lines.append(curve(f"every {interval:g} s", 1e3 * np.array(SAMPLINGS), means))
+        return chart(title, "ms", y, *lines, wide="x")
 
-    def chart(title: str, y: str, quantity: str) -> Chart:
-        lines = tuple(curve(f"every {t:g} s", at, means(t, quantity)) for t in INTERVALS)
-        return Chart(title=title, x="ms", y=y, lines=lines, wide="x")
-
-    return Figure(
-        number="17",
-        title="Game1 by control interval and sampling period",
-        charts=(
-            chart("mean load of the pane stage off the setpoint", "%", "error"),
-            chart("its load in a step off what the PID aims at", "%", "distance"),
-            chart("variation of throughput", "CV", "cv"),
-        ),
+    return figure(
+        "17",
+        "Game1 by control interval and sampling period",
+        by_sampling("mean load of the pane stage off the setpoint", "%", "error"),
+        by_sampling("its load in a step off what the PID aims at", "%", "distance"),
+        by_sampling("variation of throughput", "CV", "cv"),
         notes=("To the right, milliseconds of a sampling period.",),
     )
 
@@ -854,22 +836,22 @@ def _by_interval(results: Measured, real: bool) -> Figure:
 def _by_slowdown(results: Measured, real: bool) -> Figure:
     """Load from outside."""
     plays = {slowdown: beside(slowdown, published=real) for slowdown in SLOWDOWNS}
-    ends = {f"{s:g} times": results.details.get(plays[s]) for s in (SLOWDOWNS[0], SLOWDOWNS[-1])}
-    drawn = {name: (c, c.plq + c.wlq) for name, c in ends.items() if c is not None}
     ideal = line("one for each slide", np.full(len(plays), 1e6 / Setup().slide), np.array([*plays]))
 
-    def chart(title: str, y: str, quantity: str, *more: Line) -> Chart:
-        means = curve(quantity, [*plays], (results.mean(p, quantity) for p in plays.values()))
-        return Chart(title=title, x="times", y=y, lines=(means, *more))
+    def by_slowdown(title: str, y: str, quantity: str, *more: Line) -> Chart:
+        means = (results.mean(play, quantity) for play in plays.values())
+        return chart(title, "times", y, curve(quantity, [*plays], means), *more)
 
-    return Figure(
-        number="18",
-        title="Game1 beside other applications, that make tuples take so many times as long",
-        charts=(
-            chart("workers of both stages", "", "workers"),
-            _over_time("workers of both stages over time", "", drawn),
-            chart("throughput", "windows/s", "results", ideal),
-        ),
+    ends = (
+        (f"{s:g} times", results.details.get(plays[s]), "workers")
+        for s in (SLOWDOWNS[0], SLOWDOWNS[-1])
+    )
+    return figure(
+        "18",
+        "Game1 beside other applications, that make tuples take so many times as long",
+        by_slowdown("workers of both stages", "", "workers"),
+        _over_time("workers of both stages over time", "", *ends),
+        by_slowdown("throughput", "windows/s", "results", ideal),
     )
 
 
