@@ -115,6 +115,13 @@ def test_a_calibrated_value_is_no_agreement_in_text_and_json() -> None:
     assert page.count('<li class="tied">') == 5
 
 
+def test_shorter_runs_say_nothing_about_why_a_claim_does_not_hold() -> None:
+    values: Changes = {(runs.summary("rw", "top-delta", published=False), "delta"): 0.5}
+    for steps, words in ((None, "workers are used up"), (2, "")):
+        [claim] = present(paper("ppq"), made_up(values, steps=steps)).claims
+        assert (words in claim.reason, bool(claim.reason)) == (True, bool(words))
+
+
 def test_a_claim_has_its_reason_only_where_it_does_not_hold() -> None:
     printed = as_alloc_printed()
     few: Changes = {(("heuristic-a", REDUCED, 100), "edges"): 326.0}

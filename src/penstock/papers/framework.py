@@ -139,6 +139,18 @@ def collect(
     return collected
 
 
+def autoregression(draws: Floats, kept: float) -> Floats:
+    """Of unit variance like the draws, each value keeping a share of the one before.
+
+    >>> autoregression(np.array([1.0, 0.0, 0.0]), 0.5).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    values = draws.copy()
+    for at in range(1, len(draws)):
+        values[at] = kept * values[at - 1] + np.sqrt(1 - kept**2) * draws[at]
+    return values
+
+
 # Tables.
 
 
@@ -325,21 +337,16 @@ def legend(limits: str) -> str:
     return f"Ours with its 95 % interval, the paper's in brackets; * is off by more than {limits}."
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Something that a paper leaves open, the choice that was made, and what sets it."""
+def assumptions(made: str, note: str) -> shown.Table:
+    """What a paper leaves open, from lines with what is open, what was taken, and what sets it.
 
-    open: str
-    taken: str
-    set_by: str = ""
-
-
-def assumptions(made: Sequence[Assumption], note: str) -> shown.Table:
-    """A table of all of them."""
+    >>> assumptions("the budget | of 1 |", "Ours.").rows
+    (('the budget', 'of 1', ''),)
+    """
     return shown.Table(
         title="What the paper leaves open, and what was taken",
         header=("open", "taken", "set by"),
-        rows=tuple((a.open, a.taken, a.set_by) for a in made),
+        rows=tuple(tuple(map(str.strip, line.split("|"))) for line in made.strip().splitlines()),
         notes=(note,),
     )
 
@@ -478,7 +485,7 @@ class Claim(Generic[Detail]):
     calibrated: bool = False
     """Whether settings of ours were fitted to make it hold."""
     reason: str = ""
-    """Why it may not hold; printed where it does not."""
+    """Why it may not hold in a whole run; printed where it does not."""
 
     def answer(self, results: Results[Detail]) -> shown.Claim | None:
         """Whether it holds; None where nothing can be said."""
@@ -628,7 +635,9 @@ def present(paper: Paper[Any, Detail], results: Results[Detail]) -> Reproduction
     tables = list(paper.tables(results))
     filled = (t.fill(results) if isinstance(t, Table) else t for t in tables)
     entries = (e for t in tables if isinstance(t, Table) for e in t.entries(results))
-    answers = (claim.answer(results) for claim in paper.claims)
+    answers = [answer for claim in paper.claims if (answer := claim.answer(results))]
+    if results.options.steps not in (None, paper.steps):
+        answers = [replace(answer, reason="") for answer in answers]
     return Reproduction(
         paper=paper.name,
         title=paper.title,
@@ -636,6 +645,6 @@ def present(paper: Paper[Any, Detail], results: Results[Detail]) -> Reproduction
         entries=tuple(entries),
         tables=tuple(table for table in filled if table.rows),
         figures=tuple(paper.figures(results)),
-        claims=tuple(answer for answer in answers if answer is not None),
+        claims=tuple(answers),
         remarks=(*paper.remarks(results.options), HOW_CLAIMS_ARE_JUDGED),
     )

@@ -43,9 +43,9 @@ def draw_graph(nodes: int, rng: np.random.Generator, *, graph: str = REDUCED) ->
     after = _successors(rng.random((nodes, 2)))
     links = np.argwhere(after if graph == ORDER else after & ~_beyond(after))
     tops, ends = np.flatnonzero(~after.any(axis=0)), np.flatnonzero(~after.any(axis=1))
-    produced, consumed = (_open(rng, len(links)) for _ in range(2))
-    supplied = _open(rng, len(tops))
-    made, weights = (_open(rng, len(ends)) for _ in range(2))
+    produced, consumed = _open(rng, 2, len(links)).tolist()
+    [supplied] = _open(rng, 1, len(tops)).tolist()
+    made, weights = _open(rng, 2, len(ends)).tolist()
     return Network(
         budget=1.0,
         modules=tuple(f"m{i}" for i in range(nodes)),
@@ -80,10 +80,10 @@ def _beyond(after: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return paths
 
 
-def _open(rng: np.random.Generator, count: int) -> list[float]:
+def _open(rng: np.random.Generator, *shape: int) -> Floats:
     """Uniform in (0, 1), without its ends."""
-    drawn: list[float] = np.maximum(rng.random(count), np.finfo(float).tiny).tolist()
-    return drawn
+    draws: Floats = np.maximum(rng.random(shape), np.finfo(float).tiny)
+    return draws
 
 
 DEPTH: Final = 7
@@ -149,7 +149,7 @@ def draw_tree(modules: int, rng: np.random.Generator, *, depth: int = DEPTH) -> 
     parents, depths = _shape(modules, rng, depth)
     leaves = np.ones(modules, bool)
     leaves[parents[1:]] = False
-    consumes, fed, produces, weights = _open_tree(rng, (4, modules))
+    consumes, fed, produces, weights = _open(rng, 4, modules)
     consumes[0] = fed[0] = 1.0
     worth = np.where(leaves, produces * weights, 0.0)
     return Tree(parents=parents, depths=depths, consumes=consumes, fed=fed, worth=worth)
@@ -179,9 +179,3 @@ def _shape(modules: int, rng: np.random.Generator, depth: int) -> tuple[Ints, In
         if depths[index] < depth:
             above.append(index)
     return np.array(parents, np.int64), np.array(depths, np.int64)
-
-
-def _open_tree(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Uniform in (0, 1), without its ends."""
-    draws: Floats = np.maximum(rng.random(shape), np.finfo(float).tiny)
-    return draws

@@ -8,10 +8,11 @@ from typing import Any, Final
 from penstock.core.words import count_of, percent
 from penstock.experiment.results import Figure, Line, Words
 from penstock.experiment.results import Table as Sheet
-from penstock.papers.alloc import adaptation, experiment, graphs, published
+from penstock.papers.alloc import experiment, published
 from penstock.papers.alloc.adaptation import (
     EVERY,
     HOPS,
+    PERTURBATIONS,
     PLAIN,
     REACHED,
     READINGS,
@@ -25,7 +26,6 @@ from penstock.papers.alloc.adaptation import (
 from penstock.papers.alloc.experiment import AFTER, KINDS, SHOWN, Measured, at_hop, further
 from penstock.papers.alloc.graphs import CHOSEN, DEPTH, EXTENT, GRAPHS, ORDER, REDUCED, WITHIN
 from penstock.papers.framework import (
-    Assumption,
     Cell,
     Claim,
     Options,
@@ -234,64 +234,29 @@ _GRADIENT: Final = (
     "orders of magnitude apart."
 )
 
-ASSUMPTIONS: Final = (
-    Assumption(
-        "sources and sinks of a graph",
-        "nodes are modules; one without predecessors has an unlimited source, one without "
-        "successors a sink",
-    ),
-    Assumption("rates and weights", "uniform in (0, 1), each by itself; budget 1"),
-    Assumption("S_i", "without i itself, since s_i would be empty otherwise"),
-    Assumption(
-        "random trees",
-        f"a chain of {graphs.DEPTH} hops, then modules below any drawn from those above the "
-        "bottom; sinks behind leaves",
-        "graphs.DEPTH",
-    ),
-    Assumption(
-        "a random subset",
-        f"each module with a chance of {graphs.CHOSEN:g}: all subsets are alike",
-        "graphs.CHOSEN",
-    ),
-    Assumption(
-        "+-20 %",
-        "factors uniform in [0.8, 1.2], each rate by itself; also shown: 0.8 or 1.2",
-        "graphs.EXTENT",
-    ),
-    Assumption(
-        "perturbations in a row",
-        f"add up; {adaptation.PERTURBATIONS} of them, {adaptation.EVERY} hops apart",
-        "adaptation.PERTURBATIONS",
-    ),
-    Assumption(
-        "change-point detection",
-        f"sums of logarithms of measured by announced rate, beyond {SLACK:g}; a change above "
-        f"{THRESHOLD:g} (CUSUM)",
-        "adaptation_change",
-    ),
-    Assumption(
-        "aggregated parameters",
-        "what resource brings in the subtree, in pieces of falling worth; the paper's Theorem 3 "
-        "forgets leaves that may be worth having",
-        "adaptation_curve",
-    ),
-    Assumption(
-        "when a plan takes effect",
-        "when its furthest module has heard it, everywhere at once; also shown: as it passes",
-        "Reading.together",
-    ),
-    Assumption(
-        "the moving average",
-        f"of a module's weight in the pool, {SMOOTHING:g} of the last hop's",
-        "adaptation.SMOOTHING",
-    ),
-    Assumption(
-        "resource that a module cannot use",
-        "the others have it, by weight; also shown: it lies idle",
-        "Reading.lent",
-    ),
-    Assumption("hop 0", "the perturbation, before any module knows"),
-)
+ASSUMPTIONS: Final = f"""
+sources and sinks of a graph | nodes are modules; one without predecessors has an unlimited \
+source, one without successors a sink |
+rates and weights | uniform in (0, 1), each by itself; budget 1 |
+S_i | without i itself, since s_i would be empty otherwise |
+random trees | a chain of {DEPTH} hops, then modules below any drawn from those above the bottom; \
+sinks behind leaves | graphs.DEPTH
+a random subset | each module with a chance of {CHOSEN:g}: all subsets are alike | graphs.CHOSEN
++-20 % | factors uniform in [0.8, 1.2], each rate by itself; also shown: 0.8 or 1.2 | graphs.EXTENT
+perturbations in a row | add up; {PERTURBATIONS} of them, {EVERY} hops apart \
+| adaptation.PERTURBATIONS
+change-point detection | sums of logarithms of measured by announced rate, beyond {SLACK:g}; a \
+change above {THRESHOLD:g} (CUSUM) | adaptation_change
+aggregated parameters | what resource brings in the subtree, in pieces of falling worth; the \
+paper's Theorem 3 forgets leaves that may be worth having | adaptation_curve
+when a plan takes effect | when its furthest module has heard it, everywhere at once; also shown: \
+as it passes | Reading.together
+the moving average | of a module's weight in the pool, {SMOOTHING:g} of the last hop's \
+| adaptation.SMOOTHING
+resource that a module cannot use | the others have it, by weight; also shown: it lies idle \
+| Reading.lent
+hop 0 | the perturbation, before any module knows |
+"""
 
 
 # Claims.
@@ -335,7 +300,7 @@ def _quick(kind: str, reading: Reading = SHARED) -> Claim[None]:
         test=at_most(paper),
         found=lambda hops: _beside_paper(hops, paper, listed),
         calibrated=reading == SHARED,
-        reason=_WHY_NOT,
+        reason=_WHY_NOT if reading == PLAIN else "",
     )
 
 
@@ -466,7 +431,7 @@ def figures(results: Measured) -> Iterator[Figure]:
         notes=(f"Rates change by {WITHIN}, at hop 0. The tree is that of the first seed.",),
     )
     many = again(published.DRAWN, WITHIN, 1)
-    course = play(many, SHARED, hops=EVERY * adaptation.PERTURBATIONS)
+    course = play(many, SHARED, hops=EVERY * PERTURBATIONS)
     both = line("optimum", course.optimum), line("achieved", course.value)
     yield figure(
         "8",
@@ -514,7 +479,7 @@ def _settings(options: Options) -> dict[str, Any]:
         "extent": EXTENT,
         "hops": HOPS,
         "hops_between_perturbations": EVERY,
-        "perturbations": adaptation.PERTURBATIONS,
+        "perturbations": PERTURBATIONS,
         "smoothing": SMOOTHING,
         "slack": SLACK,
         "threshold": THRESHOLD,

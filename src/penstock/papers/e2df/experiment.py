@@ -32,7 +32,7 @@ from penstock.core.regions import Infrastructure, Region
 from penstock.experiment.results import Floats
 from penstock.papers.e2df.closed_loop import Course, Levels, play
 from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
-from penstock.papers.framework import Options, Results, Run
+from penstock.papers.framework import Options, Results, Run, autoregression
 
 SERVICE_RATE: Final = 330.0
 """Tuples a second that a replica serves."""
@@ -98,7 +98,7 @@ MEMORY: Final = 0.97
 def rates(slots: int, seed: int) -> Floats:
     """Rows a second in each of so many minutes."""
     random = np.random.default_rng(seed)
-    slow = _remembering(random.standard_normal(slots))
+    slow = autoregression(random.standard_normal(slots), MEMORY)
     fast = random.standard_normal(slots)
     noise = 1 + SLOW * slow + FAST * fast
     clipped: Floats = np.clip(daily(slots) * noise, 0, MOST)
@@ -114,16 +114,6 @@ def daily(slots: int) -> Floats:
     hours = np.arange(slots) / 60
     pattern: Floats = np.interp(hours % 24, np.arange(25), (*HOURS, HOURS[0]))
     return pattern
-
-
-def _remembering(shocks: Floats) -> Floats:
-    """A first-order autoregression of unit variance."""
-    noise = np.empty_like(shocks)
-    last = 0.0
-    for at, shock in enumerate(shocks):
-        last = shock if at == 0 else MEMORY * last + np.sqrt(1 - MEMORY**2) * shock
-        noise[at] = last
-    return noise
 
 
 # What is run for Tab. 1 and 2 of the e2df paper; the weight that both of them have runs once.

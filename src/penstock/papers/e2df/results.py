@@ -1,6 +1,6 @@
 """Tab. 1 and 2, Fig. 4 to 7 and the claims of the e2df paper, and what was assumed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
@@ -45,7 +45,6 @@ from penstock.papers.e2df.experiment import (
 )
 from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
 from penstock.papers.framework import (
-    Assumption,
     Cell,
     Claim,
     Options,
@@ -255,76 +254,36 @@ def _legend(table: str) -> str:
 # What the paper leaves open. The values are read off what the simulation takes.
 
 
-ASSUMPTIONS: Final = (
-    Assumption(
-        "the load (Fig. 3 is drawn)",
-        f"from {min(HOURS):g} to {max(HOURS):g} rows/s by the hour, joined by lines",
-        "experiment.HOURS",
-    ),
-    Assumption(
-        "its noise",
-        f"times 1 + {SLOW:g} e + {FAST:g} z, at most {MOST:g}; {MEMORY:g} of e "
-        "stay for the next minute",
-        "SLOW, FAST, MOST, MEMORY",
-    ),
-    Assumption("response time", "even split over replicas, M/D/1 each, summed along the path"),
-    Assumption("overload", "infinite response, and no backlog in the next minute"),
-    Assumption(
-        "bound of an operator",
-        f"of {1e3 * _USUAL.bound:g} ms; a quarter of {1e3 * LIMIT:g} ms would be 15 ms",
-        "Levels.bound",
-    ),
-    Assumption(
-        "levels of an operator's rate",
-        f"equal ones, {_USUAL.levels} up to {_USUAL.peak:g} rows/s at the source",
-        "Levels.levels, Levels.peak",
-    ),
-    Assumption(
-        "before anything was learned",
-        f"levels stay as they are, which counts as {_USUAL.prior:g} seen; estimates are zero",
-        "Levels.prior",
-    ),
-    Assumption(
-        "regions of the operators",
-        ", ".join(f"{operator} in {region}" for operator, region in experiment.PLACEMENT.items()),
-        "experiment.PLACEMENT",
-    ),
-    Assumption("node of a new replica", "a random one with a free core"),
-    Assumption("replica that goes", "the one on the emptiest node (the paper: a random one)"),
-    Assumption(
-        "order within a minute", "operators, then regions; new nodes serve in the next minute", ""
-    ),
-    Assumption(
-        "utilisation of a region",
-        f"mean of min(rho, 1) over its replicas before they change, to the nearest "
-        f"{_USUAL.quantum:g}",
-        "Levels.quantum",
-    ),
-    Assumption(
-        "an idle node", "exists where an active node is empty after operators have acted", ""
-    ),
-    Assumption(
-        "an unmet request", "one more replica where no active node of the region has a core", ""
-    ),
-    Assumption(
-        "monotone estimates",
-        "over nodes and utilisation, idle node or not; for (k, lambda) in Section 6.2 read (k, u)",
-    ),
-    Assumption(
-        "idle nodes that simple keeps", f"in each region {_USUAL.idle_nodes}", "Levels.idle_nodes"
-    ),
-    Assumption(
-        "nodes at the start",
-        f"one in each region, {STATIC_NODES} where they are static",
-        "experiment.places",
-    ),
-    Assumption("a reconfiguration", "a minute in which at least one operator is scaled"),
-    Assumption(
-        "minutes that count",
-        f"those after the first {LEARNING // DAY} days; of a shorter run, its second half",
-        "experiment.LEARNING",
-    ),
-)
+_PLACES: Final = ", ".join(f"{one} in {region}" for one, region in experiment.PLACEMENT.items())
+ASSUMPTIONS: Final = f"""
+the load (Fig. 3 is drawn) | from {min(HOURS):g} to {max(HOURS):g} rows/s by the hour, joined by \
+lines | experiment.HOURS
+its noise | times 1 + {SLOW:g} e + {FAST:g} z, at most {MOST:g}; {MEMORY:g} of e stay for the next \
+minute | SLOW, FAST, MOST, MEMORY
+response time | even split over replicas, M/D/1 each, summed along the path |
+overload | infinite response, and no backlog in the next minute |
+bound of an operator | of {1e3 * _USUAL.bound:g} ms; a quarter of {1e3 * LIMIT:g} ms would be \
+15 ms | Levels.bound
+levels of an operator's rate | equal ones, {_USUAL.levels} up to {_USUAL.peak:g} rows/s at the \
+source | Levels.levels, Levels.peak
+before anything was learned | levels stay as they are, which counts as {_USUAL.prior:g} seen; \
+estimates are zero | Levels.prior
+regions of the operators | {_PLACES} | experiment.PLACEMENT
+node of a new replica | a random one with a free core |
+replica that goes | the one on the emptiest node (the paper: a random one) |
+order within a minute | operators, then regions; new nodes serve in the next minute |
+utilisation of a region | mean of min(rho, 1) over its replicas before they change, to the nearest \
+{_USUAL.quantum:g} | Levels.quantum
+an idle node | exists where an active node is empty after operators have acted |
+an unmet request | one more replica where no active node of the region has a core |
+monotone estimates | over nodes and utilisation, idle node or not; for (k, lambda) in Section 6.2 \
+read (k, u) |
+idle nodes that simple keeps | in each region {_USUAL.idle_nodes} | Levels.idle_nodes
+nodes at the start | one in each region, {STATIC_NODES} where they are static | experiment.places
+a reconfiguration | a minute in which at least one operator is scaled |
+minutes that count | those after the first {LEARNING // DAY} days; of a shorter run, its second \
+half | experiment.LEARNING
+"""
 _OPEN: Final = (
     f"Counted from day {LEARNING // DAY + 1} on (of a shorter run, its second half), because "
     "the paper speaks of the time when learning is complete; whole runs are below.",
@@ -457,13 +416,13 @@ def _of_table_2(application: str) -> Iterator[Claim[Curves]]:
     )
 
 
-def _thirds(results: Measured) -> Mapping[str, float] | None:
-    return _known(
-        {
-            name: _ratio(results, _play(name, "rl"), _play(name, "threshold"), "reconfigurations")
-            for name in INFRASTRUCTURES
-        }
-    )
+def _ratios(quantity: str, **pairs: tuple[Play, Play]) -> Callable[[Measured], Any]:
+    """What the first of each pair has by what the second has."""
+
+    def ratios(results: Measured) -> Mapping[str, float] | None:
+        return _known({n: _ratio(results, *pair, quantity) for n, pair in pairs.items()})
+
+    return ratios
 
 
 def _apart(results: Measured) -> tuple[float, float] | None:
@@ -479,13 +438,6 @@ def _apart(results: Measured) -> tuple[float, float] | None:
         for simple, static in pairs
     )
     return None if any(map(isnan, shares)) else (max(shares), max(missed))
-
-
-def _halves(results: Measured) -> dict[str, float]:
-    return {
-        name: _ratio(results, _play("rl", name), _play("simple", name), "nodes")
-        for name in APPLICATIONS
-    }
 
 
 def _plenty(results: Measured) -> tuple[list[float], list[float]]:
@@ -550,7 +502,10 @@ CLAIMS: Final[tuple[Claim[Curves], ...]] = (
     *(claim for application in APPLICATIONS for claim in _of_table_2(application)),
     Claim(
         text="Operators that learn are reconfigured about a third as often as by thresholds.",
-        measured=_thirds,
+        measured=_ratios(
+            "reconfigurations",
+            **{name: (_play(name, "rl"), _play(name, "threshold")) for name in INFRASTRUCTURES},
+        ),
         test=at_most(THIRD),
         found=lambda shares: f"{named(shares, decimals(2))} of the reconfigurations.",
     ),
@@ -569,7 +524,9 @@ CLAIMS: Final[tuple[Claim[Curves], ...]] = (
     ),
     Claim(
         text="Regions that learn take about half the nodes of simple ones.",
-        measured=_halves,
+        measured=_ratios(
+            "nodes", **{name: (_play("rl", name), _play("simple", name)) for name in APPLICATIONS}
+        ),
         test=at_most(HALF),
         found=lambda shares: f"{named(shares, decimals(2))} of the nodes.",
     ),

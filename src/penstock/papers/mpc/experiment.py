@@ -34,7 +34,16 @@ from penstock.core.settings import near
 from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Holt
 from penstock.model.power import VoltageTable, power
-from penstock.papers.framework import Clock, Collected, Options, Results, Run, Values, collect
+from penstock.papers.framework import (
+    Clock,
+    Collected,
+    Options,
+    Results,
+    Run,
+    Values,
+    autoregression,
+    collect,
+)
 from penstock.papers.mpc import published
 from penstock.papers.mpc.published import PEAK_WATTS, WORKLOADS
 from penstock.policy.mpc import (
@@ -330,19 +339,10 @@ def _day(random: np.random.Generator) -> Floats:
     at = np.arange(float(SECONDS["day"]))
     opening = _OPEN * np.exp(-at / _OPEN_LASTS)
     closing = _CLOSE * np.exp((at - SECONDS["day"]) / _CLOSE_LASTS)
-    swings = _SLOW * _lasting(random.standard_normal(len(at)), _SLOW_LASTS)
+    swings = _SLOW * autoregression(random.standard_normal(len(at)), np.exp(-1.0 / _SLOW_LASTS))
     noise = _FAST * random.standard_normal(len(at))
     rates: Floats = (_NOON + opening + closing) * np.exp(swings + noise)
     return rates
-
-
-def _lasting(draws: Floats, seconds: float) -> Floats:
-    """Of unit variance like the draws, but forgotten only in so many seconds."""
-    kept = np.exp(-1.0 / seconds)
-    values = draws.copy()
-    for second in range(1, len(draws)):
-        values[second] = kept * values[second - 1] + np.sqrt(1.0 - kept**2) * draws[second]
-    return values
 
 
 def _frequencies(path: Path) -> list[float]:
