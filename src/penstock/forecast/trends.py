@@ -76,8 +76,7 @@ class Holt:
     def update(self, value: float, /) -> None:
         """Take in the newest measurement; non-finite values are ignored."""
         if isfinite(value):
-            line = self._line or Line(value)
-            self._line = line.drawn_to(value, a=self.a, b=self.b)
+            self._line = (self._line or Line(value)).drawn_to(value, a=self.a, b=self.b)
 
     def forecast(self, steps: int, /) -> NDArray[np.float64]:
         """The next values; NaN before the first update."""
@@ -94,7 +93,7 @@ factor, would be most of what is learnt."""
 
 @dataclass
 @checked("forecaster holt-winters")
-class HoltWinters:
+class HoltWinters(Holt):
     """Predicts a line and, on it, what repeats every `period` steps: the days of a daily load.
 
     Without a period it is `Holt`. With one it is `Holt` until a whole period has come; then the
@@ -107,14 +106,8 @@ class HoltWinters:
     ...     foresight.update(rate)
     >>> foresight.forecast(4).tolist()
     [100.0, 200.0, 600.0, 100.0]
-
-    A line that falls goes on below zero: `Trusted` never does.
     """
 
-    a: Share = 0.67
-    """Weight of the newest value in the level, above 0 and up to 1."""
-    b: Fraction = 0.26
-    """Weight of the newest change in the trend, 0 to 1; 0 sees no trend."""
     c: Fraction = 0.5
     """Weight of the newest value in the season, 0 to 1, of the part that the level left.
 
@@ -124,21 +117,10 @@ class HoltWinters:
     """Steps after which the load repeats, 2 or more; none if not given."""
     season: Annotated[str, OneOf(("additive", "multiplicative"))] = "additive"
     """`additive`: so many rows more or less; `multiplicative`: so many times the level."""
-    _line: Line | None = field(default=None, init=False, repr=False)
     _first: list[float] = field(default_factory=list, init=False, repr=False)
     """The first period, as far as it has come."""
     _terms: deque[float] = field(default_factory=deque, init=False, repr=False)
     """The season, from the next step on; empty before the first period is complete."""
-
-    @property
-    def level(self) -> float:
-        """Where the series stands, the season left out; NaN before the first update."""
-        return self._line.level if self._line else nan
-
-    @property
-    def trend(self) -> float:
-        """By how much the level changes a step; NaN before the first update."""
-        return self._line.trend if self._line else nan
 
     @property
     def terms(self) -> tuple[float, ...]:
@@ -155,7 +137,7 @@ class HoltWinters:
 
     def forecast(self, steps: int, /) -> NDArray[np.float64]:
         """The next values; NaN before the first update."""
-        levels = (self._line or Line(nan)).ahead(steps)
+        levels = super().forecast(steps)
         if not self._terms:
             return levels
         terms = np.array(list(islice(self._terms, steps)))
