@@ -10,7 +10,7 @@ from penstock.record import RunFolder, summarise
 from penstock.report.decisions import requests, rows
 from penstock.report.figures import stretches
 from penstock.report.page import write_report
-from penstock.report.regions import silences
+from penstock.report.words import silences
 from tests.support.reports import REGIONS, Page, a_run, demo, read, settings, with_regions
 
 

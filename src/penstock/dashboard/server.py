@@ -64,46 +64,35 @@ class Place:
 
 
 def events(feed: Feed, place: Place) -> Iterator[str]:
-    """What is new, as it comes, until the feed closes."""
+    """What is new, as it comes, until the feed closes; a comment where nothing happens."""
     yield "retry: 1000\n\n"
     sent: object = None
     columns = -1
+
+    def is_news() -> bool:
+        board = feed.board
+        there = place if board is None else Place(board.key, len(board.rows))
+        return there != place or sent != feed.status
+
     while True:
-        text, place, sent, columns = _next(feed, place, sent, columns)
+        with feed.changed:
+            if not is_news() and not feed.closing:
+                feed.changed.wait(_HEARTBEAT)
+            board, closing = feed.board, feed.closing
+            if not is_news():
+                text = "event: bye\ndata: {}\n\n" if closing else ": still here\n\n"
+            elif board is None:
+                text, sent = 'data: {"now":{"state":"waiting"}}\n\n', feed.status
+            else:
+                after = min(place.after, len(board.rows)) if place.run == board.key else 0
+                data, until = board.batch(after, feed.status, columns=columns != board.width())
+                place, sent, columns = Place(board.key, until), feed.status, board.width()
+                text = f"id: {board.key}-{until}\ndata: {data}\n\n"
         yield text
         if text.startswith("event: bye"):
             return
         if not text.startswith(":"):
             time.sleep(_PACE)
-
-
-def _next(feed: Feed, place: Place, sent: object, columns: int) -> tuple[str, Place, object, int]:
-    """The next event, a comment where nothing happens, or the last."""
-    with feed.changed:
-        if not _is_news(feed, place, sent) and not feed.closing:
-            feed.changed.wait(_HEARTBEAT)
-        news, board, status = _is_news(feed, place, sent), feed.board, feed.status
-        if not news:
-            return (
-                ("event: bye\ndata: {}\n\n" if feed.closing else ": still here\n\n"),
-                place,
-                sent,
-                columns,
-            )
-        if board is None:
-            return 'data: {"now":{"state":"waiting"}}\n\n', place, status, columns
-        after = place.after if place.run == board.key else 0
-        after = min(after, len(board.rows))
-        text, until = board.batch(after, status, columns=columns != board.width())
-        place = Place(board.key, until)
-        return f"id: {board.key}-{until}\ndata: {text}\n\n", place, status, board.width()
-
-
-def _is_news(feed: Feed, place: Place, sent: object) -> bool:
-    if feed.board is None:
-        return sent != feed.status
-    there = (feed.board.key, len(feed.board.rows))
-    return there != (place.run, place.after) or sent != feed.status
 
 
 # The page: one answer that needs no other file, and a policy that lets it load none.
@@ -318,23 +307,14 @@ class Gate:
         return name == self._host or is_loopback(name)
 
     def _knows(self, headers: Message, given: str | None) -> bool:
+        """Whether the token comes with the address, in a header or in our cookie."""
         scheme, _, bearer = headers.get("Authorization", "").partition(" ")
-        tokens = (
-            given,
-            bearer.strip() if scheme.lower() == "bearer" else None,
-            self._kept(headers),
-        )
-        return any(self._same(word) for word in tokens if word)
-
-    def _same(self, word: str) -> bool:
-        return hmac.compare_digest(word.encode(), (self.token or "").encode())
-
-    def _kept(self, headers: Message) -> str | None:
-        try:
-            cookie = SimpleCookie(headers.get("Cookie", "")).get(self.cookie)
-        except CookieError:
-            return None
-        return cookie.value if cookie else None
+        kept = None
+        with suppress(CookieError):
+            kept = SimpleCookie(headers.get("Cookie", "")).get(self.cookie)
+        tokens = (given, bearer.strip() * (scheme.lower() == "bearer"), kept and kept.value)
+        ours = (self.token or "").encode()
+        return any(hmac.compare_digest(word.encode(), ours) for word in tokens if word)
 
 
 _PAGES: Final = 24

@@ -105,7 +105,7 @@ class Mean:
         return None if self.high is None else self.sum
 
 
-MEANS: Final = ("load", "splitting", "results_rate")
+MEANS: Final = ("processed_rate", "load", "splitting", "results_rate")
 """Measures of modules whose means a summary has."""
 
 
@@ -139,8 +139,6 @@ class RunningSummary:
     arrivals: Mean = field(default_factory=Mean)
     """Rows a second at the sources; its sum is rows."""
     processed: Mean = field(default_factory=Mean)
-    throughputs: dict[str, Mean] = field(default_factory=dict)
-    """Rows a second that each module finished."""
     means: dict[str, dict[str, Mean]] = field(default_factory=lambda: {name: {} for name in MEANS})
     """By measure and module."""
     power: Mean = field(default_factory=Mean)
@@ -261,7 +259,6 @@ class RunningSummary:
         for name, reading in tick.seen.modules.items():
             if reading.failed_tasks is not None:
                 self.failed_tasks[name] = self.failed_tasks.get(name, 0) + reading.failed_tasks
-            self.throughputs.setdefault(name, Mean()).add(reading.processed_rate, tick.seen.step)
             for measure, means in self.means.items():
                 means.setdefault(name, Mean()).add(getattr(reading, measure), tick.seen.step)
 

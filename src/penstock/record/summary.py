@@ -327,7 +327,7 @@ def _known_means(means: Mapping[str, Mean]) -> dict[str, float]:
 def _economy(ticks: Sequence[Tick], running: RunningSummary) -> dict[str, ModuleEconomy]:
     return {
         name: ModuleEconomy(
-            throughput=running.throughputs.get(name, Mean()).mean,
+            throughput=running.means["processed_rate"].get(name, Mean()).mean,
             efficiency=_efficiency(ticks, name),
             cost=cost,
         )

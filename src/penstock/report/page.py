@@ -24,8 +24,16 @@ from penstock.report.figures import Plot, plot_data
 from penstock.report.interference import sentence
 from penstock.report.pages import render
 from penstock.report.plots import plots
-from penstock.report.regions import silences, troubles
-from penstock.report.words import NO_SLO, Tile, paragraph, subtitle, tiles, title
+from penstock.report.words import (
+    NO_SLO,
+    Tile,
+    paragraph,
+    silences,
+    subtitle,
+    tiles,
+    title,
+    troubles,
+)
 
 
 def write_report(run_folder: Path) -> Path:

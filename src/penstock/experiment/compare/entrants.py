@@ -4,7 +4,7 @@
 ['threshold:max_utilisation=0.8,scale_in_factor=0.5', 'static']
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -62,12 +62,6 @@ def _guards(entrant: Entrant, file: PipelineFile, guards: str) -> tuple[Part, ..
     if entrant.kind != "peer" or guards == "all":
         return wet
     return tuple(part for part in wet if part.name == "hold") or (Part("hold"),)
-
-
-def check_guarding(guards: str) -> None:
-    """Refuse an unknown choice of guards."""
-    if guards not in GUARDING:
-        raise SettingError(f"guards must be one of {', '.join(GUARDING)}, got {guards!r}")
 
 
 def read(text: str, file: PipelineFile | None = None) -> tuple[Entrant, ...]:
@@ -141,16 +135,12 @@ def check(entrants: Sequence[Entrant], file: PipelineFile, guards: str) -> None:
     """Refuse settings that a policy cannot have, before anything is played."""
     if not entrants:
         raise SettingError("there is no policy to compare; name some, such as threshold,mpc")
-    _check_names(entrants)
-    for entrant in entrants:
-        build_policy(entrant.file(file, guards))
-
-
-def _check_names(entrants: Iterable[Entrant]) -> None:
     names = [entrant.name for entrant in entrants]
     for name in names:
         if names.count(name) > 1:
             raise SettingError(f"policy {name} is given twice; leave one out")
+    for entrant in entrants:
+        build_policy(entrant.file(file, guards))
 
 
 # What the policies are played against: workloads by name, with rows of their own for each seed.

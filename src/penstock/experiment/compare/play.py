@@ -102,7 +102,9 @@ def play(
     ('threshold', 'static-peak', 'static-mean', 'clairvoyant')
     """
     check_playable(file)
-    entrants.check_guarding(guards)
+    if guards not in entrants.GUARDING:
+        known = ", ".join(entrants.GUARDING)
+        raise SettingError(f"guards must be one of {known}, got {guards!r}")
     field = _entrants(file, policies)
     entrants.check(field, file, guards)
     loads, numbers, prices = _loads(file, workloads), _seeds(file, seeds), prices or Prices()
