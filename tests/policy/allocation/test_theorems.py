@@ -57,7 +57,7 @@ def sole_sinks(stem: Stem, *, budget: float, rate: float) -> Network:
     return Network(budget=budget, modules=("root",), inflows=(source,), outflows=(sink,))
 
 
-def why_divided(network: Network, one: Branch, other: Branch) -> dict[str, float]:
+def divided(network: Network, one: Branch, other: Branch) -> dict[str, float]:
     source = network.inflows[0]
     parts = divide(one, other, consumes=source.consumes, budget=network.budget, rate=source.rate)
     return dict(zip(network.modules, parts, strict=True))
@@ -69,7 +69,7 @@ def test_theorem_2_divides_a_fork_best_while_its_source_is_unlimited(
     one: Branch, other: Branch, consumes: float, budget: float
 ) -> None:
     network = fork(one, other, consumes=consumes, budget=budget)
-    found = why_divided(network, one, other)
+    found = divided(network, one, other)
     assert feasible_factor(network, found) == pytest.approx(1.0)
     assert value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
 
@@ -80,7 +80,7 @@ def test_theorem_2_divides_a_fork_best_where_the_budget_is_short(
     one: Branch, other: Branch, consumes: float, budget: float, rate: float
 ) -> None:
     network = fork(one, other, consumes=consumes, budget=budget, rate=rate)
-    found = why_divided(network, one, other)
+    found = divided(network, one, other)
     assume(sum(found.values()) >= budget * (1 - 1e-12))
     assert value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
 
@@ -92,7 +92,7 @@ def test_theorem_2_is_right_for_any_source_if_it_keeps_both_leaves(
 ) -> None:
     assume(not dominates(one, other) and not dominates(other, one))
     network = fork(one, other, consumes=consumes, budget=budget, rate=rate)
-    found = why_divided(network, one, other)
+    found = divided(network, one, other)
     assert feasible_factor(network, found) >= 1 - 1e-12
     assert value(network, found) == pytest.approx(true_optimum(network), rel=1e-9)
 
@@ -100,7 +100,7 @@ def test_theorem_2_is_right_for_any_source_if_it_keeps_both_leaves(
 def test_theorem_2_wastes_budget_where_the_source_is_short_and_it_drops_a_leaf() -> None:
     good, fair = (Branch(fed=1.0, consumes=1.0, produces=1.0, weight=w) for w in (10.0, 4.0))
     network = fork(good, fair, consumes=1.0, budget=10.0, rate=1.0)
-    assert value(network, why_divided(network, good, fair)) == 10.0
+    assert value(network, divided(network, good, fair)) == 10.0
     assert true_optimum(network) == 14.0
 
 

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Final
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.messages import MessageBus
+from penstock.policy.allocation.messages import MessageBus, PricingQuery
 from penstock.policy.allocation.network import Network, value
 
 ROUNDING: Final = 1e-9
@@ -64,6 +64,15 @@ def checked_allocation(
         value=brought,
         messages=bus.messages if bus else 0,
         passes=bus.passes if bus else 0,
+    )
+
+
+def agreed_allocation(
+    query: PricingQuery, flows: Mapping[str, float], *, policy: str, promised: float
+) -> Allocation:
+    """The allocation for so much flow at each sink, after one more pass in which it is made."""
+    return checked_allocation(
+        query.network, query.allocate(flows), policy=policy, promised=promised, bus=query.bus
     )
 
 

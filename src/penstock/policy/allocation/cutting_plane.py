@@ -22,7 +22,7 @@ from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.schema import Bounds, Count, read
-from penstock.policy.allocation.allocation import Allocation, checked_allocation
+from penstock.policy.allocation.allocation import Allocation, agreed_allocation
 from penstock.policy.allocation.lp import maximise
 from penstock.policy.allocation.messages import Answer, PricingQuery
 from penstock.policy.allocation.network import Network
@@ -49,13 +49,7 @@ def solve(
                 + ("" if search.exhausted else f", or for most_passes above {most_passes}")
             )
         search.learn(query.ask(search.targets))
-    return checked_allocation(
-        network,
-        query.allocate(search.best),
-        policy="cutting-plane",
-        promised=search.value,
-        bus=query.bus,
-    )
+    return agreed_allocation(query, search.best, policy="cutting-plane", promised=search.value)
 
 
 class _Search:

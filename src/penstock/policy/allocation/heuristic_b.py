@@ -17,7 +17,7 @@ from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.schema import Bounds, Count, read
-from penstock.policy.allocation.allocation import Allocation, checked_allocation
+from penstock.policy.allocation.allocation import Allocation, agreed_allocation
 from penstock.policy.allocation.messages import Answer, PricingQuery
 from penstock.policy.allocation.network import Network
 
@@ -41,10 +41,7 @@ def solve(network: Network, *, tolerance: _Tolerance = 0.1, questions: Count = 1
         if ascent.converged(tolerance):
             break
         ascent.move()
-    resource = query.allocate(ascent.best)
-    return checked_allocation(
-        network, resource, policy="heuristic-b", promised=ascent.value, bus=query.bus
-    )
+    return agreed_allocation(query, ascent.best, policy="heuristic-b", promised=ascent.value)
 
 
 class _Ascent:

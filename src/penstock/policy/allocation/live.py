@@ -4,7 +4,7 @@ At every step the processing network is brought up to date with what was measure
 best whole division is found, and requested where it brings enough more than the one in force.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import inf
@@ -270,92 +270,66 @@ _NOTABLE: Final = 0.005
 _NEXT_TO_NOTHING: Final = 1e-4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineShare:
-    """What one pipeline gets.
-
-    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2).text
-    'gets the 4 cores it needs'
-    >>> PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=9, load=8.2).text
-    'gets 4 of the 9 cores it needs'
-    >>> short = ("look", 2, 4)
-    >>> PipelineShare(pipeline="a", weight=5.0, cores=6, needs=6, load=5.1, short=short).text
-    'gets 6 cores, and look has 2 of the 4 it needs'
-    """
-
-    pipeline: str
-    weight: float
-    """The most that a row at one of its sinks is worth."""
-    cores: int
-    needs: int
-    """Whole cores with which none of its modules would fall behind."""
-    load: float
-    """Cores that its rows keep busy."""
-    short: tuple[str, int, int] | None = None
-    """A module that has fewer than it needs, what it has and what it needs."""
-
-    @property
-    def text(self) -> str:
-        """In words."""
-        cores = count_of(self.cores, "core")
-        if self.cores < self.needs:
-            return f"gets {self.cores} of the {count_of(self.needs, 'core')} it needs"
-        if not self.load:
-            return f"has no rows and keeps {cores}"
-        if self.short is not None:
-            module, has, needs = self.short
-            return f"gets {cores}, and {module} has {has} of the {needs} it needs"
-        if self.cores == self.needs:
-            return f"gets the {cores} it needs"
-        return f"gets {cores} and needs {self.needs}"
-
-
-def shares(
+def why_divided(
+    division: Mapping[str, int],
+    needs: Mapping[str, int],
+    loads: Mapping[str, float],
+    *,
     pipelines: Mapping[str, str],
     worth: Mapping[str, float],
-    division: Mapping[str, int],
-    loads: Mapping[str, float],
-    low: Mapping[str, int],
-) -> list[PipelineShare]:
-    """What each pipeline gets, those that are worth most first."""
-    made = []
-    for pipeline in dict.fromkeys(pipelines.values()):
-        modules = [name for name, other in pipelines.items() if other == pipeline]
-        needs = {name: max(whole_up(loads[name]), low[name]) for name in modules}
-        short = [(name, division[name], n) for name, n in needs.items() if division[name] < n]
-        made.append(
-            PipelineShare(
-                pipeline=pipeline,
-                weight=max(worth[name] for name in modules if name in worth),
-                cores=sum(division[name] for name in modules),
-                needs=sum(needs.values()),
-                load=sum(loads[name] for name in modules),
-                short=max(short, key=lambda one: one[2] - one[1], default=None),
-            )
-        )
-    return sorted(made, key=lambda share: -share.weight)
+    more: float,
+) -> str:
+    """What each pipeline gets, those that are worth most first, and how much more that brings than
+    an even division.
 
-
-def why_divided(made: list[PipelineShare], *, more: float) -> str:
-    """What each pipeline gets, and how much more that brings than an even division.
-
-    >>> fraud = PipelineShare(pipeline="fraud", weight=5.0, cores=4, needs=4, load=3.2)
-    >>> reports = PipelineShare(pipeline="reports", weight=1.0, cores=4, needs=9, load=8.5)
-    >>> why_divided([fraud, reports], more=0.62)
+    >>> why_divided(
+    ...     {"fraud": 4, "reports": 4},
+    ...     {"fraud": 4, "reports": 9},
+    ...     {"fraud": 3.2, "reports": 8.5},
+    ...     pipelines={"fraud": "fraud", "reports": "reports"},
+    ...     worth={"fraud": 5.0, "reports": 1.0},
+    ...     more=0.62,
+    ... )
     'fraud, worth 5 a row, gets the 4 cores it needs; reports, worth 1, gets 4 of the 9 cores it \
 needs; about 62 % more weighted output than an even division'
     """
-    weighted = len({share.weight for share in made}) > 1
+    modules = {p: [m for m in pipelines if pipelines[m] == p] for p in pipelines.values()}
+    weights = {p: max(worth[m] for m in modules[p] if m in worth) for p in modules}
     clauses = []
-    for i, share in enumerate(made[:_MOST_NAMED]):
-        name = share.pipeline if len(made) > 1 else "the pipeline"
-        worth = f", worth {share.weight:g}{'' if i else ' a row'}," if weighted else ""
-        clauses.append(f"{name}{worth} {share.text}")
-    if len(made) > _MOST_NAMED:
-        clauses.append(f"and {count_of(len(made) - _MOST_NAMED, 'more pipeline')}")
+    for p in sorted(modules, key=lambda p: -weights[p])[:_MOST_NAMED]:
+        name = p if len(modules) > 1 else "the pipeline"
+        unit = "" if clauses else " a row"
+        priced = f", worth {weights[p]:g}{unit}," if len(set(weights.values())) > 1 else ""
+        clauses.append(f"{name}{priced} {_gets(modules[p], division, needs, loads)}")
+    if len(modules) > _MOST_NAMED:
+        clauses.append(f"and {count_of(len(modules) - _MOST_NAMED, 'more pipeline')}")
     if more >= _NOTABLE:
         clauses.append(f"about {_share(more)} more weighted output than an even division")
     return "; ".join(clauses)
+
+
+def _gets(
+    modules: Collection[str],
+    division: Mapping[str, int],
+    needs: Mapping[str, int],
+    loads: Mapping[str, float],
+) -> str:
+    """What the modules of a pipeline get.
+
+    >>> division, loads = {"read": 4, "look": 2}, {"read": 1.5, "look": 3.6}
+    >>> _gets(division, division, {"read": 2, "look": 4}, loads)
+    'gets 6 cores, and look has 2 of the 4 it needs'
+    """
+    has, need = (sum(of[name] for name in modules) for of in (division, needs))
+    cores = count_of(has, "core")
+    if has < need:
+        return f"gets {has} of the {count_of(need, 'core')} it needs"
+    if not any(loads[name] for name in modules):
+        return f"has no rows and keeps {cores}"
+    scarce = max(modules, key=lambda name: needs[name] - division[name])
+    if division[scarce] < needs[scarce]:
+        return f"gets {cores}, and {scarce} has {division[scarce]} of the {needs[scarce]} it needs"
+    return f"gets the {cores} it needs" if has == need else f"gets {cores} and needs {need}"
 
 
 def why_kept(*, more: float, gain: float) -> str:
@@ -466,8 +440,15 @@ needs; about 23 % more weighted output than an even division'
             division = with_spare_cores(division, network, bounds)
         if fits and (why_not := self._no_reason_to_move(network, running, division)) is not None:
             return _decision(in_use, why_not, network, running)
-        made = shares(pipelines_of(self.graph), worth, division, offer.loads, bounds.low)
-        why = why_divided(made, more=_more(network, division, even_division(bounds)))
+        loads = offer.loads
+        why = why_divided(
+            division,
+            {name: max(whole_up(loads[name]), low) for name, low in bounds.low.items()},
+            loads,
+            pipelines=pipelines_of(self.graph),
+            worth=worth,
+            more=_more(network, division, even_division(bounds)),
+        )
         return _decision({**in_use, **division}, why, network, division)
 
     def _planned(self, network: Network) -> Mapping[str, float]:

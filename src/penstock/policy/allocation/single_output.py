@@ -26,7 +26,7 @@ from math import inf
 from typing import NamedTuple
 
 from penstock.core.errors import SettingError
-from penstock.policy.allocation.allocation import Allocation, checked_allocation, reachable_flows
+from penstock.policy.allocation.allocation import Allocation, agreed_allocation, reachable_flows
 from penstock.policy.allocation.messages import MessageBus, PricingQuery
 from penstock.policy.allocation.network import Link, Network, Outflow, Stream, least_resource
 
@@ -93,13 +93,8 @@ def solve(network: Network) -> Allocation:
     """The optimum of a network with one sink."""
     weight, query = only_sink(network).weight, PricingQuery(network)
     flows = largest_flows(query.bus)
-    return checked_allocation(
-        network,
-        query.allocate(flows),
-        policy="single-output",
-        promised=weight * sum(flows.values()),
-        bus=query.bus,
-    )
+    promised = weight * sum(flows.values())
+    return agreed_allocation(query, flows, policy="single-output", promised=promised)
 
 
 def only_sink(network: Network) -> Outflow:
