@@ -61,7 +61,7 @@ class Estimates:
     """Seconds that one replica takes for a row."""
     _reach: Averages = field(init=False, repr=False)
     """Rows that a module sees for each one that the source finished: the mean of the ratios of each
-    step, as in the paper, and not the ratio of sums of `Reach`."""
+    step, as in the paper, and not the ratio of sums of `VisitRatios`."""
 
     def __post_init__(self) -> None:
         self._arrivals = Averages(self.smoothing)
@@ -117,30 +117,18 @@ class Estimates:
 
 
 def why(plan: Plan, inter_arrival: float, source: str, changes: Sequence[str]) -> str:
-    """Why these degrees, and what changes.
-
-    >>> plan = Plan(
-    ...     policy="nash", replicas={"scan": 0.5, "match": 10.0}, rounded={"scan": 1, "match": 10},
-    ...     inter_departure={"scan": 0.2, "match": 0.2}, bottleneck=("match",),
-    ...     costs={"scan": 0.1, "match": 0.2}, messages=2, rounds=1, iterations=1,
-    ... )
-    >>> why(plan, 0.1, "scan", ["match 8 -> 10"])
-    'rows every 100 ms; match is the bottleneck at 200 ms: match 8 -> 10'
-    """
-    return f"{_cause(plan, inter_arrival, source)}: {listed(changes) or 'nothing changes'}"
-
-
-def _cause(plan: Plan, inter_arrival: float, source: str) -> str:
+    """Why these degrees, and what changes."""
     rows = f"rows every {format_duration(inter_arrival)}"
     pace = plan.inter_departure[source]
     if inter_arrival >= pace * (1.0 - 1e-9):
-        return f"{rows} set the pace"
-    if len(plan.bottleneck) == len(plan.replicas) > 1:
-        return f"{rows}; all modules take a row every {format_duration(pace)}"
-    slowest = plan.bottleneck[0]
-    verb = "is" if len(plan.bottleneck) == 1 else "are"
-    taking = format_duration(plan.inter_departure[slowest])
-    return f"{rows}; {listed(plan.bottleneck)} {verb} the bottleneck at {taking}"
+        cause = f"{rows} set the pace"
+    elif len(plan.bottleneck) == len(plan.replicas) > 1:
+        cause = f"{rows}; all modules take a row every {format_duration(pace)}"
+    else:
+        verb = "is" if len(plan.bottleneck) == 1 else "are"
+        taking = format_duration(plan.inter_departure[plan.bottleneck[0]])
+        cause = f"{rows}; {listed(plan.bottleneck)} {verb} the bottleneck at {taking}"
+    return f"{cause}: {listed(changes) or 'nothing changes'}"
 
 
 @dataclass
