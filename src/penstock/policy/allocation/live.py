@@ -295,7 +295,7 @@ needs; about 62 % more weighted output than an even division'
     """
     modules = {p: [m for m in pipelines if pipelines[m] == p] for p in pipelines.values()}
     weights = {p: max(worth[m] for m in modules[p] if m in worth) for p in modules}
-    clauses = []
+    clauses: list[str] = []
     for p in sorted(modules, key=lambda p: -weights[p])[:_MOST_NAMED]:
         name = p if len(modules) > 1 else "the pipeline"
         unit = "" if clauses else " a row"
