@@ -24,7 +24,7 @@ job.yaml, line 5: stream s -> a leads elsewhere than source s says `to: b`; make
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
@@ -33,11 +33,11 @@ from typing import Annotated, Any, Final, TypeVar
 
 from penstock.core.errors import SettingError
 from penstock.core.located import Draft, Path
-from penstock.core.schema import IN_FILE, Bounds, Positive, Written
+from penstock.core.schema import IN_FILE, Bounds, Like, Matches, Positive, Written
 from penstock.core.schema import read as read_value
 from penstock.core.settings import decode, missing_settings, near, settings_of
 from penstock.core.units import parse_rate
-from penstock.pipeline.format.sections import assemble, check_keys, kind, mapping, sequence
+from penstock.pipeline.format.sections import ByName, Sections, kind, read_sections
 from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
@@ -55,13 +55,6 @@ def _flow(value: object) -> object:
 
 Flow = Annotated[float, Written("a number", _flow), Bounds(above=0, endless=True)]
 """Flow a second, which may be endless."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """Resource to divide."""
-
-    budget: Positive = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +92,37 @@ class Share:
     """A module, which has no settings here."""
 
 
-SECTIONS: Final = ("budget", "policy", "sources", "modules", "streams", "sinks")
 BEST: Final = "cutting-plane"
 """The policy that divides unless another is named."""
+_NAME = Annotated[str, Matches(r"(?!\s*$)[^\x00-\x1f\x7f-\x9f]+", "a printable text")]
 
-_PARTS: Final[dict[str, tuple[type[Any], str]]] = {
-    "sources": (Source, "{s: {to: a}}"),
-    "modules": (Share, "{a: {}}"),
-    "streams": (Stream, "[{from: s, to: a, consumes: 0.3}]"),
-    "sinks": (Sink, "{o: {from: a, produces: 0.9}}"),
-}
-"""What each section holds, and how it is written."""
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What is divided."""
+
+    budget: Positive = 1.0
+    """Resource to divide."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocationSections(Budget, Sections):
+    """A graph with a budget, which can be planned and neither run nor simulated."""
+
+    policy: Annotated[object, ByName(PLANNERS, BEST)] = BEST
+    """What divides it."""
+    sources: Annotated[Mapping[_NAME, Annotated[Source, Like("{to: a}")]], Like("{s: {to: a}}")]
+    """Where flow comes from, by name."""
+    modules: Annotated[Mapping[_NAME, Annotated[Share, Like("{}")]], Like("{a: {}}")]
+    """The modules by name; they have no settings here."""
+    streams: Annotated[tuple[Stream, ...], Like("[{from: s, to: a, consumes: 0.3}]")]
+    """What a unit of resource consumes and produces at either end."""
+    sinks: Annotated[
+        Mapping[_NAME, Annotated[Sink, Like("{from: a, produces: 0.9}")]],
+        Like("{o: {from: a, produces: 0.9}}"),
+    ]
+    """Where flow leaves, by name."""
+
 
 _RULES: Final = {
     ("sources", "to"): "a source feeds a module",
@@ -150,22 +163,22 @@ def is_allocation(value: Mapping[str, Any]) -> bool:
 
 def read_allocation(draft: Draft) -> AllocationGraph | None:
     """The graph, with every mistake of it written down; None where there are any."""
-    check_keys(draft, (), draft.value, SECTIONS, of="an allocation graph")
     policy = read_planner(draft)
-    given = {key: value for key, value in draft.value.items() if key == "budget"}
-    budget = assemble(draft, (), given, Budget, of="the allocation graph") or Budget()
+    rest = {key: value for key, value in draft.value.items() if key != "policy"}
+    of, called = "an allocation graph", "the allocation graph"
+    read = read_sections(replace(draft, value=rest), AllocationSections, of=of, called=called)
     shape = Shape(
-        sources=_named(draft, "sources"),
-        modules=_named(draft, "modules"),
-        streams=dict(enumerate(_streams(draft))),
-        sinks=_named(draft, "sinks"),
+        sources=_parts(draft, "sources", read.sources, Source),
+        modules=read.modules or {},
+        streams=_parts(draft, "streams", dict(enumerate(read.streams or ())), Stream),
+        sinks=_parts(draft, "sinks", read.sinks, Sink),
     )
     if shape.sources and shape.modules and shape.streams and shape.sinks:
         for path, mistake in list(shape.mistakes()):
             draft.note(path, mistake)
     if draft.mistakes:
         return None
-    network = shape.network(budget.budget)
+    network = shape.network(read.budget)
     try:
         _SUITS.get(policy.name, bool)(network)
     except SettingError as error:
@@ -201,55 +214,26 @@ def read_planner(draft: Draft) -> Part:
     return Part(name, {key: value for key, value in values.items() if key != "network"})
 
 
-def _named(draft: Draft, section: str) -> dict[str, Any]:
-    """The parts of a section by their names; None for one that cannot be read."""
-    part, like = _PARTS[section]
-    sort, inner = section[:-1], like.partition(": ")[2][:-1]
-    _check_there(draft, section, {})
-    parts: dict[str, Any] = {}
-    for name in mapping(draft, (section,), of=section, like=like):
-        path, of = (section, name), f"{sort} {name}"
-        if not name.strip() or not name.isprintable():
-            draft.note(path, f"the name of a {sort} must be printable, got {name!r}")
-        given = mapping(draft, path, of=of, like=inner)
-        readable = draft.at(path) is None or given is draft.at(path)
-        parts[name] = _read_part(draft, path, given, part, of=of) if readable else None
-    return parts
-
-
-def _streams(draft: Draft) -> Iterator[Stream | None]:
-    like = _PARTS["streams"][1]
-    _check_there(draft, "streams", [])
-    for i, given in enumerate(sequence(draft, ("streams",), of="streams", like=like)):
-        if isinstance(given, dict):
-            of = f"stream {given.get('from', '?')} -> {given.get('to', '?')}"
-            yield _read_part(draft, ("streams", i), given, Stream, of=of)
-        else:
-            sentence = f"a stream must be a mapping such as {like[1:-1]}, got {kind(given)}"
-            draft.note(("streams", i), sentence)
-            yield None
-
-
-def _check_there(draft: Draft, section: str, empty: object) -> None:
-    if draft.at((section,)) in (None, empty):
-        draft.note((section,), f"{section} is missing; write {section}: {_PARTS[section][1]}")
-
-
-def _read_part(
-    draft: Draft, path: Path, given: Mapping[str, Any], part: type[T], *, of: str
-) -> T | None:
-    """A part, with its mistakes noted; None where it is unknown what it joins.
+def _parts(
+    draft: Draft, section: str, read: Mapping[Any, T | None] | None, part: type[T]
+) -> dict[Any, T | None]:
+    """The parts of a section; None where it is unknown what one joins.
 
     Where only amounts are wrong, a part without them stands in for it, so that the mistake is not
     followed by others.
     """
-    if (made := assemble(draft, path, given, part, of=of)) is not None:
-        return made
+    return {
+        key: made or _stand_in(draft.at((section, key)), part) for key, made in (read or {}).items()
+    }
+
+
+def _stand_in(given: Any, part: type[T]) -> T | None:
     known = {setting.outer: setting.name for setting in settings_of(part)}
-    ends = {known[key]: given.get(key) for key in ("from", "to") if key in known}
-    if not ends or not all(isinstance(end, str) for end in ends.values()):
+    if not isinstance(given, dict) or not given.keys() <= known.keys():
         return None
-    if not given.keys() <= known.keys() or missing_settings(part, map(known.__getitem__, given)):
+    ends = {known[key]: given.get(key) for key in ("from", "to") if key in known}
+    lacks = missing_settings(part, map(known.__getitem__, given))
+    if lacks or not all(isinstance(end, str) for end in ends.values()):
         return None
     return part(**{known[key]: nan for key in given} | ends)
 

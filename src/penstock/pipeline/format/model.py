@@ -25,14 +25,12 @@ from penstock.core.schema import (
 )
 from penstock.core.units import format_duration
 from penstock.guard import GUARDS
-from penstock.pipeline.format import allocation
 from penstock.pipeline.format.kafka import KafkaSink
 from penstock.pipeline.format.preference import PreferenceQuery
 from penstock.pipeline.format.sections import ByKey, ByName, Name, Names, Sections
 from penstock.pipeline.settings import ClusterSettings, Slo, Source
 from penstock.pipeline.shape import APPLICATIONS
 from penstock.policy import DEFAULT, NODE_POLICIES, POLICIES
-from penstock.policy.allocation import PLANNERS
 from penstock.policy.hierarchy import MANAGERS
 from penstock.workload import WORKLOADS
 
@@ -208,26 +206,6 @@ class SharedSections(WholeSections):
         Like("{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"),
     ]
     """The pipelines by name."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AllocationSections(Sections):
-    """A graph with a budget, which can be planned and neither run nor simulated."""
-
-    budget: Positive = 1.0
-    """Resource to divide."""
-    policy: Annotated[object, ByName(PLANNERS, "cutting-plane or {name: cutting-plane}")] = (
-        "cutting-plane"
-    )
-    """What divides it."""
-    sources: Mapping[str, allocation.Source]
-    """Where flow comes from, by name."""
-    modules: Mapping[str, allocation.Share]
-    """The modules by name; they have no settings here."""
-    streams: tuple[allocation.Stream, ...]
-    """What a unit of resource consumes and produces at either end."""
-    sinks: Mapping[str, allocation.Sink]
-    """Where flow leaves, by name."""
 
 
 def sections(kind: Any) -> tuple[str, ...]:

@@ -25,7 +25,8 @@ from penstock.core.regions import Region
 from penstock.core.schema import Like, Matches, describe, is_duration, is_rate
 from penstock.core.settings import Setting, settings_of
 from penstock.core.units import written_duration
-from penstock.pipeline.format.model import AllocationSections, PipelineSections, SharedSections
+from penstock.pipeline.format.allocation import AllocationSections
+from penstock.pipeline.format.model import PipelineSections, SharedSections
 from penstock.pipeline.format.sections import ByKey, ByName, Names, extra, is_section
 
 Json = dict[str, Any]

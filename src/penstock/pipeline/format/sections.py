@@ -21,9 +21,10 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from penstock.core.errors import SettingError
+from penstock.core.graph import Stream
 from penstock.core.located import Draft, Path
 from penstock.core.schema import IN_FILE, Like, Matches, problems_of, sentence, validator
-from penstock.core.settings import Setting, choose, near, read_part, settings_of
+from penstock.core.settings import Setting, choose, near, option_names, read_part, settings_of
 from penstock.pipeline.settings import Part
 
 T = TypeVar("T")
@@ -123,7 +124,7 @@ def _default(setting: Setting) -> Any:
 def _read_plain(draft: Draft, base: Any, *, of: str) -> dict[str, Any]:
     """Settings that stand at the top of the file; of those with a mistake, each that is right."""
     names = [s.outer for s in settings_of(base)]
-    given = {name: draft.value[name] for name in names if draft.value.get(name) is not None}
+    given = {name: draft.value[name] for name in names if name in draft.value}
     made = assemble(draft, (), given, base, of=of)
     if made is not None:
         return {name: getattr(made, name) for name in names}
@@ -204,11 +205,14 @@ def _read_entry(draft: Draft, path: Path, hint: Any) -> Any:
     given = mapping(draft, path, of=of, like=like)
     if draft.at(path) not in (None, given):
         return None
+    own = _inside(kind)
+    if "name" not in option_names(own):
+        return assemble(draft, path, given, own, of=of)
     if "name" in given:
         draft.note((*path, "name"), f"{of} has its name before the colon; leave name out")
     first = {a: given[b] for a, b in _FIRST.items() if b in given and a not in given}
     known = {key: value for key, value in given.items() if key != "name"}
-    return assemble(draft, path, known, _inside(kind), of=of, default=first, name=name)
+    return assemble(draft, path, known, own, of=of, default=first, name=name)
 
 
 def _read_item(draft: Draft, path: Path, part: Any, like: Like) -> Any:
@@ -218,10 +222,12 @@ def _read_item(draft: Draft, path: Path, part: Any, like: Like) -> Any:
         example = like.example[1:-1]
         draft.note(path, f"a stream must be a mapping such as {example}, got {kind(given)}")
         return None
-    ends = [str(given.get(key)) for key in ("from", "to")]
-    of = f"stream {' -> '.join(ends)}" if {"from", "to"} <= given.keys() else "the stream"
-    rest = {key: value for key, value in given.items() if key not in ("from", "to")}
-    return assemble(draft, path, rest, part, of=of, origin=ends[0], target=ends[1])
+    ends = {key: str(given.get(key, "?")) for key in ("from", "to")}
+    of = f"stream {ends['from']} -> {ends['to']}"
+    if part is not Stream:
+        return assemble(draft, path, given, part, of=of)
+    rest = {key: value for key, value in given.items() if key not in ends}
+    return assemble(draft, path, rest, part, of=of, origin=ends["from"], target=ends["to"])
 
 
 def _read_named(draft: Draft, path: Path, names: ByName, *, of: str) -> Part | None:
