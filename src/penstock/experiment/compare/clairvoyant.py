@@ -31,9 +31,6 @@ from penstock.core.signals import Configuration, Decision, Observation
 from penstock.experiment.compare.track import demand, smoothed
 from penstock.record.measures import Column
 
-# Degrees for every step, known beforehand: what a clairvoyant does.
-
-
 Degrees = Mapping[str, int]
 
 
@@ -92,7 +89,7 @@ Trial = Callable[[Schedule], Cost]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Candidate:
     """A plan, what it costs, and where it comes from."""
 
     schedule: Schedule
@@ -125,25 +122,25 @@ class Problem:
         return Schedule(plan, self.step)
 
 
-def search(problem: Problem, trial: Trial, *, tries: int = TRIES) -> Found:
+def search(problem: Problem, trial: Trial, *, tries: int = TRIES) -> Candidate:
     """The best plan that the search finds on its own."""
     windows = dict.fromkeys(share * problem.promised for share in WINDOWS)
-    best = min((_busiest(problem, trial, w) for w in windows), key=lambda found: found.cost)
+    best = min((_busiest(problem, trial, w) for w in windows), key=lambda plan: plan.cost)
     return trimmed(best, problem.graph, trial, tries=tries)
 
 
-def _busiest(problem: Problem, trial: Trial, window: float) -> Found:
+def _busiest(problem: Problem, trial: Trial, window: float) -> Candidate:
     """The highest utilisation that breaks no more than the safest does, by bisection."""
 
-    def found(index: int) -> Found:
+    def candidate(index: int) -> Candidate:
         plan = problem.plan(GRID[index], window)
-        return Found(schedule=plan, cost=trial(plan), by="search", utilisation=GRID[index])
+        return Candidate(schedule=plan, cost=trial(plan), by="search", utilisation=GRID[index])
 
-    best = found(0)
+    best = candidate(0)
     low, high = 0, len(GRID)
     while high - low > 1:
         middle = (low + high) // 2
-        other = found(middle)
+        other = candidate(middle)
         if other.cost[0] <= best.cost[0]:
             low, best = middle, other
         else:
@@ -151,7 +148,7 @@ def _busiest(problem: Problem, trial: Trial, window: float) -> Found:
     return best
 
 
-def trimmed(best: Found, graph: FlowGraph, trial: Trial, *, tries: int) -> Found:
+def trimmed(best: Candidate, graph: FlowGraph, trial: Trial, *, tries: int) -> Candidate:
     """The plan with fewer executors wherever the twin can do without them."""
     refused: set[tuple[str, int, int, int]] = set()
     while tries > 0:
@@ -172,7 +169,7 @@ def trimmed(best: Found, graph: FlowGraph, trial: Trial, *, tries: int) -> Found
     return best
 
 
-def better(best: Found, others: Iterable[tuple[str, Schedule]], trial: Trial) -> Found:
+def better(best: Candidate, others: Iterable[tuple[str, Schedule]], trial: Trial) -> Candidate:
     """The plan, or that of another where it breaks less, or as much for less."""
     for name, plan in others:
         cost = trial(plan)

@@ -18,7 +18,7 @@ from penstock.core.roles import Policy, Workload
 from penstock.core.signals import Tick
 from penstock.core.units import format_duration
 from penstock.experiment.compare import clairvoyant, entrants
-from penstock.experiment.compare.clairvoyant import Found, Problem, Schedule, deployed
+from penstock.experiment.compare.clairvoyant import Candidate, Problem, Schedule, deployed
 from penstock.experiment.compare.entrants import Entrant, Load, check_rows
 from penstock.experiment.compare.outcome import Played, Timeline, TournamentResult
 from penstock.experiment.compare.scores import Yardstick, rows_of, scores, violations
@@ -242,7 +242,7 @@ def _clairvoyant(
     rates: Column,
     plans: Mapping[str, Schedule],
     runs: Mapping[str, Sequence[Tick]],
-) -> Found:
+) -> Candidate:
     tried: dict[str, clairvoyant.Cost] = {}
 
     def trial(plan: Schedule) -> clairvoyant.Cost:
