@@ -94,26 +94,20 @@ _LATER: Final = (FIRST, EARLY, LEARNED)
 
 
 def tables(results: Measured) -> Iterator[Table | Sheet]:
-    """Those of the paper, and ours."""
-    whole = _whole(results.options)
-    yield Table(
+    """Those of the paper, whose figures are left out of shorter runs, and ours."""
+    first = Table(
         title="Tab. 1: policies of infrastructure and application",
         header=("infrastructure", "application", *_HEADER),
-        rows=[
-            Row((play.infrastructure, play.application), compared("1", play, whole=whole))
-            for play in COMBINATIONS
-        ],
+        rows=[Row((p.infrastructure, p.application), compared("1", p)) for p in COMBINATIONS],
         notes=(_legend("1"), *_OPEN, Reason("We have not found out why the marked ones differ.")),
     )
-    yield Table(
+    second = Table(
         title="Tab. 2: weights of demand and nodes in the cost of regions that learn",
         header=("w_d, w_c", "application", *_HEADER),
-        rows=[
-            Row((_weights(play), play.application), compared("2", play, whole=whole))
-            for play in OBJECTIVES
-        ],
+        rows=[Row((_weights(p), p.application), compared("2", p)) for p in OBJECTIVES],
         notes=(_legend("2"), *_OPEN, *OF_TABLE_2),
     )
+    yield from (t if _whole(results.options) else t.without_paper() for t in (first, second))
     yield Table(
         title="The same over whole runs, with the time of learning",
         header=("infrastructure", "w_d, w_c", "application", *_HEADER),
@@ -157,14 +151,14 @@ def _whole(options: Options) -> bool:
     return (options.steps or SLOTS_OF_THE_PAPER) == SLOTS_OF_THE_PAPER
 
 
-def compared(table: str, play: Play, *, whole: bool) -> tuple[Cell, ...]:
+def compared(table: str, play: Play) -> tuple[Cell, ...]:
     """What Tab. 1 or 2 has of a play. What the paper leaves open was chosen with both in view."""
     row = printed_row(table, play)
     return cells(
         (play, LEARNED),
         _where(table, play, LEARNED),
         _FIGURES,
-        row if whole else {},
+        row,
         tolerance=lambda quantity: tolerance(table, play, quantity, row[quantity]),
         calibrated=_FIGURES,
     )
@@ -344,8 +338,10 @@ def _near(text: str, table: str, plays: Sequence[Play], *quantities: str) -> Cla
     """All are as near as their tolerance says; nothing where nothing compares."""
 
     def measured(results: Measured) -> Compared:
-        cells = (c for play in plays for c in compared(table, play, whole=_whole(results.options)))
-        entries = (c.entry(results) for c in cells if c.where["quantity"] in quantities)
+        if not _whole(results.options):
+            return []
+        row = (c for play in plays for c in compared(table, play))
+        entries = (c.entry(results) for c in row if c.where["quantity"] in quantities)
         return [(e, e.ours.mean / e.paper - 1) for e in entries if e is not None and e.paper]
 
     def found(near: Compared) -> str:

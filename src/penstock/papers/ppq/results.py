@@ -91,7 +91,6 @@ _SUMMARY: Final = {"plq": _TWO, "wlq": _ONE, "splitting": _TWO, "delta": _PERCEN
 _LOADS: Final = dict.fromkeys(("load", "window_load", "load_of_all", "window_load_of_all"), _TWO)
 LEGEND: Final = legend("10 %, or 25 % for delta and CV")
 _cells: Final = partial(framework.cells, tolerance=lambda name: TOLERANCE.get(name, 0.1))
-Printed = Mapping[str, float]
 
 
 def tables(results: Measured) -> Iterator[Table]:
