@@ -23,7 +23,7 @@ messages of a few numbers.
 Agents find the Pareto-optimal Nash equilibrium by messages to neighbours (game, Function 1). Each
 agent begins with the degree that it would choose alone. In every iteration it learns how fast its
 neighbours go and gives up what it cannot use beside the slowest. After as many iterations as the
-graph's diameter, the slowest module of all has been heard of everywhere.
+graph's diameter, every agent knows the pace of the slowest module.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -75,13 +75,13 @@ class Agent:
     own_interval: float = 0.0
     """Seconds between its results with that degree."""
     pace: float = 0.0
-    """Seconds between its results, as far as it has heard: T_D of game, Section 4.3."""
+    """Seconds between its results, as far as it knows: T_D of game, Section 4.3."""
     before: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """The last three as the game before left them."""
 
     @property
     def replicas(self) -> float:
-        """Its best response: the degree it wishes for, or what fits the slowest; game, Expr. 14."""
+        """Its best response: the degree it prefers, or what fits the slowest; game, Expr. 14."""
         return min(self.preferred, fit(self.model, self.pace))
 
     @property
@@ -95,7 +95,7 @@ class Agent:
         return self.model.cost(self.replicas, self.pace)
 
     def start(self) -> None:
-        """Begin a game with the degree that it wishes for: Function 1, rows 1 and 2."""
+        """Begin a game with the degree that it prefers: Function 1, rows 1 and 2."""
         self.before = (self.preferred, self.own_interval, self.pace)
         self.preferred = preferred_replicas(self.model, self.incentive)
         self.own_interval = self.pace = self.model.service_time(self.preferred)
@@ -205,8 +205,8 @@ class MessageExchange:
             agent.model.name: Tally((), (float(vote),))
             for agent, vote in zip(self.agents, votes, strict=True)
         }
-        heard = gossip(self.gossipers(), objections, self.network, self.topology.diameter)
-        return any(view.maxima[0] > 0.0 for view in heard)
+        views = gossip(self.gossipers(), objections, self.network, self.topology.diameter)
+        return any(view.maxima[0] > 0.0 for view in views)
 
     def cost_terms(self) -> tuple[CostTerms, ...]:
         """What the best common pace depends on, in each view: seven numbers of each agent."""
@@ -224,7 +224,7 @@ class MessageExchange:
         return np.array([gather(self.tree(is_nonlinear), own, self.network).sums])
 
     def settle(self, paces: Floats) -> None:
-        """Let all follow the pace of each view; after gossip, the slowest opinion floods."""
+        """Let all follow the pace of each view; after gossip, the slowest of them floods."""
         if self.aggregation.by_gossip:
             for agent, pace in zip(self.agents, paces.tolist(), strict=True):
                 agent.follow(pace)

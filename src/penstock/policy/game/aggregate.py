@@ -124,7 +124,7 @@ class Branch:
     children: tuple[str, ...]
     mailbox: Mailbox
     tally: Tally = Tally()
-    """Of itself and of those below that it has heard of."""
+    """Of itself and of those below that have reported."""
     awaited: int = 0
     """Reports that it still waits for; -1 once it has reported itself."""
     answer: Numbers | None = None

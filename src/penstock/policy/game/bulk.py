@@ -153,7 +153,7 @@ class BulkExchange:
         self._flood()
 
     def raise_incentive(self, increment: float) -> None:
-        """Only the wish of the bottleneck changes."""
+        """Only what the bottleneck prefers changes."""
         self._before = self._own, self._pace
         self._own = self._own.copy()
         for i in np.flatnonzero(self._slowest()).tolist():
@@ -196,7 +196,7 @@ class BulkExchange:
         return self._curved_prices(paces)
 
     def settle(self, paces: Floats) -> None:
-        """The slowest of the opinions, and no faster than all can go."""
+        """The slowest of the paces, and no faster than all can go."""
         self._own = np.array([shortest_interval(m) * m.reach for m in self._modules])
         self._pace = max(float(paces.max()), float(self._own.max()))
         if self.aggregation.by_gossip:

@@ -170,7 +170,7 @@ def agree(exchange: Exchange, *, by_gossip: bool) -> int:
 
 
 def _bounds(view: CostTerms) -> tuple[float, float]:
-    """No module gains from less than the quickest pace that any wishes for, or from more than the
+    """No module gains from less than the quickest pace that any prefers, or from more than the
     slowest."""
     return max(-view.minus_quickest, view.limit), max(view.slowest, view.limit)
 

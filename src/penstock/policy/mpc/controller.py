@@ -141,7 +141,7 @@ class ModulePlan:
 
 @dataclass
 class ModuleController:
-    """Steers one module, as if it were alone: what is seen goes in, a course comes out.
+    """Controls one module, as if it were alone: what is seen goes in, a course comes out.
 
     >>> from penstock.forecast import Last
     >>> from penstock.testing import seen

@@ -12,7 +12,7 @@ the exact optimum in `h * Omega**2` steps, where the paper's tree has `Omega**h`
 
 `branch_and_bound` is the paper's search of the evolution tree (mpc, Section 3.3.2), with which the
 other is checked. A node's subtree is explored if the cost of reaching the node is under that of the
-best course found. Children are tried in the order that breaks ties, so that both searches give one
+best course known. Children are tried in the order that breaks ties, so that both searches give one
 answer.
 
 >>> draw = np.random.default_rng(7)
