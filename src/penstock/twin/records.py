@@ -23,6 +23,11 @@ LANE: Final = np.dtype([("first", "i8"), ("last", "i8"), ("count", "i8")])
 
 POOL: Final = np.dtype([("free", "i8"), ("spare", "i8")])  # the first that is free, and how many
 
+NODE: Final = [("done", "f8"), ("order", "i8"), ("next", "i8"), ("right", "i8")]
+"""What belongs to a list or a heap, see `rows`; of two done at once the lower order is first."""
+
+HEAP: Final = np.dtype([("first_done", "i8"), ("busy", "i8"), ("due", "f8")])  # root, how many
+
 BATCH: Final = np.dtype(
     [
         ("trigger", "f8"),  # 0 where rows are served one by one

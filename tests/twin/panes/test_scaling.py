@@ -20,7 +20,7 @@ from penstock.twin import Costs, PaneTwin
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import PaneTotals
 from penstock.twin.panes.state import PaneState
-from penstock.twin.records import NO_INDEX
+from penstock.twin.records import NO_INDEX, grown
 from penstock.workload import Constant, parse
 from tests.support.pane_reference import Given, Reference, decide, stamps_of, twin_of, two_stages
 from tests.support.twins import chain
@@ -31,11 +31,12 @@ from tests.support.twins import chain
 def with_room(twin: PaneTwin, times: Callable[[int], int]) -> PaneTwin:
     """The same twin, with other sizes of what grows when it runs short."""
     old = twin._state
-    windows = times(len(old.windows))
+    windows, free = times(len(old.windows)), old.clock[0]["results"]
+    free["free"], free["spare"] = NO_INDEX, 0
     made = old._replace(
         panes=_zeros(old.panes, times(len(old.panes))),
         counts=_zeros(old.counts, times(len(old.panes))),
-        results=_zeros(old.results, times(len(old.results))),
+        results=grown(old.results[:0], times(len(old.results)), free),
         ledger=_zeros(old.ledger, 2 * times(len(old.panes))),
         windows=_zeros(old.windows, windows),
         parts=np.zeros((windows, times(old.parts.shape[1])), np.int64),

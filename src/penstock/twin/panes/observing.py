@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from penstock.core.signals import Latency
 from penstock.twin.observing import Reading, Totals, measured
 from penstock.twin.panes.state import PaneState
-from penstock.twin.records import Array
+from penstock.twin.records import NO_INDEX, Array
 
 _NOTHING: Final = 1e-9
 """Tuples: fewer that could have been served are a rounding error."""
@@ -197,8 +197,13 @@ def _parts_before_trigger(state: PaneState) -> int:
     """Parts that have come and wait for a trigger."""
     if not state.stages["batch"]["trigger"][1]:
         return 0
-    sent = state.results["at"][: state.clock["sent"][0]]
-    return int((sent <= state.other["now"][0]).sum())
+    parts, places = 0, [int(state.clock["sent"]["first_done"][0])]
+    while places:
+        place = places.pop()
+        if place != NO_INDEX and state.results["done"][place] <= state.other["now"][0]:
+            parts += 1
+            places += [int(state.results["next"][place]), int(state.results["right"][place])]
+    return parts
 
 
 def latency_of(windows: NDArray[np.float64]) -> Latency | None:

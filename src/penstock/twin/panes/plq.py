@@ -14,8 +14,8 @@ from typing import Any, Final
 from penstock.model.compiling import compiled, entry, inlined
 from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
 from penstock.twin.panes.state import REMEMBERED
-from penstock.twin.panes.wlq import push
 from penstock.twin.records import NO_INDEX, OPEN
+from penstock.twin.rows import append, give_back, pop, push, take
 
 REACHED: Final = 0
 MORE_ARRIVALS: Final = 1
@@ -116,10 +116,12 @@ def _finish_tasks(state: Any) -> None:
 
 @inlined
 def _release(state: Any, now: float) -> None:
-    """Results of the batch have no moment yet; all others are earlier, so the heap stays one."""
-    for place in range(state.clock[0].sent):
-        if state.results[place].at == inf:
-            state.results[place].at = now + state.clock[0].distance
+    """Send the results of a batch, which is committed at that moment."""
+    clock = state.clock[0]
+    while clock.uncommitted.count > 0:
+        index = pop(state.results, clock.uncommitted)
+        state.results[index].done = now + clock.distance
+        push(state.results, clock.sent, index)
 
 
 @entry
@@ -138,7 +140,7 @@ def resize(state: Any, now: float, active: int) -> int:
     """Let so many workers get tuples (ppq, Alg. 4): those that leave send what they have."""
     clock, stage = state.clock[0], state.stages[0]
     leaving = max(stage.active - active, 0)
-    if clock.sent + leaving * (clock.last + 1 - clock.oldest) > state.results.size:
+    if leaving * (clock.last + 1 - clock.oldest) > clock.results.spare:
         return MORE_RESULTS
     _elapse(state, now)
     before, stage.active = stage.active, active
@@ -213,7 +215,7 @@ def _punctuate(clock: Any, now: float, stamp: float) -> None:
 def _close_panes(state: Any, now: float) -> int:
     clock = state.clock[0]
     while (clock.oldest + 1) * clock.length <= clock.punctuation:
-        if clock.sent + state.workers.size > state.results.size:
+        if state.workers.size > clock.results.spare:
             return MORE_RESULTS
         if clock.oldest - clock.expecting >= state.ledger.size - state.panes.size:
             return MORE_LEDGER
@@ -236,7 +238,7 @@ def _close(state: Any, now: float) -> None:
             part += 1
             _send(state, now, number, w)
     if part == 0:  # an EMPTY meta-tuple: the window stage learns that the pane is closed
-        push(state, _arrival(state, now), number, 0)
+        _send_result(state, now, number, 0)
         pane.parts += 1
     state.ledger[number % state.ledger.size].expected = pane.parts
     clock.parts += pane.parts
@@ -251,16 +253,22 @@ def _send(state: Any, now: float, number: int, w: int) -> None:
     tuples = state.counts[place, w]
     state.counts[place, w] = 0
     state.clock[0].kept += state.skyline[min(tuples, state.skyline.size - 1)]
-    at = _arrival(state, max(now, state.workers[w].free_at))
-    push(state, at, number, tuples)
+    _send_result(state, max(now, state.workers[w].free_at), number, tuples)
 
 
 @inlined
-def _arrival(state: Any, sent: float) -> float:
-    """When a result is at the window stage; unknown before the end of its micro-batch."""
+def _send_result(state: Any, now: float, number: int, tuples: int) -> None:
+    """Send a part to the window stage; those of a micro-batch are sent at its end."""
+    clock = state.clock[0]
+    index = take(clock.results, state.results)
+    result = state.results[index]
+    result.pane, result.tuples, result.order = number, tuples, clock.turns
+    clock.turns += 1
     if state.stages[0].batch.trigger > 0.0:
-        return inf
-    return float(sent + state.clock[0].distance)
+        append(state.results, clock.uncommitted, index)
+    else:
+        result.done = now + clock.distance
+        push(state.results, clock.sent, index)
 
 
 @inlined
@@ -295,17 +303,9 @@ def _enqueue(state: Any, w: int, now: float, before: int) -> None:
     worker.free_at = max(worker.free_at, now) + service
     worker.service += service
     worker.scheduled += 1
-    place = clock.free
-    waiting = state.tuples[place]
-    clock.free = waiting.next
-    clock.spare -= 1
-    waiting.done, waiting.service, waiting.next = worker.free_at, service, NO_INDEX
-    if worker.queue.count == 0:
-        worker.queue.first = place
-    else:
-        state.tuples[worker.queue.last].next = place
-    worker.queue.last = place
-    worker.queue.count += 1
+    index = take(clock, state.tuples)
+    state.tuples[index].done, state.tuples[index].service = worker.free_at, service
+    append(state.tuples, worker.queue, index)
 
 
 @compiled
@@ -325,12 +325,7 @@ def _least_loaded(state: Any, now: float) -> int:
 def _settle(state: Any, w: int, now: float) -> None:
     clock, worker = state.clock[0], state.workers[w]
     while worker.queue.count > 0 and state.tuples[worker.queue.first].done <= now:
-        place = worker.queue.first
-        done = state.tuples[place]
-        worker.queue.first = done.next
-        worker.queue.count -= 1
+        index = pop(state.tuples, worker.queue)
         worker.done += 1
-        worker.done_service += done.service
-        done.next = clock.free
-        clock.free = place
-        clock.spare += 1
+        worker.done_service += state.tuples[index].service
+        give_back(clock, state.tuples, index)

@@ -19,8 +19,11 @@ from penstock.twin.observing import TOTALS
 from penstock.twin.records import (
     BATCH,
     CHANCE,
+    HEAP,
     LANE,
     NO_INDEX,
+    NODE,
+    POOL,
     Array,
     check_room,
     equip_batch,
@@ -70,7 +73,9 @@ PANE_CLOCK: Final = np.dtype(
         ("closed", "i8"),  # panes
         ("parts", "i8"),  # of closed panes
         ("kept", "f8"),  # tuples that are in the skyline of their part
-        ("sent", "i8"),  # results of parts under way to the window stage
+        ("sent", HEAP),  # results of parts under way to the window stage
+        ("uncommitted", LANE),  # results of the open micro-batch
+        ("results", POOL),  # places for more
         ("turns", "i8"),  # results that were ever sent
         ("expecting", "i8"),  # the oldest pane of which the window stage waits for a part
         ("distance", "f8"),  # seconds that a result takes to the window stage
@@ -94,14 +99,16 @@ TUPLE: Final = np.dtype([("done", "f8"), ("service", "f8"), ("next", "i8")])
 
 PANE: Final = np.dtype([("owner", "i8"), ("parts", "i8")])
 
-RESULT: Final = np.dtype([("at", "f8"), ("turn", "i8"), ("pane", "i8"), ("tuples", "i8")])
+RESULT: Final = np.dtype([*NODE, ("pane", "i8"), ("tuples", "i8")])
+"""Done when the part is at the window stage."""
 
 LEDGER: Final = np.dtype([("expected", "i8"), ("received", "i8")])  # -1: not closed yet
 
 WINDOW_CLOCK: Final = np.dtype(
     [
         ("now", "f8"),
-        ("busy", "i8"),
+        ("tasks", HEAP),  # those under way
+        ("idle", POOL),  # places for more
         ("merges", "i8"),  # whether tasks may merge parts
         ("panes", "i8"),  # of a window
         ("stride", "i8"),  # panes between two windows
@@ -129,9 +136,7 @@ WINDOW: Final = np.dtype(
     ]
 )
 
-TASK: Final = np.dtype(
-    [("done", "f8"), ("turn", "i8"), ("kind", "i8"), ("window", "i8"), ("tuples", "i8")]
-)
+TASK: Final = np.dtype([*NODE, ("kind", "i8"), ("window", "i8"), ("tuples", "i8")])
 
 
 class PaneState(NamedTuple):
@@ -147,7 +152,7 @@ class PaneState(NamedTuple):
     counts: NDArray[np.int64]
     """By pane and worker, tuples of the part."""
     results: Array
-    """A heap: what the window stage will receive, the earliest first."""
+    """What the window stage will receive."""
     ledger: Array
     """By pane, its parts as the window stage counts them."""
     sizes: NDArray[np.int64]
@@ -255,7 +260,7 @@ def build(
         tuples=np.zeros(0, TUPLE),
         panes=np.zeros(open_panes, PANE),
         counts=np.zeros((open_panes, workers), np.int64),
-        results=np.zeros(max(1024, 4 * workers), RESULT),
+        results=np.zeros(0, RESULT),
         ledger=np.zeros(4 * open_panes, LEDGER),
         sizes=np.zeros((REMEMBERED, workers), np.int64),
         costs=costs.of_tuples(table),
@@ -263,7 +268,7 @@ def build(
         other=np.zeros(1, WINDOW_CLOCK),
         windows=np.zeros(4 * rows + 8, WINDOW),
         parts=np.zeros((4 * rows + 8, rows * (workers + 2)), np.int64),
-        tasks=np.zeros(window_stage.max_replicas, TASK),
+        tasks=np.zeros(0, TASK),
         finished=np.zeros((1024, 2)),
         rates=np.array(costs.of_tasks),
     )
@@ -277,7 +282,8 @@ def build(
     for stage, module, draw in zip(state.stages, (pane_stage, window_stage), draws, strict=True):
         equip_batch(stage["batch"], module)
         stage["active"], stage["chance"] = module.initial_replicas, draw
-    return more_tuples(state)
+    tasks = grown(state.tasks, window_stage.max_replicas, state.other[0]["idle"])
+    return more_results(more_tuples(state._replace(tasks=tasks)))
 
 
 def _table(heaviest: float) -> int:
@@ -290,6 +296,8 @@ def _set_clocks(state: PaneState, panes: Panes, slack: float) -> None:
     clock["length"], clock["slack"] = panes.length / _SECOND, slack
     clock["gap"], clock["announced"] = PUNCTUATION_GAP, -inf
     clock["threshold"], clock["free"] = inf, NO_INDEX
+    for heap, pool in ((clock["sent"], clock["results"]), (other["tasks"], other["idle"])):
+        heap["first_done"] = pool["free"] = NO_INDEX
     clock["newest"], clock["last"] = -inf, -1
     other["panes"] = panes.window // panes.length
     other["stride"] = panes.slide // panes.length
@@ -306,7 +314,8 @@ def more_tuples(state: PaneState) -> PaneState:
 
 def more_results(state: PaneState) -> PaneState:
     """Room for twice as many results under way."""
-    return state._replace(results=longer(state.results, 2 * len(state.results)))
+    size = max(2 * len(state.results), 1024, 4 * len(state.workers))
+    return state._replace(results=grown(state.results, size, state.clock[0]["results"]))
 
 
 def more_panes(state: PaneState) -> PaneState:

@@ -264,11 +264,11 @@ class PaneTwin(SimulatedPlant):
     def _catch_up(self) -> bool:
         """Let the window stage take what has come by now; says whether it took any."""
         clock = self._state.clock[0]
-        before = int(clock["sent"])
+        before = int(clock["sent"]["busy"])
         cursor = int(clock["cursor"])
         if cursor < len(self._moments) and np.isfinite(self._moments[cursor]):
             self._finish_windows(max(float(self._moments[cursor]), self.at))
-        return int(clock["sent"]) < before
+        return int(clock["sent"]["busy"]) < before
 
     def _finish_windows(self, end: float) -> None:
         from penstock.twin.panes import wlq

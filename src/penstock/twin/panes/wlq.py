@@ -13,58 +13,7 @@ from penstock.model.compiling import compiled, entry, inlined
 from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
 from penstock.twin.panes.state import MERGE, UPDATE
 from penstock.twin.records import OPEN
-
-# Results of parts on their way to the window stage, as a heap by the moment of their arrival.
-
-
-@inlined
-def push(state: Any, at: float, pane: int, tuples: int) -> None:
-    """Send a result."""
-    results, clock = state.results, state.clock[0]
-    place, turn = clock.sent, clock.turns
-    clock.sent += 1
-    clock.turns += 1
-    while place > 0 and results[(place - 1) // 2].at > at:
-        _move(results, (place - 1) // 2, place)
-        place = (place - 1) // 2
-    results[place].at, results[place].turn = at, turn
-    results[place].pane, results[place].tuples = pane, tuples
-
-
-@inlined
-def drop_first(state: Any) -> None:
-    """Forget the result that arrived first."""
-    results, clock = state.results, state.clock[0]
-    clock.sent -= 1
-    size, place = clock.sent, 0
-    last = results[size]
-    at, turn, pane, tuples = last.at, last.turn, last.pane, last.tuples
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and _before(results[child + 1], results[child].at, results[child].turn):
-            child += 1
-        if not _before(results[child], at, turn):
-            break
-        _move(results, child, place)
-        place = child
-    results[place].at, results[place].turn = at, turn
-    results[place].pane, results[place].tuples = pane, tuples
-
-
-@inlined
-def _before(one: Any, at: float, turn: int) -> bool:
-    return bool(one.at < at or (one.at == at and one.turn < turn))
-
-
-@inlined
-def _move(results: Any, origin: int, to: int) -> None:
-    results[to].at = results[origin].at
-    results[to].turn = results[origin].turn
-    results[to].pane = results[origin].pane
-    results[to].tuples = results[origin].tuples
-
+from penstock.twin.rows import give_back, next_done, pop_done, push, take
 
 REACHED: Final = 0
 MORE_WINDOWS: Final = 1
@@ -80,23 +29,22 @@ def advance(state: Any, end: float) -> int:
         lack = _lack(state)
         if lack != REACHED:
             return lack
-        task = _first_done(state)
-        done = state.tasks[task].done if task >= 0 else inf
+        done = next_done(state.tasks, other.tasks)
         came = stage.batch.moment if stage.batch.trigger > 0.0 else _next_part(state)
         now = min(done, came)
         idle = stage.batch.phase != OPEN and _next_part(state) == inf
-        if now > end or now == inf or (end == inf and idle and task < 0):
+        if now > end or now == inf or (end == inf and idle and other.tasks.busy == 0):
             _pass_time(state, end if end < inf else other.now)
             return REACHED
         _pass_time(state, now)
         if done <= came:
-            _end_task(state, task)
+            _end_task(state)
         elif stage.batch.trigger > 0.0:
             _go_on_with_batch(state)
         else:
             _receive(state)
         _hand_out(state)
-        if stage.batch.phase == OPEN and stage.batch.moment == inf and other.busy == 0:
+        if stage.batch.phase == OPEN and stage.batch.moment == inf and other.tasks.busy == 0:
             busy = finish_tasks(stage.batch, stage.chance, now)
             stage.totals.busy_seconds += stage.active * busy
 
@@ -104,7 +52,7 @@ def advance(state: Any, end: float) -> int:
 @inlined
 def _next_part(state: Any) -> float:
     """When the next part arrives."""
-    return state.results[0].at if state.clock[0].sent > 0 else inf
+    return next_done(state.results, state.clock[0].sent)
 
 
 @inlined
@@ -150,14 +98,14 @@ def resize(state: Any, active: int) -> None:
 @inlined
 def _lack(state: Any) -> int:
     """Room for what one more event may bring."""
-    other, last = state.other[0], state.other[0].last
-    if state.clock[0].sent > 0:  # a part of a late pane may come before those of panes before it
-        last = max(last, state.results[0].pane // other.stride + 1)
+    other, last, sent = state.other[0], state.other[0].last, state.clock[0].sent
+    if sent.busy > 0:  # a part of a late pane may come before those of panes before it
+        last = max(last, state.results[sent.first_done].pane // other.stride + 1)
     if last - other.first > state.windows.size:
         return MORE_WINDOWS
     if other.finished + other.panes // other.stride + 2 > len(state.finished):
         return MORE_FINISHED
-    if state.clock[0].sent > 0 and _crowded(state, state.results[0].pane):
+    if sent.busy > 0 and _crowded(state, state.results[sent.first_done].pane):
         return MORE_PARTS
     return REACHED
 
@@ -183,9 +131,10 @@ def _first_window(other: Any, pane: int) -> int:
 @compiled
 def _receive(state: Any) -> None:
     """A part has come: it waits at each window of its pane."""
-    other, result = state.other[0], state.results[0]
-    pane, tuples = result.pane, result.tuples
-    drop_first(state)
+    clock, other = state.clock[0], state.other[0]
+    index = pop_done(state.results, clock.sent)
+    pane, tuples = state.results[index].pane, state.results[index].tuples
+    give_back(clock.results, state.results, index)
     ledger = state.ledger[pane % state.ledger.size]
     ledger.received += 1
     whole = ledger.received == ledger.expected
@@ -249,7 +198,7 @@ def _hand_out(state: Any) -> None:
         if kind == MERGE and not other.merges:
             return
         for k in range(other.first, other.last):
-            if other.busy >= state.stages[1].active or other.pending == 0:
+            if other.tasks.busy >= state.stages[1].active or other.pending == 0:
                 return
             window = state.windows[k % state.windows.size]
             if kind == UPDATE and window.busy == 0 and window.count > 0:
@@ -276,23 +225,23 @@ def _begin_merge(state: Any, k: int) -> None:
 @inlined
 def _begin(state: Any, kind: int, k: int, tuples: int, comparisons: float) -> None:
     other = state.other[0]
-    task = state.tasks[other.busy]
+    index = take(other.idle, state.tasks)
+    task = state.tasks[index]
     seconds = (state.rates[0] + state.rates[1] * comparisons) * state.stages[1].pace
-    task.done, task.turn = other.now + seconds, other.turns
+    task.done, task.order = other.now + seconds, other.turns
     task.kind, task.window, task.tuples = kind, k, tuples
-    other.busy += 1
+    push(state.tasks, other.tasks, index)
     other.turns += 1
 
 
 @inlined
-def _end_task(state: Any, index: int) -> None:
+def _end_task(state: Any) -> None:
     """A feedback message (ppq, Alg. 2, line 10)."""
-    other, task = state.other[0], state.tasks[index]
+    other = state.other[0]
+    index = pop_done(state.tasks, other.tasks)
+    task = state.tasks[index]
     kind, k, tuples = task.kind, task.window, task.tuples
-    other.busy -= 1
-    last = state.tasks[other.busy]
-    task.done, task.turn = last.done, last.turn
-    task.kind, task.window, task.tuples = last.kind, last.window, last.tuples
+    give_back(other.idle, state.tasks, index)
     window = state.windows[k % state.windows.size]
     if kind == MERGE:
         window.merging -= 1
@@ -328,23 +277,9 @@ def _size(state: Any, tuples: int) -> float:
 
 
 @inlined
-def _earlier(one: Any, other: Any) -> bool:
-    return bool(one.done < other.done or (one.done == other.done and one.turn < other.turn))
-
-
-@inlined
-def _first_done(state: Any) -> int:
-    best = -1
-    for task in range(state.other[0].busy):
-        if best < 0 or _earlier(state.tasks[task], state.tasks[best]):
-            best = task
-    return best
-
-
-@inlined
 def _pass_time(state: Any, now: float) -> None:
     other, stage = state.other[0], state.stages[1]
     seconds = now - other.now
-    stage.totals.busy_seconds += other.busy * seconds
-    stage.totals.server_seconds += max(stage.active, other.busy) * seconds
+    stage.totals.busy_seconds += other.tasks.busy * seconds
+    stage.totals.server_seconds += max(stage.active, other.tasks.busy) * seconds
     stage.totals.seconds = other.now = now
