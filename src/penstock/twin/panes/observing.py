@@ -29,25 +29,20 @@ class Sample:
     """Seconds that those took."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """What came in a period to a stage with micro-batches, whether or not a batch took it."""
+def sample(state: PaneState, period: float, arrived: int, share: float) -> Sample:
+    """What the workers did in a period, which ends now; the next begins.
 
-    tuples: int
-    share: float
-    """Of the workers' time, left for tuples in batches of the greatest length."""
-
-
-def sample(state: PaneState, period: float, arrived: Arrived | None = None) -> Sample:
-    """What the workers did in a period, which ends now; the next begins."""
+    `arrived` are the tuples that came in it, whether or not a micro-batch took them, and `share` is
+    that of the workers' time that is left for tuples in batches of the greatest length.
+    """
     now, active = float(state.clock["now"][0]), int(state.stages["active"][0])
     workers = state.workers
     busy_ever = workers["service"] - np.maximum(workers["free_at"] - now, 0.0)
     busy = busy_ever - workers["busy_before"]
     made = Sample(
-        load=_load(workers[:active], busy[:active], period)
-        if arrived is None
-        else _batch_load(workers[:active], arrived, period),
+        load=_batch_load(workers[:active], arrived, period * share)
+        if state.stages["batch"]["trigger"][0]
+        else _load(workers[:active], busy[:active], period),
         done=int(workers["done"].sum()),
         service=float(workers["done_service"].sum()),
     )
@@ -71,17 +66,17 @@ def _load(workers: Array, busy: Array, period: float) -> float:
     return float((came * loads).sum() / came.sum())
 
 
-def _batch_load(workers: Array, arrived: Arrived, period: float) -> float:
-    """The same with micro-batches, as the Spark plant measures it.
+def _batch_load(workers: Array, arrived: int, period: float) -> float:
+    """The same with micro-batches, as the Spark plant measures it, in the time left for tuples.
 
     A stage that takes fewer tuples than come falls behind, however soon its batches are done.
     """
     came, done = workers["scheduled"].astype(float), int(workers["done"].sum())
-    if not arrived.tuples or not done:
+    if not arrived or not done:
         return nan
-    work = arrived.tuples * float(workers["done_service"].sum()) / done
+    work = arrived * float(workers["done_service"].sum()) / done
     shares = came / came.sum() if came.any() else np.full(len(came), 1.0 / len(came))
-    return float((shares**2).sum()) * work / (period * arrived.share)
+    return float((shares**2).sum()) * work / period
 
 
 def mean_load(samples: Iterable[Sample]) -> float | None:
@@ -100,12 +95,6 @@ def task_load(done: int, pending: int, idle: float, mean: float | None) -> float
         return None
     capacity = done + idle / mean
     return (done + pending) / capacity if capacity > 0 else None
-
-
-def recent_sizes(state: PaneState) -> Sequence[int]:
-    """Tuples of the parts of the panes that were closed last."""
-    sizes: Sequence[int] = state.sizes[state.sizes > 0].tolist()
-    return sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,20 +9,21 @@ sent when the batch is committed.
 """
 
 from math import floor, inf
-from typing import Any, Final
+from typing import Any
 
 from penstock.model.compiling import compiled, entry, inlined
 from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
-from penstock.twin.panes.state import REMEMBERED
+from penstock.twin.panes.state import (
+    MORE_ARRIVALS,
+    MORE_LEDGER,
+    MORE_PANES,
+    MORE_RESULTS,
+    MORE_TUPLES,
+    REACHED,
+    REMEMBERED,
+)
 from penstock.twin.records import NO_INDEX, OPEN
 from penstock.twin.rows import append, give_back, pop, push, take
-
-REACHED: Final = 0
-MORE_ARRIVALS: Final = 1
-MORE_TUPLES: Final = 2
-MORE_RESULTS: Final = 3
-MORE_PANES: Final = 4
-MORE_LEDGER: Final = 5
 
 
 @entry

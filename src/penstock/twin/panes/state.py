@@ -35,6 +35,17 @@ UPDATE: Final = 0
 """A task that puts a part of a pane into the result of a window (WIN_UPDATE)."""
 MERGE: Final = 1
 """A task that makes one part of two parts of a window."""
+REACHED: Final = 0
+"""Everything has happened until the end of the step."""
+MORE_ARRIVALS: Final = 1
+"""The next tuple may come before the end; for the rest see `more`."""
+MORE_TUPLES: Final = 2
+MORE_RESULTS: Final = 3
+MORE_PANES: Final = 4
+MORE_LEDGER: Final = 5
+MORE_WINDOWS: Final = 6
+MORE_PARTS: Final = 7
+MORE_FINISHED: Final = 8
 REMEMBERED: Final = 5
 """Closed panes whose parts make the base of the splitting threshold."""
 
@@ -362,6 +373,20 @@ def more_parts(state: PaneState) -> PaneState:
 def more_finished(state: PaneState) -> PaneState:
     """Room for twice as many windows in a step."""
     return state._replace(finished=longer(state.finished, 2 * len(state.finished)))
+
+
+def more(state: PaneState, lack: int) -> PaneState:
+    """Room for twice as many of what compiled code found too little of."""
+    growing = {
+        MORE_TUPLES: more_tuples,
+        MORE_RESULTS: more_results,
+        MORE_PANES: more_panes,
+        MORE_LEDGER: more_ledger,
+        MORE_WINDOWS: more_windows,
+        MORE_PARTS: more_parts,
+        MORE_FINISHED: more_finished,
+    }
+    return growing[lack](state)
 
 
 def _ring(old: Any, size: int, live: tuple[int, int]) -> Any:

@@ -16,13 +16,11 @@ from penstock.policy.fuzzy.splitting import SplittingControl, SplittingMemory, c
 from penstock.twin.observing import Reading, UtilisationMeter, by_station
 from penstock.twin.panes import state
 from penstock.twin.panes.observing import (
-    Arrived,
     PaneTotals,
     Sample,
     latency_of,
     read_panes,
     read_windows,
-    recent_sizes,
     sample,
 )
 from penstock.twin.panes.state import Costs
@@ -82,7 +80,7 @@ SAMPLING: Final = 0.25
 
 
 def _time_for_rows(module: Module) -> float:
-    """The share of a worker's time that batches of the greatest length leave for rows."""
+    """The share of a worker's time that batches of the greatest length leave for tuples."""
     longest = module.rows_a_batch * (module.service_time or 1.0)
     beyond = module.overhead + module.task_overhead
     return 1.0 if longest == inf else longest / (longest + beyond)
@@ -245,21 +243,11 @@ class PaneTwin(SimulatedPlant):
         self._finish_windows(end)
 
     def _until_enough(self, work: Callable[[], int]) -> None:
-        from penstock.twin.panes import plq
-
-        more = {
-            plq.MORE_TUPLES: state.more_tuples,
-            plq.MORE_RESULTS: state.more_results,
-            plq.MORE_PANES: state.more_panes,
-            plq.MORE_LEDGER: state.more_ledger,
-        }
-        while (stopped := work()) != plq.REACHED:
-            if stopped == plq.MORE_ARRIVALS:
+        while (lack := work()) != state.REACHED:
+            if lack == state.MORE_ARRIVALS:
                 self._next_chunk()
-            elif stopped in (plq.MORE_RESULTS, plq.MORE_LEDGER) and self._catch_up():
-                continue
-            else:
-                self._state = more[stopped](self._state)
+            elif lack not in (state.MORE_RESULTS, state.MORE_LEDGER) or not self._catch_up():
+                self._state = state.more(self._state, lack)
 
     def _catch_up(self) -> bool:
         """Let the window stage take what has come by now; says whether it took any."""
@@ -273,13 +261,8 @@ class PaneTwin(SimulatedPlant):
     def _finish_windows(self, end: float) -> None:
         from penstock.twin.panes import wlq
 
-        more = {
-            wlq.MORE_WINDOWS: state.more_windows,
-            wlq.MORE_PARTS: state.more_parts,
-            wlq.MORE_FINISHED: state.more_finished,
-        }
-        while (stopped := wlq.advance(self._state, end)) != wlq.REACHED:
-            self._state = more[stopped](self._state)
+        while (lack := wlq.advance(self._state, end)) != state.REACHED:
+            self._state = state.more(self._state, lack)
 
     def _next_chunk(self) -> None:
         """What has come and waits for a trigger stays in hand."""
@@ -301,7 +284,7 @@ class PaneTwin(SimulatedPlant):
         if m == 1:
             wlq.resize(self._state, running)
             return
-        while plq.resize(self._state, now, running) != plq.REACHED:
+        while plq.resize(self._state, now, running) != state.REACHED:
             self._state = state.more_results(self._state)
 
     def _sample(self) -> None:
@@ -310,21 +293,15 @@ class PaneTwin(SimulatedPlant):
 
         self._periods += 1
         plq.settle(self._state, self.at)
-        seen = sample(self._state, self._period, self._arrived_since())
+        before, self._arrived = self._arrived, self.totals().tuples
+        seen = sample(self._state, self._period, self._arrived - before, self._share)
         self._samples.append(seen)
         if self._control is None:
             return
         self._memory = self._control.step(self._memory, seen.load)
-        closed = int(self._state.clock["closed"][0])
-        threshold = self._control.threshold(self._memory, recent_sizes(self._state), closed)
+        closed, sizes = int(self._state.clock["closed"][0]), self._state.sizes
+        threshold = self._control.threshold(self._memory, sizes[sizes > 0].tolist(), closed)
         self._state.clock["threshold"] = np.inf if threshold is None else threshold
-
-    def _arrived_since(self) -> Arrived | None:
-        """What came since the last sample; None without micro-batches."""
-        if not self._state.stages["batch"]["trigger"][0]:
-            return None
-        before, self._arrived = self._arrived, self.totals().tuples
-        return Arrived(self._arrived - before, self._share)
 
     def _measure(self) -> tuple[dict[str, Reading], Latency | None]:
         from penstock.twin.panes import plq

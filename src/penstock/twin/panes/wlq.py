@@ -7,18 +7,20 @@ windows that they complete are done when the batch is committed.
 """
 
 from math import inf
-from typing import Any, Final
+from typing import Any
 
 from penstock.model.compiling import compiled, entry, inlined
 from penstock.twin.batches import await_trigger, begin, commit, finish_tasks, is_late
-from penstock.twin.panes.state import MERGE, UPDATE
+from penstock.twin.panes.state import (
+    MERGE,
+    MORE_FINISHED,
+    MORE_PARTS,
+    MORE_WINDOWS,
+    REACHED,
+    UPDATE,
+)
 from penstock.twin.records import OPEN
 from penstock.twin.rows import give_back, next_done, pop_done, push, take
-
-REACHED: Final = 0
-MORE_WINDOWS: Final = 1
-MORE_PARTS: Final = 2
-MORE_FINISHED: Final = 3
 
 
 @entry
