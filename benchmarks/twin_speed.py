@@ -23,15 +23,20 @@ TO_REACH: Final = 0.8
 ROOT: Final = Path(__file__).parents[1]
 APPS: Final = ROOT / "src/penstock/apps"
 PIPELINES: Final = {
-    "wordcount": "30m",
-    "recognition": "5h",
-    "trading": "4m",
-    "preference": "10m",
-    "enrichment": "1h",
-    "wordcount-regions": "1h",
-    "shared": "10m",
+    "wordcount": ("30m",),
+    "recognition": ("5h",),
+    "trading": ("4m",),
+    "trading, row by row": (
+        "4m",
+        "modules.algotrader.trigger=0s",
+        "modules.algotrader.overhead=0s",
+    ),
+    "preference": ("10m",),
+    "enrichment": ("1h",),
+    "wordcount-regions": ("1h",),
+    "shared": ("10m",),
 }
-"""Built-in files, and how long each is simulated: about half a second of a core."""
+"""Built-in files, how long each is simulated (about half a second of a core), and settings."""
 KERNELS: Final = {
     "one server": "lambda: benchmarks.twin.on_twin(1, {rows}, {seed})",
     "eight servers": "lambda: benchmarks.twin.on_twin(8, {rows}, {seed})",
@@ -45,8 +50,8 @@ from penstock.pipeline.file import load
 from penstock.pipeline.twins import open_twin
 from penstock.policy import Static
 
-def pipeline(path, duration, seed):
-    twin = open_twin(load(path, [f"duration={duration}", f"seed={seed}"]))
+def pipeline(path, settings):
+    twin = open_twin(load(path, settings))
     return lambda: [None for _ in control(twin, Static(degrees=4))]
 
 for line in sys.stdin:
@@ -98,8 +103,9 @@ def case(name: str, seed: int, *, brief: bool = False) -> str:
     """The code of a case; a brief one compiles what is needed."""
     if name in KERNELS:
         return KERNELS[name].format(rows=1000 if brief else 600_000, seed=seed)
-    path, duration = next(APPS.glob(f"*/{name}.yaml")), "20s" if brief else PIPELINES[name]
-    return f"pipeline({str(path)!r}, {duration!r}, {seed})"
+    path, (duration, *others) = next(APPS.glob(f"*/{name.split(',')[0]}.yaml")), PIPELINES[name]
+    settings = [f"duration={'20s' if brief else duration}", f"seed={seed}", *others]
+    return f"pipeline({str(path)!r}, {settings!r})"
 
 
 def main(revision: str = BASE) -> None:

@@ -98,8 +98,7 @@ class Levels:
         check_quantum(self.quantum, of="a closed loop")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Course(NamedTuple):
     """How it went, with one value for each slot."""
 
     response: Floats
@@ -120,7 +119,7 @@ def play(
     """Every slot with its rate of rows a second at the source."""
     from penstock.twin.regions.nodes import first_nodes
 
-    nodes, tracks = first_nodes(graph, places), new_tracks(rates.size, len(places.regions))
+    nodes, course = first_nodes(graph, places), new_course(rates.size, len(places.regions))
     turn(
         nodes,
         work(graph, places, levels),
@@ -130,16 +129,9 @@ def play(
         region_tables(places, levels),
         rates,
         np.random.default_rng(seed).random((rates.size, len(graph.modules))),
-        tracks,
+        course,
     )
-    return Course(
-        response=tracks.response,
-        replicas=tracks.replicas,
-        nodes=tracks.nodes,
-        reconfigured=tracks.reconfigured.astype(bool),
-        unmet=tracks.unmet,
-        costs=tracks.costs,
-    )
+    return course
 
 
 THRESHOLD: Final = 0
@@ -205,17 +197,6 @@ class Memory(NamedTuple):
     """By region, slots that it has left."""
 
 
-class Tracks(NamedTuple):
-    """What is recorded of each slot."""
-
-    response: Floats
-    replicas: Ints
-    nodes: Ints
-    reconfigured: Ints
-    unmet: Ints
-    costs: Floats
-
-
 @entry
 def turn(
     nodes: Any,
@@ -226,7 +207,7 @@ def turn(
     regions: Any,
     rates: Any,
     draws: Any,
-    tracks: Any,
+    course: Any,
 ) -> None:
     """Every slot, from the first to the last."""
     if rules.infrastructure == SIMPLE:  # which need not have seen any load
@@ -234,17 +215,17 @@ def turn(
             memory.node_change[region] = _keep_idle(nodes, work, rules, region)
         _change_nodes(nodes, memory)
     for slot in range(rates.size):
-        tracks.response[slot] = _measure(nodes, work, memory, rates[slot])
+        course.response[slot] = _measure(nodes, work, memory, rates[slot])
         for region in range(nodes.slots.size):
             memory.region_busy[region] = _mean_busy(nodes, memory, region)
         for module in range(nodes.replicas.size):
             _judge_module(nodes, work, rules, memory, operators, module, rates[slot])
-            tracks.replicas[slot] += nodes.replicas[module]
+            course.replicas[slot] += nodes.replicas[module]
         _settle_conflicts(nodes, memory)
-        tracks.reconfigured[slot] = _change_replicas(nodes, memory, draws[slot])
+        course.reconfigured[slot] = _change_replicas(nodes, memory, draws[slot])
         for region in range(nodes.slots.size):
-            _judge_region(nodes, work, rules, memory, regions, region, tracks, slot)
-            tracks.unmet[slot] += memory.unmet[region]
+            _judge_region(nodes, work, rules, memory, regions, region, course, slot)
+            course.unmet[slot] += memory.unmet[region]
         _change_nodes(nodes, memory)
 
 
@@ -270,13 +251,13 @@ def _judge_region(
     memory: Any,
     tables: Any,
     region: int,
-    tracks: Any,
+    course: Any,
     slot: int,
 ) -> None:
     count = count_nodes(nodes, region)
     penalty = rules.demand_weight * (memory.unmet[region] > 0)
-    tracks.nodes[slot] += count
-    tracks.costs[slot, region] = (
+    course.nodes[slot] += count
+    course.costs[slot, region] = (
         penalty + rules.resource_weight * count / work.most_nodes[region]  # e2df, Expr. 1
     )
     memory.node_change[region] = 0
@@ -474,13 +455,13 @@ def memory(graph: FlowGraph, places: Infrastructure, nodes: Nodes) -> Memory:
     )
 
 
-def new_tracks(slots: int, regions: int) -> Tracks:
+def new_course(slots: int, regions: int) -> Course:
     """Room for what is recorded."""
-    return Tracks(
+    return Course(
         response=np.zeros(slots),
         replicas=np.zeros(slots, np.int64),
         nodes=np.zeros(slots, np.int64),
-        reconfigured=np.zeros(slots, np.int64),
+        reconfigured=np.zeros(slots, np.bool_),
         unmet=np.zeros(slots, np.int64),
         costs=np.zeros((slots, regions)),
     )

@@ -261,7 +261,7 @@ def build(
     seed: np.random.SeedSequence | None = None,
 ) -> PaneState:
     """No tuple anywhere, and the initial workers waiting; `heaviest` is a window's most tuples."""
-    workers, table = pane_stage.max_replicas, _table(heaviest)
+    workers, table = pane_stage.max_replicas, int(min(max(2 * heaviest, 1024), _TABLE))
     open_panes = ceil(slack * _SECOND / panes.length) + 8
     rows = panes.window // panes.length
     state = PaneState(
@@ -285,33 +285,22 @@ def build(
     )
     state.panes["owner"] = NO_INDEX
     state.ledger["expected"] = -1
-    _set_clocks(state, panes, slack)
-    state.clock["max_slack"] = max_slack
-    state.other["merges"] = merges
-    state.clock["distance"] = distance
+    clock, other = state.clock[0], state.other[0]
+    clock["length"], clock["distance"] = panes.length / _SECOND, distance
+    clock["slack"], clock["max_slack"] = slack, max_slack
+    clock["gap"], clock["announced"] = PUNCTUATION_GAP, -inf
+    clock["newest"], clock["last"], clock["threshold"] = -inf, -1, inf
+    other["panes"], other["stride"] = rows, panes.slide // panes.length
+    other["merges"] = merges
+    for pool in (clock, clock["results"], other["idle"]):
+        pool["free"] = NO_INDEX
+    clock["sent"]["first_done"] = other["tasks"]["first_done"] = NO_INDEX
     draws = (seed or np.random.SeedSequence(0)).generate_state(2, np.uint64)
     for stage, module, draw in zip(state.stages, (pane_stage, window_stage), draws, strict=True):
         equip_batch(stage["batch"], module)
         stage["active"], stage["chance"] = module.initial_replicas, draw
-    tasks = grown(state.tasks, window_stage.max_replicas, state.other[0]["idle"])
+    tasks = grown(state.tasks, window_stage.max_replicas, other["idle"])
     return more_results(more_tuples(state._replace(tasks=tasks)))
-
-
-def _table(heaviest: float) -> int:
-    """Entries of the tables of costs and sizes."""
-    return int(min(max(2 * heaviest, 1024), _TABLE))
-
-
-def _set_clocks(state: PaneState, panes: Panes, slack: float) -> None:
-    clock, other = state.clock, state.other
-    clock["length"], clock["slack"] = panes.length / _SECOND, slack
-    clock["gap"], clock["announced"] = PUNCTUATION_GAP, -inf
-    clock["threshold"], clock["free"] = inf, NO_INDEX
-    for heap, pool in ((clock["sent"], clock["results"]), (other["tasks"], other["idle"])):
-        heap["first_done"] = pool["free"] = NO_INDEX
-    clock["newest"], clock["last"] = -inf, -1
-    other["panes"] = panes.window // panes.length
-    other["stride"] = panes.slide // panes.length
 
 
 def more_tuples(state: PaneState) -> PaneState:
