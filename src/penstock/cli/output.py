@@ -27,6 +27,14 @@ def say(text: str) -> None:
         write(sys.stderr, f"penstock: {text}")
 
 
+def open_in_browser(address: str, what: str) -> None:
+    """Open a page, or say that the user has to."""
+    import webbrowser
+
+    if not webbrowser.open(address):
+        say(f"there is no browser to open; open {what} yourself")
+
+
 def write(stream: IO[str] | None, text: str) -> None:
     """A line to a stream, out at once, in whatever letters the stream can show."""
     if stream is None:

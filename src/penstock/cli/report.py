@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from penstock.cli.options import something
-from penstock.cli.output import print_json, print_line, say
+from penstock.cli.output import open_in_browser, print_json, print_line
 from penstock.core.errors import FileError
 
 HELP: Final = "write a self-contained HTML page from the folder of a run"
@@ -33,7 +33,7 @@ def execute(args: Namespace) -> int:
     else:
         print_line(str(page))
     if args.open:
-        _open(page)
+        open_in_browser(page.absolute().as_uri(), str(page))
     return 0
 
 
@@ -51,10 +51,3 @@ def _write(run: Path, out: str | None) -> Path:
             f"cannot write {path} ({error.strerror}); give --out another file"
         ) from None
     return path
-
-
-def _open(page: Path) -> None:
-    import webbrowser
-
-    if not webbrowser.open(page.absolute().as_uri()):
-        say(f"there is no browser to open; open {page} yourself")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.cli.interrupt import Interrupted, Interrupts
 from penstock.cli.options import port, something
-from penstock.cli.output import print_json, print_line, say
+from penstock.cli.output import open_in_browser, print_json, print_line, say
 from penstock.core.errors import SettingError
 
 if TYPE_CHECKING:
@@ -101,7 +101,4 @@ def _print_address(args: Namespace, server: "DashboardServer") -> None:
     else:
         print_line(f"serving {args.run} at {server.address}, Ctrl-C stops")
     if args.open:
-        import webbrowser
-
-        if not webbrowser.open(server.address):
-            say("there is no browser to open; open the address yourself")
+        open_in_browser(server.address, "the address")
