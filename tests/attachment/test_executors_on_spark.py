@@ -11,14 +11,14 @@ from penstock.core.signals import Configuration, Decision, Observation
 from penstock.record import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.spark.session import ELASTIC
-from tests.support.processes import wait_until
-from tests.support.spark_attached import (
+from tests.attachment.spark_attached import (
     cluster_session,
     numbers,
     start_rate,
     start_slow,
     write_rows,
 )
+from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -16,14 +16,14 @@ from penstock.core.errors import SettingError, UserError
 from penstock.core.signals import Decision, Observation
 from penstock.record import load
 from penstock.spark.backend import controlled
-from tests.support.processes import wait_until
-from tests.support.spark_attached import (
+from tests.attachment.spark_attached import (
     local_session,
     numbers,
     start_rate,
     start_slow,
     write_rows,
 )
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.spark
 

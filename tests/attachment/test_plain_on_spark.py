@@ -11,15 +11,15 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.spark.java import find_java, usable_home
-from tests.attachment.test_executors_on_spark import ROWS, SPLIT, active
-from tests.support.paths import ROOT
-from tests.support.processes import wait_until
-from tests.support.spark_attached import (
+from tests.attachment.spark_attached import (
     cluster_session,
     numbers,
     start_slow,
     write_rows,
 )
+from tests.attachment.test_executors_on_spark import ROWS, SPLIT, active
+from tests.support.paths import ROOT
+from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ from penstock.core.signals import Configuration
 from penstock.guard import GUARDS, Clamp, DeadBand, DelayedScaleDown, Pause, StepFactor
 from penstock.policy import Static
 from penstock.testing import seen
-from tests.support.wishes import Wish, counter, followed
+from tests.guard.wishes import Wish, counter, followed
 
 degrees = st.integers(1, 40)
 wishes = st.lists(st.integers(1, 20), min_size=1, max_size=40)

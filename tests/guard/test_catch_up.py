@@ -20,7 +20,7 @@ from penstock.policy.common.estimates import RescaleTimes
 from penstock.testing import seen
 from penstock.twin import Twin
 from penstock.workload import parse
-from tests.support.wishes import Wish, counter
+from tests.guard.wishes import Wish, counter
 
 late = {"running": 4, "requested": 4, "arrival_rate": 300.0, "service_time": 0.01}
 rates = st.floats(0.0, 1e5)
@@ -109,7 +109,7 @@ def test_catch_up_passes_on_what_it_cannot_judge(missing: str) -> None:
         ({"duration": "0s"}, "duration of guard catch-up must be above 0s, got 0s"),
         ({"duration": "30"}, "duration of guard catch-up needs a unit, got 30"),
         ({"utilisation": 1.2}, r"utilisation of guard catch-up must be in \(0, 1\], got 1.2"),
-        ({"rescale-time": "soon"}, "rescale-time of guard catch-up: cannot read the duration"),
+        ({"rescale-time": "soon"}, "rescale_time of guard catch-up: cannot read the duration"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(

@@ -16,7 +16,7 @@ from penstock.policy import Static, Threshold
 from penstock.testing import seen
 from penstock.twin import Twin
 from penstock.workload import Constant
-from tests.support.wishes import Wish, counter
+from tests.guard.wishes import Wish, counter
 
 MANY = 1e6
 

@@ -17,7 +17,7 @@ from penstock.guard import ExcludedPeriods
 from penstock.guard.excluded_periods import Period
 from penstock.policy import Static
 from penstock.testing import seen
-from tests.support.wishes import Wish, counter
+from tests.guard.wishes import Wish, counter
 
 TUESDAY = datetime(2026, 11, 17)
 HOUR = 3600.0

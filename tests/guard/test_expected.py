@@ -41,7 +41,7 @@ from penstock.policy import Static, Threshold
 from penstock.testing import seen, varied
 from penstock.twin import Twin
 from penstock.workload import parse
-from tests.support.wishes import Wish, counter
+from tests.guard.wishes import Wish, counter
 
 TUESDAY = datetime(2026, 11, 17)
 measured = {"arrival_rate": 100.0, "utilisation": 0.5, "running": 4, "requested": 4}

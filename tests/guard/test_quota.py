@@ -11,7 +11,7 @@ from penstock.core.settings import build
 from penstock.guard import Quota
 from penstock.policy import Static
 from penstock.testing import seen
-from tests.support.wishes import Wish, WishEach
+from tests.guard.wishes import Wish, WishEach
 
 GIB = float(2**30)
 modules = st.sampled_from("abcdef")

@@ -30,7 +30,7 @@ A claim has a kind: `agrees` has a tolerance on both sides, `at least` and `at m
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -543,16 +543,6 @@ def named(values: Mapping[Any, float], write: Callable[[float], str]) -> str:
 Task = TypeVar("Task")
 
 
-class Experiment(Protocol[Task, Detail]):
-    """What is run; the module `experiment` of a paper is one. Tasks are picklable."""
-
-    def tasks(self, options: Options, /) -> Iterable[Task]:
-        """Everything that is run."""
-
-    def examine(self, task: Task, /) -> Run[Detail]:
-        """Run one task, in any process."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper(Generic[Task, Detail]):
     """Everything that `penstock reproduce` knows about a paper."""
@@ -568,7 +558,10 @@ class Paper(Generic[Task, Detail]):
     """Options of `Options` that it has beside seeds and jobs."""
     check: Callable[[Options], None] = lambda _: None
     """Refuses options that cannot be used, such as a folder without data."""
-    experiment: Experiment[Task, Detail]
+    tasks: Callable[[Options], Iterable[Task]]
+    """Everything that is run; tasks are picklable."""
+    examine: Callable[[Task], Run[Detail]]
+    """Runs one task, in any process."""
     derive: Callable[[Options, Collected], Values] = lambda *_: {}
     """Further values, from those of all tasks."""
     settings: Callable[[Options], Mapping[str, Any]]
@@ -605,9 +598,9 @@ def simulate(
     paper: Paper[Task, Detail], options: Options, progress: Progress = silent
 ) -> Results[Detail]:
     """Run every task; values are in the same order whatever the number of jobs."""
-    tasks, examine = list(paper.experiment.tasks(options)), paper.experiment.examine
-    short = next(iter(paper.experiment.tasks(replace(options, seeds=1, steps=1))))
-    runs = repeat(examine, tasks, jobs=options.jobs, progress=progress, compile_with=short)
+    tasks = list(paper.tasks(options))
+    short = next(iter(paper.tasks(replace(options, seeds=1, steps=1))))
+    runs = repeat(paper.examine, tasks, jobs=options.jobs, progress=progress, compile_with=short)
     return gather(paper, options, runs)
 
 

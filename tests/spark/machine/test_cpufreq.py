@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.core.errors import FileError, PlantError, SettingError
 from penstock.spark.machine import Cpufreq
 from penstock.spark.machine.sysfs import in_order, write
-from tests.support.machine_tree import USERSPACE, cpu, limits, put, said, without_privileges
+from tests.spark.machine.machine_tree import USERSPACE, cpu, limits, put, said, without_privileges
 
 speeds = st.integers(1_200_000, 2_000_000)
 

@@ -8,7 +8,7 @@ from penstock.core.errors import SettingError
 from penstock.core.signals import Power
 from penstock.model.power import VOLTAGES, VoltageTable, power
 from penstock.spark.machine import Machine, ModelledMachine, Processors, Reading
-from tests.support.machine_tree import cpu, limits, package, put
+from tests.spark.machine.machine_tree import cpu, limits, package, put
 
 
 def watts(processors: Processors, replicas: int = 4) -> Power | None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.spark.machine import Powercap
 from penstock.spark.machine.sysfs import Counter
-from tests.support.machine_tree import package, put, zone
+from tests.spark.machine.machine_tree import package, put, zone
 
 
 def found(root: Path) -> Powercap:

@@ -14,7 +14,8 @@ from penstock.core.panes import Panes
 from penstock.core.signals import Observation
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.twin import Costs, PaneTwin
-from tests.support.pane_reference import (
+from tests.support.twins import SEEDS, assert_agrees
+from tests.twin.panes.pane_reference import (
     Given,
     Reference,
     Story,
@@ -24,7 +25,6 @@ from tests.support.pane_reference import (
     twin_of,
     two_stages,
 )
-from tests.support.twins import SEEDS, assert_agrees
 
 
 def close(expected: Any) -> Any:

@@ -22,8 +22,8 @@ from penstock.twin.panes.observing import PaneTotals
 from penstock.twin.panes.state import PaneState
 from penstock.twin.records import NO_INDEX, grown
 from penstock.workload import Constant, parse
-from tests.support.pane_reference import Given, Reference, decide, stamps_of, twin_of, two_stages
 from tests.support.twins import chain
+from tests.twin.panes.pane_reference import Given, Reference, decide, stamps_of, twin_of, two_stages
 
 # Room
 

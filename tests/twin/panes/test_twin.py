@@ -22,8 +22,8 @@ from penstock.testing import PLANT_CHECKS
 from penstock.testing.checking import Check
 from penstock.twin import Costs, PaneTwin
 from penstock.twin.panes.twin import MOST_WORKERS
-from tests.support.pane_reference import Story, decide, stamps_of, stories, twin_of, two_stages
 from tests.support.twins import chain
+from tests.twin.panes.pane_reference import Story, decide, stamps_of, stories, twin_of, two_stages
 
 
 def sway(seen: Observation) -> Decision:
