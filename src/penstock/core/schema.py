@@ -72,7 +72,8 @@ class Bounds:
         open_ended = self._high() is None and not self.endless
         finite = " and finite" if open_ended and not isfinite(value) else ""
         shown = f"{value:,}" if isinstance(value, int) else f"{value:g}"
-        return f"must be {self.words(unit)}{finite}, got {shown}{unit}"
+        unit_shown = unit if isfinite(value) else ""
+        return f"must be {self.words(unit)}{finite}, got {shown}{unit_shown}"
 
     def words(self, unit: str = "") -> str:
         """The bounds in words: `1 to 8`, `in (0, 1]`, `above 0s`, `1 or more`."""

@@ -9,7 +9,7 @@ from penstock.core.schema import Fraction, NotNegativeSeconds, PositiveSeconds, 
 from penstock.core.signals import ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of, percent
-from penstock.guard.common import Guard, Ruling, Wish, pace
+from penstock.guard.common import Guard, ProposedDegree, Ruling, pace
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import TIME_TOLERANCE, RescaleTimes, known
 
@@ -54,12 +54,13 @@ class CatchUp(Guard):
         """Seconds that a module takes to grow, as learned."""
         return self._times.of(name, prior=self.rescale_time)
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """Enough to catch up."""
-        name, degree, now, load = wish.name, wish.degree, wish.now, _load(wish.module, self.backlog)
+        name, degree, now = proposed.name, proposed.degree, proposed.now
+        load = _load(proposed.module, self.backlog)
         if load is None or (degree == now and not load.late):
             return None
-        time = self._times.left(name, wish.seen.at, prior=self.rescale_time)
+        time = self._times.left(name, proposed.seen.at, prior=self.rescale_time)
         if degree != now or self._needed(load, time) > now:
             time = self.rescale_time_of(name)  # a change is to come
         needed = max(self._needed(load, time), now if load.late and degree < now else 0)
@@ -133,15 +134,15 @@ class DeadBand(Guard):
             why = f"low of guard dead-band is above its high, got {self.low:g} and {self.high:g}"
             raise SettingError(why, fields=("low", "high"))
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """A module that is busy enough stays as it is, unless rows pile up."""
-        busy, grows = wish.module.utilisation, wish.degree > wish.now
-        if wish.degree == wish.now or busy is None or not self.low <= busy <= self.high:
+        busy, grows = proposed.module.utilisation, proposed.degree > proposed.now
+        if proposed.degree == proposed.now or busy is None or not self.low <= busy <= self.high:
             return None
-        if grows and self._piles_up(wish.module):
+        if grows and self._piles_up(proposed.module):
             return None
         band = f"between {percent(self.low)} and {percent(self.high)}"
-        return wish.refuse(f"{percent(busy)} busy is {band}")
+        return proposed.refuse(f"{percent(busy)} busy is {band}")
 
     def _piles_up(self, module: ModuleReading) -> bool:
         each, backlog, running = pace(module), known(module.backlog), module.running
@@ -298,10 +299,10 @@ back to 4, no growth beyond for 10 min'
                 self._blocks[name] = _Block(before, at + self.block, why)
                 return
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """No growth to what did not help."""
-        at, block = wish.seen.at, self._blocks.get(wish.name)
-        if block is None or wish.degree <= block.degree or at >= block.until - TIME_TOLERANCE:
+        at, block = proposed.seen.at, self._blocks.get(proposed.name)
+        if block is None or proposed.degree <= block.degree or at >= block.until - TIME_TOLERANCE:
             return None
         left = format_duration(block.until - at)
         return Ruling(

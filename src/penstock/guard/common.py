@@ -19,13 +19,14 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ProposedDegree:
     """The degree that a policy wants of a module, and what is known of the module.
 
-    >>> wish = Wish("counter", degree=9, in_force=4, seen=Observation(at=1, step=1, modules={}))
-    >>> wish.allow(6, "at most 2 more in a step")
+    >>> seen = Observation(at=1, step=1, modules={})
+    >>> proposed = ProposedDegree("counter", degree=9, in_force=4, seen=seen)
+    >>> proposed.allow(6, "at most 2 more in a step")
     Ruling(degree=6, why='counter goes to 6, at most 2 more in a step')
-    >>> wish.refuse("scaling out is paused")
+    >>> proposed.refuse("scaling out is paused")
     Ruling(degree=4, why='counter stays at 4, scaling out is paused')
     """
 
@@ -70,13 +71,15 @@ class Guard:
         """What the policy wants, as far as the rule allows."""
         self.observe(seen)
         decided, now = self.policy(seen), in_force(seen)
-        return revise(decided, lambda name, n: self.rule(Wish(name, n, now.get(name), seen)))
+        return revise(
+            decided, lambda name, n: self.rule(ProposedDegree(name, n, now.get(name), seen))
+        )
 
     def observe(self, seen: Observation) -> None:
         """Learn from what was seen."""
 
-    def rule(self, wish: Wish) -> Ruling | None:
-        """What is to be instead of a wish; None lets it pass."""
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
+        """What replaces a proposed; None lets it pass."""
         raise NotImplementedError
 
 

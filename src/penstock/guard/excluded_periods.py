@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from penstock.core.errors import SettingError
 from penstock.core.schema import Written
 from penstock.core.signals import Configuration, Decision, Observation
-from penstock.guard.common import Guard, Ruling, Wish
+from penstock.guard.common import Guard, ProposedDegree, Ruling
 
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})")
@@ -164,12 +164,12 @@ class ExcludedPeriods(Guard):
             why=why if why.endswith(text) else f"{why}; {text}",
         )
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """No degree changes within a period."""
-        period = self._within(wish.seen.at)
-        if period is None or wish.degree == wish.in_force:
+        period = self._within(proposed.seen.at)
+        if period is None or proposed.degree == proposed.in_force:
             return None
-        return wish.refuse(f"nothing changes {period.text}")
+        return proposed.refuse(f"nothing changes {period.text}")
 
     def _within(self, at: float) -> Period | None:
         if self.began is None:

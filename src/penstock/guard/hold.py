@@ -11,7 +11,7 @@ from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
 from penstock.core.units import format_duration
 from penstock.core.words import count_of
-from penstock.guard.common import Guard, Ruling, Wish
+from penstock.guard.common import Guard, ProposedDegree, Ruling
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import TIME_TOLERANCE
 from penstock.policy.common.nodes import nodes_in_force
@@ -44,13 +44,13 @@ class Hold(Guard):
             return ruled
         return replace(ruled, why=f"{ruled.why}; all held, nothing was measured")
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """A module that was not measured in full stays as it is."""
-        missing = [need for need in self.needs if _unknown(getattr(wish.module, need))]
-        if not missing or wish.degree == wish.in_force:
+        missing = [need for need in self.needs if _unknown(getattr(proposed.module, need))]
+        if not missing or proposed.degree == proposed.in_force:
             return None
-        held = "left alone" if wish.in_force is None else f"held at {wish.in_force}"
-        return Ruling(wish.in_force, f"{wish.name} {held}, {' and '.join(missing)} unknown")
+        held = "left alone" if proposed.in_force is None else f"held at {proposed.in_force}"
+        return Ruling(proposed.in_force, f"{proposed.name} {held}, {' and '.join(missing)} unknown")
 
 
 def _unknown(value: object) -> bool:
@@ -77,13 +77,13 @@ class Pause(Guard):
     in_: bool | None = None
     """Whether no module shrinks."""
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """No change in a direction that is paused."""
         both = self.out is None and self.in_ is None
-        if wish.degree > wish.now and (both or self.out):
-            return wish.refuse("scaling out is paused")
-        if wish.degree < wish.now and (both or self.in_):
-            return wish.refuse("scaling in is paused")
+        if proposed.degree > proposed.now and (both or self.out):
+            return proposed.refuse("scaling out is paused")
+        if proposed.degree < proposed.now and (both or self.in_):
+            return proposed.refuse("scaling in is paused")
         return None
 
 
@@ -123,16 +123,16 @@ class Cooldown(Guard):
             self._degrees[name] = degree
         self._decided_at = seen.at
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """A module that has not rested stays as it is."""
-        now = self._degrees.get(wish.name, wish.degree)
-        rest, verb = (self.out, "grow") if wish.degree > now else (self.in_, "shrink")
-        since = wish.seen.at - self._changed.get(wish.name, float("-inf"))
-        if wish.degree == now or since >= rest - TIME_TOLERANCE:
+        now = self._degrees.get(proposed.name, proposed.degree)
+        rest, verb = (self.out, "grow") if proposed.degree > now else (self.in_, "shrink")
+        since = proposed.seen.at - self._changed.get(proposed.name, float("-inf"))
+        if proposed.degree == now or since >= rest - TIME_TOLERANCE:
             return None
         return Ruling(
             now,
-            f"{wish.name} stays at {now}, it changed {format_duration(since)} ago "
+            f"{proposed.name} stays at {now}, it changed {format_duration(since)} ago "
             f"and may {verb} after {format_duration(rest)}",
         )
 
@@ -164,18 +164,18 @@ of the last 5 min applies'
     _wishes: dict[str, dict[int, float]] = field(default_factory=dict, init=False, repr=False)
     """By module, each degree that was recommended and when it last was."""
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """No fewer than were wanted recently."""
-        at, wishes = wish.seen.at, self._wishes.get(wish.name, {})
+        at, wishes = proposed.seen.at, self._wishes.get(proposed.name, {})
         recent = {n: w for n, w in wishes.items() if at - w < self.interval - TIME_TOLERANCE}
-        recent = (recent or {wish.now: at}) | {wish.degree: at}
-        self._wishes[wish.name] = recent
+        recent = (recent or {proposed.now: at}) | {proposed.degree: at}
+        self._wishes[proposed.name] = recent
         most, when = max(recent.items())
-        allowed = min(wish.now, most)
-        if wish.degree >= allowed:
+        allowed = min(proposed.now, most)
+        if proposed.degree >= allowed:
             return None
         which = "" if allowed == most else f"{most} "
-        return wish.allow(
+        return proposed.allow(
             allowed,
             f"{which}recommended {format_duration(at - when)} ago: "
             f"the highest of the last {format_duration(self.interval)} applies",

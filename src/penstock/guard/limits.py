@@ -10,7 +10,7 @@ from penstock.core.schema import Bounds, Bytes, Count, Natural, Share, checked
 from penstock.core.signals import Decision, Observation
 from penstock.core.units import format_size
 from penstock.core.words import percent
-from penstock.guard.common import Guard, Ruling, Wish, revise
+from penstock.guard.common import Guard, ProposedDegree, Ruling, revise
 from penstock.policy.common.degrees import in_force, of_module
 
 
@@ -37,13 +37,13 @@ class Clamp(Guard):
                 why = f"low of guard clamp is above its high, got {low} and {high}"
                 raise SettingError(why, fields=("low", "high"))
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """No more than `high`, no fewer than `low`."""
-        low, high = of_module(self.low, wish.name), of_module(self.high, wish.name)
-        if high is not None and wish.degree > high:
-            return Ruling(high, f"{wish.name} limited to {high}, the most allowed")
-        if low is not None and wish.degree < low:
-            return Ruling(low, f"{wish.name} raised to {low}, the fewest allowed")
+        low, high = of_module(self.low, proposed.name), of_module(self.high, proposed.name)
+        if high is not None and proposed.degree > high:
+            return Ruling(high, f"{proposed.name} limited to {high}, the most allowed")
+        if low is not None and proposed.degree < low:
+            return Ruling(low, f"{proposed.name} raised to {low}, the fewest allowed")
         return None
 
 
@@ -70,23 +70,25 @@ class StepLimit(Guard):
     in_: Natural = 1
     """Most executors removed; 0 for none ever."""
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """So many more or fewer than now."""
         return _within_a_step(
-            wish,
-            most=wish.now + self.out,
-            fewest=wish.now - self.in_,
+            proposed,
+            most=proposed.now + self.out,
+            fewest=proposed.now - self.in_,
             out=str(self.out),
             in_=str(self.in_),
         )
 
 
-def _within_a_step(wish: Wish, *, most: float, fewest: int, out: str, in_: str) -> Ruling | None:
+def _within_a_step(
+    proposed: ProposedDegree, *, most: float, fewest: int, out: str, in_: str
+) -> Ruling | None:
     """As far as one step goes; `out` and `in_` say how far that is."""
-    if wish.degree > most:
-        return wish.allow(int(most), f"at most {out} more in a step")
-    if wish.degree < fewest:
-        return wish.allow(fewest, f"at most {in_} fewer in a step")
+    if proposed.degree > most:
+        return proposed.allow(int(most), f"at most {out} more in a step")
+    if proposed.degree < fewest:
+        return proposed.allow(fewest, f"at most {in_} fewer in a step")
     return None
 
 
@@ -112,12 +114,12 @@ class StepFactor(Guard):
     in_: Share = 0.6
     """Largest share by which it shrinks: 0.6 leaves at least 40 % of it."""
 
-    def rule(self, wish: Wish) -> Ruling | None:
+    def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """Such a share more or fewer than now, and one at least."""
-        now = wish.now  # 100 * 1.15 is below 115 in binary
+        now = proposed.now  # 100 * 1.15 is below 115 in binary
         most = inf if isinf(self.out) else max(now + 1, floor(now * (1 + self.out) + 1e-9))
         return _within_a_step(
-            wish,
+            proposed,
             most=most,
             fewest=min(now - 1, ceil(now * (1 - self.in_) - 1e-9)),
             out=f"{percent(self.out)} of {now}",

@@ -117,7 +117,7 @@ class TestFile:
     def test_several_pipelines_may_each_have_topics(self, write: Write) -> None:
         own = "{pipeline: wordcount, source: {module: splitter, kafka: {servers: 'a:1', topic: t}}}"
         parts = f"  words: {own}\n  fraud: {{pipeline: enrichment}}\n"
-        file = load(write(f"cores: 4\npolicy: static\npipelines:\n{parts}"))
+        file = load(write(f"cores: 5\npolicy: static\npipelines:\n{parts}"))
         assert [part.source.kafka is not None for part in file.parts.values()] == [True, False]
 
     @pytest.mark.parametrize(

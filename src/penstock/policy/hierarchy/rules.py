@@ -1,7 +1,7 @@
 """What managers propose, and the three steps in which the one above them answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isnan
 from typing import Protocol, runtime_checkable
 
@@ -76,6 +76,11 @@ def granted(proposal: Proposal, why: str) -> Answer:
     return Answer(proposal=proposal, granted=proposal.change, why=why)
 
 
+def refused(proposal: Proposal, why: str) -> Answer:
+    """None of it."""
+    return Answer(proposal=proposal, granted=0, why=why)
+
+
 # Every request is granted.
 
 
@@ -115,11 +120,11 @@ class Conflicts(Accept):
 
     >>> from penstock.core.signals import RegionReading
     >>> now = Observation(at=1, step=1, modules={}, regions={"dc3": RegionReading(nodes=2, free=1)})
-    >>> def wish(module, busy):
+    >>> def proposal(module, busy):
     ...     return Proposal(level="application", manager=module, before=2, change=1, why="busy",
     ...                     region="dc3", load=busy)
     >>> rule = Conflicts()
-    >>> asked = rule.prioritise([wish("counter", 0.8), wish("consumer", 0.9)], now)
+    >>> asked = rule.prioritise([proposal("counter", 0.8), proposal("consumer", 0.9)], now)
     >>> [(a.proposal.manager, a.granted, a.why) for a in rule.accept(asked, now)]
     [('consumer', 1, 'dc3 has room for it'), ('counter', 0, 'no room is left in dc3')]
     """
@@ -133,25 +138,27 @@ class Conflicts(Accept):
         left: dict[str, int] = {}
         return [self._judge(proposal, seen, left) for proposal in proposals]
 
-    def _judge(self, wish: Proposal, seen: Observation, left: dict[str, int]) -> Answer:
-        if not wish.grows:
-            return granted(wish, "scaling in is always granted")
-        if wish.level != "application" or wish.region is None:
-            return granted(wish, "no other request competes")
-        first, region = wish.region not in left, wish.region
+    def _judge(self, proposal: Proposal, seen: Observation, left: dict[str, int]) -> Answer:
+        if not proposal.grows:
+            return granted(proposal, "scaling in is always granted")
+        if proposal.level != "application" or proposal.region is None:
+            return granted(proposal, "no other request competes")
+        first, region = proposal.region not in left, proposal.region
         reading = seen.regions.get(region)
         if reading is None or reading.free is None:
-            return granted(wish, f"the room of {region} is unknown")
+            return granted(proposal, f"the room of {region} is unknown")
         room = left.get(region, reading.free)
-        given = min(wish.change, max(room, 1) if first else room)
+        given = min(proposal.change, max(room, 1) if first else room)
         left[region] = max(room - given, 0)
         if given > room:
             why = f"{region} has no room, granted to show it the demand"
-        elif given == wish.change:
+        elif given == proposal.change:
             why = f"{region} has room for it"
         else:
             why = f"no {'more ' * (given > 0)}room is left in {region}"
-        return Answer(proposal=wish, granted=given, why=why, without_room=room == 0 and given > 0)
+        return Answer(
+            proposal=proposal, granted=given, why=why, without_room=room == 0 and given > 0
+        )
 
 
 def _idleness(proposal: Proposal) -> float:
@@ -209,7 +216,7 @@ class TokenBucket(Conflicts):
             return answer
         if self._tokens < 1 - _ROUNDING:
             wait = format_duration((1 - self._tokens) * self.every)
-            return replace(answer, granted=0, why=f"no token is left, next in {wait}")
+            return refused(answer.proposal, f"no token is left, next in {wait}")
         self._tokens = max(self._tokens - 1, 0.0)
         return answer
 
