@@ -79,7 +79,7 @@ class Guard:
         """Learn from what was seen."""
 
     def rule(self, proposed: ProposedDegree) -> Ruling | None:
-        """What replaces a proposed; None lets it pass."""
+        """What replaces a proposed degree; None lets it pass."""
         raise NotImplementedError
 
 

@@ -274,7 +274,7 @@ def test_is_built_from_a_file() -> None:
         ({"margin": 0.9}, "margin of policy fuzzy must be below its setpoint of 0.9, got 0.9"),
         ({"margin": -0.1}, "got -0.1"),
         ({"sampling": 0.0}, "sampling of policy fuzzy must be 0.001s or more, got 0s"),
-        ({"sampling": inf}, "got infs"),
+        ({"sampling": inf}, "got inf"),
         ({"pool": 1}, "pool of policy fuzzy must be 2 or more, the min_replicas of both stages"),
         ({"fast": (1.0, 3.0)}, "a load of 0.9, the middle of acceptable, must not be wholly fast"),
         ({"slow": (0.0, 0.1)}, "must not be wholly slow, got 0.1; move the points of slow"),
