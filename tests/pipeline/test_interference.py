@@ -69,7 +69,7 @@ def test_a_fair_scheduler_gives_every_process_the_same(given: Interference, core
         ({"processes": -1}, "processes of interference must be 0 to 256, got -1"),
         ({"processes": 257}, "processes of interference must be 0 to 256, got 257"),
         ({"from_": -1.0}, "from of interference must be 0s or more, got -1s"),
-        ({"from_": nan}, "from of interference must be 0s or more and finite, got nans"),
+        ({"from_": nan}, "from of interference must be 0s or more and finite, got nan"),
         ({"from_": 9.0, "until": 9.0}, "until of interference must be after its from of 9 s"),
         ({"until": nan}, "until of interference must be after its from of 0 s"),
         ({"slowdown": 0.5}, "slowdown of interference must be 1 or more, got 0.5"),

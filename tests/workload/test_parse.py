@@ -49,7 +49,7 @@ def test_a_path_may_hold_dots_commas_and_equals_signs(tmp_path: Path) -> None:
         ("constant", "workload constant needs a value for rate"),
         ("constant:300", "rate of workload constant needs a unit, got 300; write 300/s"),
         ("constant:-3/s", "cannot read the rate '-3/s'"),
-        ("constant:inf/s", "rate of workload constant must be 0/s or more and finite, got inf/s"),
+        ("constant:inf/s", "rate of workload constant must be 0/s or more and finite, got inf"),
         ("constant:3/s,speed=2", "workload constant has no setting 'speed'"),
         ("step:", "workload step needs a value for levels"),
         ("step:100/s@5s", "must hold from 0 s on"),
