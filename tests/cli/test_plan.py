@@ -140,6 +140,8 @@ def test_two_sources_are_refused(graph: str, capsys: pytest.CaptureFixture[str])
         (("--policy", "nahs"), "did you mean 'nash'"),
         (("--rate", "2"), "needs a unit"),
         (("--rate", ""), "needs a value"),
+        (("--rate", "0/s"), "a plan needs an arrival rate above 0/s and finite, got 0/s"),
+        (("--rate", "inf/s"), "a plan needs an arrival rate above 0/s and finite, got inf/s"),
         (("--set", "policy.increment=2", "--policy", "incentive"), "increment of policy incentive"),
     ],
 )

@@ -69,7 +69,10 @@ def test_shipped_files_are_sound_for_check_jsonschema(tmp_path: Path) -> None:
     assert (finished.returncode, finished.stdout) == (0, "ok -- validation done\n")
 
 
-@pytest.mark.parametrize("text", [GRAPH, ALLOCATION])
+@pytest.mark.parametrize(
+    "text",
+    [GRAPH, ALLOCATION, f"{ALLOCATION}\npolicy: {{name: cutting-plane, tolerance: 0.01}}\n"],
+)
 def test_a_sound_file_has_no_error(text: str) -> None:
     assert errors(text) == []
 
@@ -78,6 +81,7 @@ def test_a_sound_file_has_no_error(text: str) -> None:
     ("old", "new", "path"),
     [
         ("step: 2s", "step: 2", ["step"]),
+        ("step: 2s", "step: 2g", ["step"]),
         ("step: 2s", "stp: 2s", []),
         ("rate: 9/s", "rate: 9", ["source", "rate"]),
         ("rate: 9/s", "rat: 9/s", ["source"]),

@@ -217,6 +217,12 @@ class TestValidate:
         assert "cores is 99 and the cluster has room for 16 executors" in printed
 
 
+def test_missing_cores_are_one_mistake(write: Write) -> None:
+    mistakes = check(write(PLAIN.replace("cores: 4\n", ""))).mistakes
+    assert len(mistakes) == 1
+    assert "cores is missing" in str(mistakes[0])
+
+
 def test_pipelines_that_are_alike_have_rows_of_their_own(write: Write) -> None:
     twice = "{a: {pipeline: enrichment}, b: {pipeline: enrichment}}"
     text = f"cores: 8\npolicy: static\npipelines: {twice}"

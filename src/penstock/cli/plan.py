@@ -135,7 +135,11 @@ def _between_rows(file: "PipelineFile", rate: str | None) -> float:
     rows = parse_rate(rate) if rate is not None else file.source.rows_a_second()
     if rows is None:
         rows = float(file.workload.arrivals(np.array([file.duration]))[0]) / file.duration
-    return 1.0 / rows if rows > 0 else float("inf")
+    if not (rows > 0 and isfinite(rows)):
+        raise SettingError(
+            f"a plan needs an arrival rate above 0/s and finite, got {rows:g}/s; write --rate 2/s"
+        )
+    return 1.0 / rows
 
 
 def lines(plan: "Plan") -> Iterator[str]:

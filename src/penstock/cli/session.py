@@ -18,7 +18,7 @@ from penstock.core.errors import FileError
 from penstock.core.loop import control
 from penstock.core.roles import Plant, Policy
 from penstock.core.signals import Latency, Tick
-from penstock.core.words import count_of
+from penstock.core.words import count_of, plural
 
 if TYPE_CHECKING:
     from penstock.pipeline.file import PipelineFile
@@ -104,7 +104,7 @@ def lines(settings: "RunSettings", written: Written) -> Iterator[str]:
     summary = written.summary
     where = "Spark" if settings.plant == "spark" else f"the {settings.plant}"
     dry = ", a dry run in which nothing was carried out" * settings.dry
-    ran = f"{duration(summary.duration)}, {summary.steps} steps{dry}"
+    ran = f"{duration(summary.duration)}, {count_of(summary.steps, 'step')}{dry}"
     yield ""
     yield f"{settings.pipeline} on {where}: {ran}"
     files = (("folder", str(written.folder)), ("report", str(written.report)))
@@ -178,7 +178,10 @@ def _stages(summary: "Summary") -> list[str]:
     loads = [f"{name} {percent(load)}" for name, load in summary.load_mean.items()]
     return [
         *([f"load of {', '.join(loads)}"] if loads else []),
-        *(f"{number(parts)} parts a pane" for parts in summary.splitting_mean.values()),
+        *(
+            f"{number(parts)} {plural(parts, 'part')} a pane"
+            for parts in summary.splitting_mean.values()
+        ),
         *(f"{number(rate)} windows/s" for rate in summary.results_rate_mean.values()),
     ]
 
@@ -256,7 +259,7 @@ def conduct(args: Namespace, file: "PipelineFile", *, plant: str, opener: Opener
             logs = folder.withdraw(keep_logs=outcome.error is not None)
             return print_no_steps(args, outcome, logs)
         if outcome.stopped_by:
-            steps = f"{len(outcome.ticks)} steps"
+            steps = count_of(len(outcome.ticks), "step")
             say(f"stopped by {outcome.stopped_by.name} after {steps}; writing what there is")
         written = _finish(file, policy, folder, outcome)
     return print_outcome(args, outcome, settings, written)

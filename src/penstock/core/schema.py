@@ -168,7 +168,10 @@ class Like:
 Check = Bounds | OneOf | Matches
 
 _DURATION: Final = Written(
-    "a duration such as 30s", parse_duration, "s", r"^\s*([\d.]+(e[+-]?\d+)?\s*[a-zA-Z]+\s*)+$"
+    "a duration such as 30s",
+    parse_duration,
+    "s",
+    r"^\s*([\d.]+(e[+-]?\d+)?\s*([umUM]?[sS]|[sS][eE][cC]|[mM][iI][nN]|[mhdMHD])\s*)+$",
 )
 _RATE: Final = Written("a rate such as 600/s", parse_rate, "/s", r"^\s*[\d.einfINF+-]+.*/")
 _SIZE: Final = Written("a size such as 512m", parse_bytes, "", r"^\s*\d{1,9}[kmgtKMGT][bB]?\s*$")

@@ -44,12 +44,17 @@ def read_whole(draft: Draft) -> SimpleNamespace:
     for key in stray:
         sentence = f"each of several pipelines says {key} for itself"
         draft.note((key,), f"{sentence}; write it as {SECTION}.NAME.{key}")
-    if draft.value.get("cores") is None:
-        draft.note((), "cores is missing; write how many executors the pipelines share: cores: 8")
     rest = {key: value for key, value in draft.value.items() if key not in (*stray, SECTION)}
+    missing = rest.get("cores") is None
+    if missing:
+        draft.note((), "cores is missing; write how many executors the pipelines share: cores: 8")
+        rest["cores"] = 1  # so that it is not missed a second time
     whole = replace(draft, value=rest)
     of, called = "a file of several pipelines", "the pipelines"
-    return read_sections(whole, WholeSections, of=of, called=called)
+    sections_read = read_sections(whole, WholeSections, of=of, called=called)
+    if missing:
+        sections_read.cores = None
+    return sections_read
 
 
 def read_part(part: Draft, name: str) -> SimpleNamespace:

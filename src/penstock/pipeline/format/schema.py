@@ -91,7 +91,8 @@ def _left_out(kind: Any) -> frozenset[str]:
         return frozenset({"origin", "target"})
     if kind in (Module, Region):
         return frozenset({"name"})
-    return frozenset() if kind.__module__ == PipelineSections.__module__ else _FROM_FILE
+    declares = kind.__module__ == PipelineSections.__module__ or kind is AllocationSections
+    return frozenset() if declares else _FROM_FILE
 
 
 _NAME: Final[Json] = {"type": "string", "description": "The name of a module."}
