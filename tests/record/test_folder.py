@@ -95,6 +95,13 @@ def test_a_last_line_that_was_cut_short_is_left_out_and_reported(tmp_path: Path)
         assert run.incomplete == "the last line of ticks.jsonl was cut short and is left out"
 
 
+def test_steps_that_the_summary_has_and_the_ticks_lack_are_reported(tmp_path: Path) -> None:
+    ticks = a_finished_run(tmp_path)
+    (tmp_path / "ticks.jsonl").write_text("")
+    missing = f"ticks.jsonl has 0 of the {len(ticks)} steps of summary.json"
+    assert load(tmp_path).incomplete == missing
+
+
 def test_a_last_line_without_a_line_end_is_whole(tmp_path: Path) -> None:
     ticks = a_finished_run(tmp_path)
     path = tmp_path / "ticks.jsonl"

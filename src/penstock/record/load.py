@@ -48,6 +48,8 @@ def load(path: Path) -> Run:
         *(["the run did not finish"] if summary is None else []),
         *([f"the last line of {TICKS} was cut short and is left out"] if torn else []),
     ]
+    if summary is not None and len(ticks) + torn < summary.steps:
+        missing.append(f"{TICKS} has {len(ticks)} of the {summary.steps} steps of {SUMMARY}")
     return Run(
         path=path,
         settings=settings,

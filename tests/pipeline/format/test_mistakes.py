@@ -93,6 +93,12 @@ class TestMistakes:
         ):
             load(write(text))
 
+    def test_ends_of_streams_are_not_missed_where_modules_are_unreadable(
+        self, write: Write
+    ) -> None:
+        text = "source: {module: a, rate: 2/s}\nmodules: [a, b]\nstreams: [{from: a, to: b}]\n"
+        assert len(mistakes(write(text))) == 1
+
     @pytest.mark.parametrize("section", ["source", "modules", "workload"])
     def test_a_missing_section_is_named(self, write: Write, section: str) -> None:
         sections = json.loads(json.dumps(load("wordcount").resolved))

@@ -145,6 +145,6 @@ class TestBlame:
 
     def test_what_else_is_wrong_is_listed_by_a_command_that_can_be_pasted(self) -> None:
         with pytest.raises(
-            FileError, match=r"more, listed by `penstock validate wordcount --set 'm"
+            FileError, match=r"more, listed by `penstock validate wordcount --set 'g"
         ):
-            load("wordcount", ["modules={}"])
+            load("wordcount", ["guards=[hodl, 7]"])

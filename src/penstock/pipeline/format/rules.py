@@ -167,7 +167,7 @@ def _stream(file: Reading, position: int) -> Stream | None:
     for key, end in ends.items():
         if end is None:
             file.note(path, f"a stream needs {key}; write {{from: splitter, to: counter}}")
-        elif not isinstance(end, str) or end not in file.modules:
+        elif file.modules and (not isinstance(end, str) or end not in file.modules):
             file.note((*path, key), _no_module(str(end), file.modules))
     if not all(isinstance(end, str) and end in file.modules for end in ends.values()):
         return None
