@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
@@ -12,42 +11,11 @@ from hypothesis import strategies as st
 from penstock.core.errors import SettingError
 from penstock.core.roles import Policy
 from penstock.core.settings import build, choose, option_names
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
+from penstock.core.signals import Configuration, Decision, ModuleReading
 from penstock.guard import GUARDS, Clamp, Cooldown, DryRun, Hold, StepLimit
 from penstock.policy import Static, Threshold
 from penstock.testing import seen, varied
-
-
-@dataclass
-class Wish:
-    """Wants the given degrees of the counter, one after another."""
-
-    degrees: tuple[int, ...]
-    expects: Mapping[str, float] = field(default_factory=dict)
-    _turn: int = field(default=0, init=False)
-
-    def __call__(self, seen: Observation, /) -> Decision:
-        degree = self.degrees[min(self._turn, len(self.degrees) - 1)]
-        self._turn += 1
-        return Decision(
-            configuration=Configuration(degrees=dict.fromkeys(seen.modules, degree)),
-            why=f"wishes for {degree}",
-            expects=self.expects,
-        )
-
-
-def counter(decided: Decision) -> int | None:
-    return decided.configuration.degrees.get("counter")
-
-
-def followed(guard: Policy, start: int, steps: int, step: float = 1.0) -> list[int]:
-    """The degrees of a counter that does at once what it is told."""
-    degrees = [start]
-    for turn in range(steps):
-        decided = guard(seen(at=turn * step, counter={"requested": degrees[-1]}))
-        degrees.append(decided.configuration.degrees["counter"])
-    return degrees
-
+from tests.guard.wishes import Wish, counter, followed
 
 measured = ModuleReading(arrival_rate=100.0, utilisation=0.5, running=4, requested=4)
 

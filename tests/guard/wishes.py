@@ -1,6 +1,6 @@
-"""Policies that want what a test tells them to, and counters that do as they are told."""
+"""Policies that propose what a test gives them, and a module that follows a guard at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.roles import Policy
@@ -13,6 +13,7 @@ class Wish:
     """Wants the given degrees of every module, one after another, then the last of them."""
 
     degrees: Sequence[int]
+    expects: Mapping[str, float] = field(default_factory=dict)
     _turn: int = field(default=0, init=False)
 
     def __call__(self, seen: Observation, /) -> Decision:
@@ -21,6 +22,7 @@ class Wish:
         return Decision(
             configuration=Configuration(degrees=dict.fromkeys(seen.modules, degree)),
             why=f"wishes for {degree}",
+            expects=self.expects,
         )
 
 
@@ -39,7 +41,7 @@ def counter(decided: Decision) -> int:
 
 
 def followed(guard: Policy, start: int, steps: int, step: float = 1.0) -> list[int]:
-    """The degrees of a counter that does at once what it is told."""
+    """The degrees of a counter that follows every decision at once."""
     degrees = [start]
     for turn in range(steps):
         degrees.append(counter(guard(seen(at=turn * step, counter={"requested": degrees[-1]}))))

@@ -161,15 +161,17 @@ of the last 5 min applies'
     interval: NotNegativeSeconds = 600.0
     """Seconds of recommendations of which the largest counts. Less than the hour that is usual
     where a change restarts the job: executors of Spark come and go while it runs."""
-    _wishes: dict[str, dict[int, float]] = field(default_factory=dict, init=False, repr=False)
+    _recent: dict[str, dict[int, float]] = field(default_factory=dict, init=False, repr=False)
     """By module, each degree that was recommended and when it last was."""
 
     def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """No fewer than were wanted recently."""
-        at, wishes = proposed.seen.at, self._wishes.get(proposed.name, {})
-        recent = {n: w for n, w in wishes.items() if at - w < self.interval - TIME_TOLERANCE}
+        at, before = proposed.seen.at, self._recent.get(proposed.name, {})
+        recent = {
+            n: last for n, last in before.items() if at - last < self.interval - TIME_TOLERANCE
+        }
         recent = (recent or {proposed.now: at}) | {proposed.degree: at}
-        self._wishes[proposed.name] = recent
+        self._recent[proposed.name] = recent
         most, when = max(recent.items())
         allowed = min(proposed.now, most)
         if proposed.degree >= allowed:
