@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.model import FlowModel
-from penstock.policy.game.topology import Topology, compiled, measure
-from tests.support.game_graphs import SERVICE, chain, models, random_graph
+from penstock.policy.game.topology import Topology
+from tests.support.game_graphs import SERVICE, chain, models
 
 Neighbours = dict[str, tuple[str, ...]]
 
@@ -81,33 +81,10 @@ def test_the_papers_graph_is_three_hops_wide_and_its_tree_two_high() -> None:
     assert shape.names[shape.root] == "edge-detector"
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_compiled_and_plain_searches_agree(seed: int) -> None:
-    shape = Topology.of(FlowModel.of(random_graph(seed, 60, reach=59)).neighbours)
-    size = shape.size
-    made = [np.zeros(size, np.int64), np.full(size, 2 * size)] + [
-        np.zeros(size, np.int64) for _ in range(2)
-    ]
-    arrays = [shape.starts, shape.near, np.arange(size), *made]
-    lists = [array.tolist() for array in arrays]
-    assert compiled()(*arrays, size)
-    assert measure(*lists, size)  # type: ignore[call-arg]
-    assert [array.tolist() for array in arrays] == lists
-    assert arrays[3].max() == shape.diameter
-
-
 def test_large_graphs_that_need_many_searches_are_measured_exactly() -> None:
     assert Topology.of(ring(1500)).diameter == 750
     assert Topology.of(fan(5000)).diameter == 2
     assert Topology.of(FlowModel.of(chain([0.1] * 5000)).neighbours).diameter == 4999
-
-
-def test_doubt_is_reported_when_searches_run_out() -> None:
-    shape = Topology.of(ring(50))
-    low, high, hops, order = [0] * 50, [100] * 50, [0] * 50, [0] * 50
-    near, starts = shape.near.tolist(), shape.starts.tolist()
-    assert not measure(starts, near, list(range(50)), low, high, hops, order, 5)
-    assert measure(starts, near, list(range(50)), low, high, hops, order, 50)
 
 
 @given(models(), st.data())

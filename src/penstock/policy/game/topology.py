@@ -9,93 +9,14 @@ the bounds leave no doubt; mostly a handful of searches is enough.
 (3, 2, 'b')
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-# How far apart the modules of a graph are, by few breadth-first searches.
-#
-# The code runs on lists as it is, and on arrays once compiled.
-
-
-def measure(
-    starts: Any, near: Any, twins: Any, low: Any, high: Any, hops: Any, order: Any, searches: int
-) -> bool:
-    """Bound every module's hops to the farthest from it, searching from the most telling ones.
-
-    With `far` hops to the farthest from where a search began, a module `d` hops away has at least
-    `max(d, far - d)` and at most `far + d`; a twin, with the same neighbours, has exactly `far`.
-
-    Returns whether so many searches left no doubt about the largest and the smallest number. If so,
-    `hops` and `order` are those of a search from a centre, which has the smallest.
-    """
-
-    def search(root: int) -> int:
-        for i in range(len(hops)):
-            hops[i] = -1
-        hops[root] = 0
-        order[0] = root
-        done, reached = 0, 1
-        while done < reached:
-            here = order[done]
-            done += 1
-            for k in range(starts[here], starts[here + 1]):
-                other = near[k]
-                if hops[other] < 0:
-                    hops[other] = hops[here] + 1
-                    order[reached] = other
-                    reached += 1
-        return hops[order[reached - 1]]  # type: ignore[no-any-return]  # lists and arrays alike
-
-    def crowd(i: int) -> int:
-        return starts[i + 1] - starts[i]  # type: ignore[no-any-return]
-
-    for turn in range(searches + 1):
-        widest, centre, least, most = 0, 0, 0, 0
-        for i in range(len(low)):
-            if low[i] > low[most]:
-                most = i
-            if high[i] < high[least] or (high[i] == high[least] and crowd(i) > crowd(least)):
-                least = i
-            if high[i] > high[widest] or (high[i] == high[widest] and crowd(i) > crowd(widest)):
-                widest = i
-            if low[i] < low[centre] or (low[i] == low[centre] and crowd(i) > crowd(centre)):
-                centre = i
-        wide, narrow = high[widest] > low[most], low[centre] < high[least]
-        if not wide and not narrow:
-            search(least)
-            return True
-        here = widest if wide and (turn % 2 == 0 or not narrow) else centre
-        far = search(here)
-        for i in range(len(low)):
-            d = 0 if twins[i] == twins[here] else hops[i]
-            low[i] = max(low[i], d, far - d)
-            high[i] = min(high[i], far + d)
-    return False
-
-
-@cache
-def compiled() -> Callable[..., bool]:
-    """The same as machine code, kept on disk where there is a folder for it, if there is numba."""
-    try:
-        from numba import njit  # slow to import, and small graphs never need it
-    except ImportError:
-        return measure
-    try:
-        made: Callable[..., bool] = njit(cache=True)(measure)
-    except RuntimeError:
-        made = njit(measure)
-    return made
-
-
 Indices = NDArray[np.int64]
-
-_PATIENCE: Final = 200_000
-"""Modules that are visited in plain Python before it pays to compile the search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,19 +42,20 @@ class Topology:
     @classmethod
     def of(cls, neighbours: Mapping[str, tuple[str, ...]]) -> Self:
         """Measure a connected graph."""
-        names = tuple(neighbours)
-        number = {name: i for i, name in enumerate(names)}
-        near = np.array([number[o] for others in neighbours.values() for o in others], np.int64)
-        starts = np.cumsum([0, *(len(others) for others in neighbours.values())])
-        diameter, depth, order = _measured(starts, near, _twins(neighbours))
+        number = {name: i for i, name in enumerate(neighbours)}
+        near = [[number[other] for other in others] for others in neighbours.values()]
+        starts = np.cumsum([0, *map(len, near)])
+        flat = np.array([other for others in near for other in others], np.int64)
+        diameter, depth = _measured(near)
+        order = np.argsort(depth, kind="stable")
         return cls(
-            names=names,
+            names=tuple(neighbours),
             starts=starts,
-            near=near,
+            near=flat,
             diameter=diameter,
             root=int(order[0]),
             order=order,
-            parent=_parents(starts, near, depth),
+            parent=_parents(starts, flat, depth),
             depth=depth,
             height=int(depth.max()),
         )
@@ -165,25 +87,46 @@ class Topology:
         return leading
 
 
-def _measured(starts: Indices, near: Indices, twins: Indices) -> tuple[int, Indices, Indices]:
-    """The diameter, the hops from a centre to each module, and the modules in that order."""
-    size = len(starts) - 1
+def _measured(near: Sequence[Sequence[int]]) -> tuple[int, Indices]:
+    """The diameter, and the hops from a centre of the graph to each module.
+
+    With `far` hops to the farthest from where a search began, a module `d` hops away has at least
+    `max(d, far - d)` to its farthest and at most `far + d`; a twin, with the same neighbours, has
+    exactly `far`. The most telling modules are searched from, until there is no doubt left.
+    """
+    size, degrees = len(near), np.array([len(others) for others in near])
+    seen: dict[frozenset[int], int] = {}
+    twins = np.array([seen.setdefault(frozenset(others), len(seen)) for others in near])
     low, high = np.zeros(size, np.int64), np.full(size, 2 * size)
-    hops, order = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    arrays = starts, near, twins, low, high, hops, order
-    lists = tuple(array.tolist() for array in arrays)
-    code: Callable[..., bool] = measure
-    if code(*lists, max(_PATIENCE // size, 1)):
-        _, _, _, low, _, hops, order = (np.array(filled) for filled in lists)
-    else:
-        compiled()(*arrays, size)
-    return int(low.max()), hops, order
+    for turn in range(size + 1):
+        widest, centre = _largest(high, degrees), _largest(-low, degrees)
+        wide, narrow = high[widest] > low.max(), low[centre] < high.min()
+        if not wide and not narrow:
+            break
+        here = widest if wide and (turn % 2 == 0 or not narrow) else centre
+        hops = _hops(near, here)
+        apart = np.where(twins == twins[here], 0, hops)
+        low = np.maximum(low, np.maximum(apart, hops.max() - apart))
+        high = np.minimum(high, hops.max() + apart)
+    return int(low.max()), _hops(near, _largest(-high, degrees))
 
 
-def _twins(neighbours: Mapping[str, tuple[str, ...]]) -> Indices:
-    """The same number for modules with the same neighbours: they are equally far from all."""
-    seen: dict[frozenset[str], int] = {}
-    return np.array([seen.setdefault(frozenset(n), len(seen)) for n in neighbours.values()])
+def _largest(values: Indices, degrees: Indices) -> int:
+    """The module of the largest value; of several the first with the most neighbours."""
+    best = np.flatnonzero(values == values.max())
+    return int(best[degrees[best].argmax()])
+
+
+def _hops(near: Sequence[Sequence[int]], root: int) -> Indices:
+    """From the root to each module, by breadth-first search."""
+    hops, reached = [-1] * len(near), [root]
+    hops[root] = 0
+    for here in reached:
+        for other in near[here]:
+            if hops[other] < 0:
+                hops[other] = hops[here] + 1
+                reached.append(other)
+    return np.array(hops)
 
 
 def _parents(starts: Indices, near: Indices, depth: Indices) -> Indices:
