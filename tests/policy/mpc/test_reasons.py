@@ -12,6 +12,8 @@ from penstock.core.signals import Decision, KeyLoads
 from penstock.guard import Cooldown
 from penstock.policy import Mpc
 from penstock.policy.common.sentences import forecast
+from penstock.policy.mpc.controller import ModulePlan
+from penstock.policy.mpc.horizon import Trajectory
 from penstock.policy.mpc.policy import effect
 from penstock.testing import seen
 
@@ -102,12 +104,26 @@ def test_a_fall_that_is_limited_is_reported_and_one_that_is_not_is_not() -> None
     assert "decrease of the forecast" not in last_decision(mpc(), *[100.0] * 5).why
 
 
+def plan(busy: float, responds: float | None = None) -> ModulePlan:
+    course = Trajectory(choices=(4,), cost=1.0, explored=5)
+    return ModulePlan(
+        replicas=5,
+        clock=2.0,
+        rate=1.0,
+        behind=0.0,
+        utilisation=busy,
+        useful=5.0,
+        response_time=responds,
+        trajectory=course,
+    )
+
+
 @pytest.mark.parametrize("rate", [1e9, 1.23456e15, 1e300])
 def test_long_numbers_are_shown_by_their_size(rate: float) -> None:
-    words = forecast(rate, rate, rate) + effect(5, 5, 2.0, rate, rate)
+    words = forecast(rate, rate, rate) + effect(plan(rate, rate), 5, 2.0)
     assert len(words) < 150
     assert forecast(1.234e9, 999e6) == "1.2e+09 rows/s forecast (999,000,000 now)"
-    assert effect(5, 5, None, 1.5e7, None) == "5 of 5 replicas would be 1.5e+09 % busy"
+    assert effect(plan(1.5e7), 5, None) == "5 of 5 replicas would be 1.5e+09 % busy"
 
 
 def test_the_clause_on_the_forecast_follows_that_on_the_keys() -> None:

@@ -251,10 +251,11 @@ class Mpc:
 
     def _verdict(self, name: str, degree: int, plan: ModulePlan, clock: float | None) -> Verdict:
         controller = self._controllers[name]
-        next_clock = None if clock is None else plan.clock
         coming = forecast(plan.rate, controller.rate or 0.0, plan.behind)
-        would = _effect(plan, controller.module.max_replicas, next_clock)
-        asked = clocked_change(degree, plan.replicas, clock, next_clock)
+        would = effect(plan, controller.module.max_replicas, None if clock is None else plan.clock)
+        asked = change(degree, plan.replicas)
+        if clock is not None and clock != plan.clock:
+            asked += f", {clock:g} -> {plan.clock:g} GHz"
         return Verdict(
             name=name,
             before=degree,
@@ -290,61 +291,21 @@ class Mpc:
         )
 
 
-_OVERLOAD: Final = "no configuration keeps up, so the one with the most capacity"
-"""Why the fallback is taken."""
-
-
-def effect(
-    replicas: int, most: int, clock: float | None, busy: float, responds: float | None
-) -> str:
-    """What so many replicas would be like.
-
-    >>> effect(4, 12, 2.0, 0.78, None)
-    '4 of 12 replicas at 2 GHz would be 78 % busy'
-    >>> effect(1, 8, None, 0.5, 0.0032)
-    '1 of 8 replicas would be 50 % busy and take 3.2 ms'
-    """
-    at = "" if clock is None else f" at {clock:g} GHz"
-    taking = _taking(responds)
-    return f"{replicas} of {most} replicas{at} would be {percent(busy, '.0f')} busy{taking}"
-
-
-def hot_key(useful: int, clock: float | None, busy: float, responds: float | None) -> str:
-    """What one key does to the replica that has it, however many there are.
-
-    >>> hot_key(2, None, 3.9, None)
-    'one key alone would keep a replica 390 % busy, and more than 2 would not help'
-    """
-    at = "" if clock is None else f" at {clock:g} GHz"
-    return (
-        f"one key alone would keep a replica{at} {percent(busy, '.0f')} busy{_taking(responds)}, "
-        f"and more than {useful} would not help"
-    )
-
-
-def clocked_change(before: int, after: int, clock: float | None, next_clock: float | None) -> str:
-    """What is asked for, of replicas and of the clock.
-
-    >>> clocked_change(3, 4, None, None), clocked_change(4, 4, 2.0, 1.6)
-    ('3 -> 4', '4 stay, 2 -> 1.6 GHz')
-    """
-    degrees = change(before, after)
-    if clock is None or next_clock is None or clock == next_clock:
-        return degrees
-    return f"{degrees}, {clock:g} -> {next_clock:g} GHz"
-
-
-def _taking(responds: float | None) -> str:
-    return "" if responds is None else f" and take {format_duration(responds)}"
-
-
-def _effect(plan: ModulePlan, most: int, clock: float | None) -> str:
+def effect(plan: ModulePlan, most: int, clock: float | None) -> str:
+    """What the planned replicas would be like, or what one key does to the replica that has it."""
     if 0 in plan.trajectory.infeasible:
-        return _OVERLOAD
-    busy, responds = plan.utilisation, plan.response_time
+        return "no configuration keeps up, so the one with the most capacity"
+    at = "" if clock is None else f" at {clock:g} GHz"
+    taking = (
+        "" if plan.response_time is None else f" and take {format_duration(plan.response_time)}"
+    )
+    busy = f"{percent(plan.utilisation, '.0f')} busy{taking}"
     if plan.useful < _EVEN * plan.replicas:
-        return hot_key(ceil(round(plan.useful, 6)), clock, busy, responds)
-    return effect(plan.replicas, most, clock, busy, responds)
+        useful = ceil(round(plan.useful, 6))
+        return (
+            f"one key alone would keep a replica{at} {busy}, and more than {useful} would not help"
+        )
+    return f"{plan.replicas} of {most} replicas{at} would be {busy}"
 
 
 def _expected(plan: ModulePlan) -> dict[str, float]:
