@@ -45,9 +45,6 @@ class Last:
         return np.full_like(coming(steps), self._value)
 
 
-# The mean of values, however large they are.
-
-
 def mean(values: Collection[float]) -> float:
     """The mean of one value or more, to the last digit; no sum is too large for it.
 
@@ -59,9 +56,6 @@ def mean(values: Collection[float]) -> float:
         return fsum(values) / count
     except OverflowError:
         return fsum(value / count for value in values)
-
-
-# The mean of the newest few.
 
 
 @dataclass
@@ -93,9 +87,6 @@ class MovingAverage:
     def forecast(self, steps: int, /) -> NDArray[np.float64]:
         """The next values; NaN before the first update."""
         return np.full_like(coming(steps), mean(self._recent) if self._recent else nan)
-
-
-# An average that forgets.
 
 
 @dataclass

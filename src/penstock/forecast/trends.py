@@ -88,9 +88,6 @@ _LEAST_FACTOR: Final = 0.1
 factor, would be most of what is learnt."""
 
 
-# A level, a trend and what repeats.
-
-
 @dataclass
 @checked("forecaster holt-winters")
 class HoltWinters(Holt):

@@ -16,8 +16,6 @@ from penstock.core.words import count_of, percent
 from penstock.forecast.averages import coming, mean
 from penstock.forecast.trends import Holt
 
-# How far off forecasts were recently.
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -104,9 +104,6 @@ def _load(module: ModuleReading, tolerated: float) -> _Load | None:
     return _Load(arrives, waits if waits > arrives * tolerated else 0.0, each)
 
 
-# Busy enough, and not too busy.
-
-
 @dataclass(kw_only=True)
 @checked("guard dead-band")
 class DeadBand(Guard):
@@ -149,9 +146,6 @@ class DeadBand(Guard):
         if each is None or backlog is None or running is None:
             return False
         return backlog > self.backlog * each * running
-
-
-# A scale-up that did not help is taken back.
 
 
 @dataclass

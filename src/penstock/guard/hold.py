@@ -57,9 +57,6 @@ def _unknown(value: object) -> bool:
     return value is None or (isinstance(value, float) and isnan(value))
 
 
-# Not now.
-
-
 @dataclass(kw_only=True)
 class Pause(Guard):
     """Stops growing, shrinking, or both; both unless one is named.
@@ -85,9 +82,6 @@ class Pause(Guard):
         if proposed.degree < proposed.now and (both or self.in_):
             return proposed.refuse("scaling in is paused")
         return None
-
-
-# Not so soon after the last change.
 
 
 @dataclass(kw_only=True)
@@ -137,9 +131,6 @@ class Cooldown(Guard):
         )
 
 
-# Growing at once, shrinking once it has been quiet for long.
-
-
 @dataclass(kw_only=True)
 @checked("guard scale-down")
 class DelayedScaleDown(Guard):
@@ -182,9 +173,6 @@ of the last 5 min applies'
             f"{which}recommended {format_duration(at - when)} ago: "
             f"the highest of the last {format_duration(self.interval)} applies",
         )
-
-
-# Advice only.
 
 
 @dataclass(kw_only=True)

@@ -51,9 +51,6 @@ def _names(setting: int | Mapping[str, int] | None) -> set[str]:
     return set(setting) if isinstance(setting, Mapping) else {"every module"}
 
 
-# One step at a time.
-
-
 @dataclass(kw_only=True)
 @checked("guard step-limit")
 class StepLimit(Guard):
@@ -92,9 +89,6 @@ def _within_a_step(
     return None
 
 
-# So many times more, such a share fewer.
-
-
 @dataclass(kw_only=True)
 @checked("guard step-factor")
 class StepFactor(Guard):
@@ -125,9 +119,6 @@ class StepFactor(Guard):
             out=f"{percent(self.out)} of {now}",
             in_=f"{percent(self.in_)} of {now}",
         )
-
-
-# No more than one's share of the cluster.
 
 
 @dataclass(kw_only=True)

@@ -21,13 +21,11 @@ from penstock.core.words import count_of
 from penstock.policy.common.nodes import RegionState, decide
 from penstock.policy.common.verdict import Verdict
 
-# A few idle nodes, always: e2df, Section 6.1.
-
 
 @dataclass
 @checked("policy simple of infrastructure")
 class SimpleNodes:
-    """Acquires a node where too few are idle, and releases one where too many are.
+    """Acquires a node where too few are idle, releases one where too many are (e2df, Section 6.1).
 
     Nodes that are still to come count as idle ones.
 
@@ -62,9 +60,6 @@ class SimpleNodes:
                 return region.hold(f"{text}, but it must not have fewer")
             return region.move(nodes - 1, f"{text}, more than {self.idle}")
         return region.hold(text)
-
-
-# Never acquires and never releases.
 
 
 @dataclass

@@ -24,8 +24,6 @@ from penstock.policy.common.degrees import in_force
 from penstock.testing.checking import Check, global_random_state_untouched, require, run_all
 from penstock.testing.script import varied
 
-# Notice files, sockets and processes that code touches, with Python's audit events.
-
 
 _EVENTS: Final = (
     "open",
@@ -207,9 +205,6 @@ def _decisions(policy: Policy) -> list[Decision]:
 def _blind(module: ModuleReading) -> ModuleReading:
     degree = module.requested
     return ModuleReading(wanted=degree, requested=degree, running=degree)
-
-
-# What every guard promises, around whatever policy.
 
 
 Wrapper = Callable[[Policy], Policy]

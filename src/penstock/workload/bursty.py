@@ -115,9 +115,6 @@ def _starts(bursty: Markovian, first: int, number: int) -> Floats:
     return np.append(0.0, np.cumsum(lasts))
 
 
-# Rows that are as bursty by the hour as by the second.
-
-
 _SLOWEST: Final = 24
 """The slowest factor holds for `2**24` slots, longer than any curve."""
 _SPREAD: Final = 0.5

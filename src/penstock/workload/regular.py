@@ -39,9 +39,6 @@ class Constant(Curved):
         return Curve.through(starts=[0.0], rates=[self.rate_])
 
 
-# Rates that change at given moments.
-
-
 Level = tuple[float, float]
 """Rows a second, and the second from which they hold."""
 
@@ -108,9 +105,6 @@ def _read_level(given: object) -> Level:
         return parse_rate(given), 0.0
     level, _, at = given.partition("@")
     return parse_rate(level), parse_duration(at) if at else 0.0
-
-
-# A rate that rises and falls like a day.
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,6 @@ class Poisson(Slotted):
         return scatter(np.zeros(1), rates, slot=self.slot, until=slots * self.slot, seed=self.seed)
 
 
-# A rate that wanders.
-
-
 @dataclass(frozen=True, slots=True)
 @checked("workload random-walk")
 class RandomWalk(Slotted):
@@ -161,9 +158,6 @@ def reflected(free: Floats, low: float, high: float) -> Floats:
     if not isfinite(width):
         return low + np.abs(free - low)
     return high - np.abs((free - low) % (2 * width) - width)
-
-
-# Rows at random about a rate that wanders by factors.
 
 
 _MOST_SIGMA: Final = 10  # a factor of 22,000

@@ -16,8 +16,6 @@ from penstock.policy.common.sentences import change
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.fuzzy.step import PAPERS, TERMS, DegreeBounds, Points, Terms, next_degrees
 
-# One of the two stages, as the controller sees it: how loaded it is, on how many executors.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:

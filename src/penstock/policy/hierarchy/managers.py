@@ -130,9 +130,6 @@ def _load(reading: ModuleReading) -> float | None:
     return reading.utilisation if reading.load is None else reading.load
 
 
-# The infrastructure manager: grants or refuses what each region's manager proposes.
-
-
 @dataclass(kw_only=True)
 class InfrastructureManager(Manager):
     """A policy of regions, whose changes of nodes are requests that a rule grants or refuses.
@@ -189,9 +186,6 @@ class InfrastructureManager(Manager):
                 limit = f"{name} limited to {count_of(allowed[name], 'node')}"
                 limits.append(f"{limit}, the {which} allowed")
         return allowed, limits
-
-
-# Both levels together: replicas by one policy, nodes by another.
 
 
 @dataclass

@@ -81,9 +81,6 @@ def refused(proposal: Proposal, why: str) -> Answer:
     return Answer(proposal=proposal, granted=0, why=why)
 
 
-# Every request is granted.
-
-
 @dataclass
 class Accept:
     """Grants every proposal, as the infrastructure manager of the e2df paper does.
@@ -105,9 +102,6 @@ class Accept:
     def follow_up(self, _: Sequence[Answer], __: Observation, /) -> str | None:
         """Nothing."""
         return None
-
-
-# No module gets what another has just been given.
 
 
 @dataclass
@@ -164,9 +158,6 @@ class Conflicts(Accept):
 def _idleness(proposal: Proposal) -> float:
     busy = proposal.load
     return 1.0 if busy is None or isnan(busy) else -busy
-
-
-# Only so many changes in a time.
 
 
 @dataclass

@@ -27,8 +27,6 @@ from penstock.policy.peers.common import (
     ratio_of,
 )
 
-# Dynamic allocation of Spark's older streams, the DStreams.
-
 
 @dataclass
 @checked("policy dstream")
@@ -108,9 +106,6 @@ class DStream:
         if module.degree == 1:
             return module.hold(f"{text}, already at the minimum")
         return module.move(module.degree - 1, f"{text}, {low} or less")
-
-
-# Amadeus' library of elastic scaling for Structured Streaming.
 
 
 @dataclass

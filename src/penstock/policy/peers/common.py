@@ -41,9 +41,6 @@ def executors_for(executors: float) -> int:
     return max(ceil(min(executors, _MOST) - _ROUNDING), 1)
 
 
-# When modules are judged.
-
-
 @dataclass
 class Timer:
     """Modules are judged every so often, first at once or after one period.
@@ -102,9 +99,6 @@ class RestingTimer(Timer):
             rest = format_duration(self.cooldown)
             return f"a module changed {format_duration(since)} ago, the cooldown is {rest}"
         return super().wait(seen)
-
-
-# Rows that each module will have to take in, followed down the flow graph as they are measured.
 
 
 @dataclass
@@ -167,9 +161,6 @@ class Flow:
 
     def _rate(self, name: str) -> float:
         return nan if self._now.get(name) is None else self._arrived[name].mean()
-
-
-# How much of its interval a module's micro-batches take.
 
 
 @dataclass(frozen=True, slots=True)

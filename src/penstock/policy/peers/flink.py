@@ -15,8 +15,6 @@ from penstock.policy.common.estimates import TIME_TOLERANCE, Window, known, wind
 from penstock.policy.common.verdict import ModuleState, Verdict, decision, judged
 from penstock.policy.peers.common import Flow, all_hold, executors_for, number
 
-# Flink's delayed scale-down: not at once, and no lower than the window's highest.
-
 
 @dataclass
 class DelayedScaleDown:

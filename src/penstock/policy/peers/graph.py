@@ -27,8 +27,6 @@ from penstock.policy.peers.common import (
     number,
 )
 
-# DS2: what the sources bring, followed through the graph, by what an executor truly can do.
-
 
 @dataclass
 @checked("policy ds2")
@@ -95,9 +93,6 @@ class Ds2:
         each = f" at {number(1 / time)} rows/s per executor" if time else ""
         wanted = executors_for(self.overprovisioning * rate * time)
         return wanted, f"needs{extra} {number(rate)} rows/s{each}"
-
-
-# Dhalion, as the ESPA study has it: relieve back-pressure, and shrink what is idle.
 
 
 _MOST = 0.9

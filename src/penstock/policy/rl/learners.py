@@ -52,9 +52,6 @@ class Rl(OperatorLearning):
         return {"sweeps": self.sweeps}
 
 
-# Learning from what happened alone, without a model of what follows what.
-
-
 @dataclass
 class ModelFree(Agent):
     """Q-learning: moves what an action is worth towards what it brought, without a model.

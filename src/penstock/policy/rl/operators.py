@@ -199,9 +199,6 @@ def _measured(value: float | None) -> float | None:
     return known(value, infinite=True)
 
 
-# What learners of modules and of regions share.
-
-
 @dataclass
 class Manager:
     """What the manager of one module or region remembers."""
@@ -275,9 +272,6 @@ class Learner(ABC):
         for name in ours:
             what = f"the table of {name} in {path}"
             restore(self.manager(name).agent, tables[name], settings=self.meaning(name), what=what)
-
-
-# A policy that learns for each module by itself: what `rl` and `q-learning` do alike.
 
 
 @dataclass

@@ -157,9 +157,6 @@ def _by(shape: Shape) -> str:
     return " x ".join(map(str, shape))
 
 
-# All tables of a policy, as a file has them.
-
-
 @runtime_checkable
 class Learns(Protocol):
     """A policy that has something to save."""
@@ -261,9 +258,6 @@ def _check_whole(entry: Any, what: str) -> None:
 
 def _is_count(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
-
-
-# What managers would do, laid out to be looked at.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
