@@ -4,15 +4,8 @@ A module that cannot keep up fills its buffer and blocks its upstream modules, s
 the slowest module sets the pace of all. In proportion to how often rows come by, every module
 finishes rows as often as the bottleneck lets it.
 
->>> from penstock.core.graph import FlowGraph, Module, Stream
->>> graph = FlowGraph(
-...     source="scan",
-...     modules=(
-...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5, max_replicas=8),
-...     ),
-...     streams=(Stream(origin="scan", target="match"),),
-... )
+>>> from penstock.testing import chain
+>>> graph = chain(scan={"service_time": 0.1}, match={"service_time": 2.0, "max_replicas": 8})
 >>> model = FlowModel.of(graph, inter_arrival=0.25)
 >>> pace = model.pace({"scan": 1, "match": 4})
 >>> pace.inter_departure

@@ -12,8 +12,8 @@ from penstock.policy.common.estimates import backlog_forbids_shrinking, known
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.verdict import (
     ModuleState,
-    UtilisationRule,
     Verdict,
+    by_utilisation,
     conclude,
     decision,
     judged,
@@ -31,12 +31,8 @@ class Threshold:
 
     >>> from penstock.testing import seen
     >>> policy = Threshold()
-    >>> policy(
-    ...     seen(
-    ...         splitter={"utilisation": 0.82, "running": 2},
-    ...         counter={"utilisation": 0.61, "running": 4},
-    ...     )
-    ... ).why
+    >>> busy, idle = {"utilisation": 0.82, "running": 2}, {"utilisation": 0.61, "running": 4}
+    >>> policy(seen(splitter=busy, counter=idle)).why
     'splitter 82 % busy, above 75 %: 2 -> 3; counter holds at 4, 61 % busy'
     """
 
@@ -47,7 +43,8 @@ class Threshold:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge each module, and name those that change first."""
-        return decision(judged(seen, UtilisationRule(self.max_utilisation, self.scale_in_factor)))
+        limits = self.max_utilisation, self.scale_in_factor
+        return decision(judged(seen, lambda module: by_utilisation(module, *limits)))
 
 
 @dataclass

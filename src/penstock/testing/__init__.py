@@ -1,6 +1,6 @@
 """Test your own policies, guards, forecasters, workloads, applications and plants.
 
-Build observations by hand, play them to a policy, and look at what it decided:
+Build graphs and observations by hand, play them to a policy, and look at what it decided:
 
 >>> from penstock.core.loop import control
 >>> from penstock.policy import Threshold
@@ -28,7 +28,7 @@ from penstock.testing.policies import (
     check_policy,
     example,
 )
-from penstock.testing.script import Clock, ScriptedPlant, seen, varied
+from penstock.testing.script import Clock, ScriptedPlant, chain, seen, varied
 from penstock.testing.workloads import WORKLOAD_CHECKS, check_workload
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "WORKLOAD_CHECKS",
     "Clock",
     "ScriptedPlant",
+    "chain",
     "check_application",
     "check_forecaster",
     "check_guard",

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from typing import Any, Final
 
-from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.roles import Policy
 from penstock.core.settings import option_names
 from penstock.core.signals import (
@@ -22,8 +21,7 @@ from penstock.core.signals import (
 )
 from penstock.policy.common.degrees import in_force
 from penstock.testing.checking import Check, global_random_state_untouched, require, run_all
-from penstock.testing.script import varied
-
+from penstock.testing.script import chain, varied
 
 _EVENTS: Final = (
     "open",
@@ -69,13 +67,10 @@ def _note(event: str, _: tuple[object, ...]) -> None:
 Factory = Callable[[], Policy]
 """Makes a new policy, with the same settings each time."""
 
-EXAMPLE_GRAPH: Final = FlowGraph(
-    source="splitter",
-    modules=(
-        Module(name="splitter", service_time=0.003, price=0.01, delay_cost=5.0),
-        Module(name="counter", service_time=0.002, price=0.01, delay_cost=5.0),
-    ),
-    streams=(Stream(origin="splitter", target="counter", selectivity=2.0),),
+EXAMPLE_GRAPH: Final = chain(
+    splitter={"service_time": 0.003, "price": 0.01, "delay_cost": 5.0},
+    counter={"service_time": 0.002, "price": 0.01, "delay_cost": 5.0},
+    selectivity=2.0,
 )
 """Of the modules in `varied`, for policies that decide for a whole graph."""
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.signals import (
     Configuration,
     Decision,
@@ -39,6 +41,22 @@ def seen(
         for name, reading in {**(modules or {}), **named}.items()
     }
     return Observation(at=at, step=step, modules=readings, latency=latency)
+
+
+def chain(*, selectivity: float = 1.0, **modules: Mapping[str, Any]) -> FlowGraph:
+    """A graph in one line: modules with their settings, each of which feeds the next.
+
+    >>> chain(splitter={"service_time": 0.003}, counter={}).streams
+    (Stream(origin='splitter', target='counter', probability=1.0, selectivity=1.0),)
+    """
+    return FlowGraph(
+        source=next(iter(modules)),
+        modules=tuple(Module(name=name, **settings) for name, settings in modules.items()),
+        streams=tuple(
+            Stream(origin=origin, target=target, selectivity=selectivity)
+            for origin, target in pairwise(modules)
+        ),
+    )
 
 
 @dataclass

@@ -85,13 +85,9 @@ class OfferedLoad:
     module need no more work upstream, so they are taken to come along with the rows that reach it:
     its inputs produce that much more for it. Where next to none reach it, they are a source.
 
-    >>> from penstock.core.graph import Module, Stream
+    >>> from penstock.testing import chain
     >>> offer = OfferedLoad(
-    ...     graph=FlowGraph(
-    ...         source="scan",
-    ...         modules=(Module(name="scan"), Module(name="match")),
-    ...         streams=(Stream(origin="scan", target="match"),),
-    ...     ),
+    ...     graph=chain(scan={}, match={}),
     ...     rates={"scan": 50.0},
     ...     waiting={"match": 30.0},
     ...     times={"scan": 0.01, "match": 0.02},
@@ -195,9 +191,8 @@ small sample, because rows leave a module and come to the next in batches."""
 class Measured:
     """Moving averages of arrivals, service times and selectivities; the file's until measured.
 
-    >>> from penstock.core.graph import Module
-    >>> from penstock.testing import seen
-    >>> known = Measured(FlowGraph(source="scan", modules=(Module(name="scan"),)))
+    >>> from penstock.testing import chain, seen
+    >>> known = Measured(chain(scan={}))
     >>> known.observe(seen(scan={"arrival_rate": 40.0, "service_time": 0.02, "backlog": 600.0}))
     >>> known.offer().loads
     {'scan': 1.2}
@@ -369,12 +364,8 @@ class Allocate:
     >>> fraud, reports = (Module(name=n, service_time=0.05) for n in ("fraud", "reports"))
     >>> graph = FlowGraph(source="fraud", also=("reports",), modules=(fraud, reports))
     >>> policy = Allocate(graph, cores=8, weights={"fraud": 5.0})
-    >>> policy(
-    ...     seen(
-    ...         fraud={"arrival_rate": 110.0, "running": 4},
-    ...         reports={"arrival_rate": 400.0, "running": 4},
-    ...     )
-    ... ).why
+    >>> few, many = ({"arrival_rate": rate, "running": 4} for rate in (110.0, 400.0))
+    >>> policy(seen(fraud=few, reports=many)).why
     'fraud, worth 5 a row, gets the 6 cores it needs; reports, worth 1, gets 2 of the 20 cores it \
 needs; about 23 % more weighted output than an even division'
     """

@@ -204,15 +204,12 @@ class Selectivities:
     batch may leave a module in one step and come to the next in another, so a single pair of
     readings says little: averages over many steps are compared.
 
-    >>> from penstock.core.graph import Module
-    >>> from penstock.testing import seen
-    >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
-    >>> modules = (Module(name="scan"), Module(name="match"))
-    >>> ratios = Selectivities(FlowGraph(source="scan", modules=modules, streams=(stream,)))
+    >>> from penstock.testing import chain, seen
+    >>> ratios = Selectivities(chain(scan={}, match={}, selectivity=2.0))
     >>> for _ in range(200):
     ...     rates = seen(scan={"processed_rate": 10.0}, match={"arrival_rate": 5.0})
     ...     through = ratios.observe(rates)
-    >>> round(ratios.of(stream), 6)
+    >>> round(ratios.of(ratios.graph.streams[0]), 6)
     0.5
     """
 
@@ -277,11 +274,8 @@ class VisitRatios:
     from step to step. What is predicted is the rate of the sources, which does not; a ratio of sums
     is exact over whole batches, where `Selectivities` would follow each leap down the graph.
 
-    >>> from penstock.core.graph import Module, Stream
-    >>> from penstock.testing import seen
-    >>> modules = (Module(name="split"), Module(name="count"))
-    >>> streams = (Stream(origin="split", target="count", selectivity=2.0),)
-    >>> reach = VisitRatios(FlowGraph(source="split", modules=modules, streams=streams))
+    >>> from penstock.testing import chain, seen
+    >>> reach = VisitRatios(chain(split={}, count={}, selectivity=2.0))
     >>> reach.of({"split": 100.0})
     {'split': 100.0, 'count': 200.0}
     >>> for at in range(40):
@@ -429,17 +423,11 @@ def backlog_forbids_shrinking(reading: ModuleReading, degree: int, step: float) 
     '900 rows wait, more than arrive or can be served in a step'
     >>> backlog_forbids_shrinking(reading, degree=2, step=10.0)
     """
-    waiting = known(reading.backlog)
+    waiting, time = known(reading.backlog), service_time(reading)
     if waiting is None:
         return None
-    span = max(step, 2.0 * (known(reading.batch_duration) or 0.0))
-    if waiting <= span * _pace(reading, degree):
+    served = degree / time if time else 0.0
+    pace = max(known(reading.arrival_rate) or 0.0, known(reading.processed_rate) or 0.0, served)
+    if waiting <= pace * max(step, 2.0 * (known(reading.batch_duration) or 0.0)):
         return None
     return f"{rows(waiting)} rows wait, more than arrive or can be served in a step"
-
-
-def _pace(reading: ModuleReading, degree: int) -> float:
-    """Rows a second that come, are finished or could be served, whichever are most."""
-    time = service_time(reading)
-    could = degree / time if time else 0.0
-    return max(known(reading.arrival_rate) or 0.0, known(reading.processed_rate) or 0.0, could)

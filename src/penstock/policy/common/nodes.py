@@ -17,10 +17,7 @@ def nodes_in_force(seen: Observation) -> dict[str, int]:
     >>> nodes_in_force(Observation(at=1, step=1, modules={}, regions={"dc1": reading}))
     {'dc1': 3}
     """
-    counts = {
-        name: reading.nodes if reading.requested is None else reading.requested
-        for name, reading in seen.regions.items()
-    }
+    counts = {n: r.nodes if r.requested is None else r.requested for n, r in seen.regions.items()}
     return {name: count for name, count in counts.items() if count is not None}
 
 
@@ -61,11 +58,9 @@ def unavailable(region: str, reading: RegionReading | None, nodes: int | None) -
     if reading.answers and reading.trouble is None:
         return None
     keeps = "it keeps what it has" if nodes is None else f"it keeps its {count_of(nodes, 'node')}"
-    if not reading.answers:
-        because = f" ({reading.trouble})" if reading.trouble else ""
-        why = f"{region} does not answer{because}, {keeps}"
-    else:
-        why = f"{region} reports a problem ({reading.trouble}), {keeps}"
+    because = f" ({reading.trouble})" if reading.trouble else ""
+    fails = "reports a problem" if reading.answers else "does not answer"
+    why = f"{region} {fails}{because}, {keeps}"
     return Verdict(name=region, before=nodes, after=nodes, why=why)
 
 

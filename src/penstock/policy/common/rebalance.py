@@ -51,13 +51,6 @@ class Move:
     """The busiest replica by the idlest one, where that is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class _InForce:
-    degree: int
-    clock: float | None
-    routing: Routing | None
-
-
 @dataclass
 class Rebalancer:
     """Gives a keyed module a table when its degree changes, and when its replicas drift apart.
@@ -85,7 +78,8 @@ class Rebalancer:
     smoothing: float = 0.5
     """Weight of the newest reading in what is known of a key."""
     _loads: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _before: _InForce | None = field(default=None, init=False, repr=False, compare=False)
+    _before: object = field(default=None, init=False, repr=False, compare=False)
+    """Degree, clock and table of the last step."""
 
     def __call__(
         self,
@@ -98,7 +92,7 @@ class Rebalancer:
     ) -> Move | None:
         """The table for the degree after this step, or None where keys stay as they are."""
         self._learn(reading)
-        now = _InForce(degree, clock, reading.routing)
+        now = degree, clock, reading.routing
         calm = self._before in (None, now) and next_clock in (None, clock)
         self._before = now
         if not self._loads:
@@ -118,21 +112,16 @@ class Rebalancer:
     def _learn(self, reading: ModuleReading) -> None:
         if reading.keys is None:
             return
-        newest = _loads(reading.keys, reading.service_time)
-        for key in self._loads.keys() - newest.keys():
-            self._loads[key] *= 1.0 - self.smoothing
+        newest, loads = _loads(reading.keys, reading.service_time), self._loads
+        for key in loads.keys() - newest.keys():
+            loads[key] *= 1.0 - self.smoothing
         for key, load in newest.items():
-            past = self._loads.get(key, load)
-            self._loads[key] = past + self.smoothing * (load - past)
-        self._forget(newest)
-
-    def _forget(self, came: Mapping[str, float]) -> None:
-        """Drop keys that stay away, so that keys which come once do not add up without end."""
-        if len(self._loads) <= _ROOM:
-            return
-        least = _NEGLIGIBLE * sum(self._loads.values())
-        for key in [k for k, load in self._loads.items() if load <= least and k not in came]:
-            del self._loads[key]
+            past = loads.get(key, load)
+            loads[key] = past + self.smoothing * (load - past)
+        if len(loads) > _ROOM:  # keys which come once must not add up without end
+            least = _NEGLIGIBLE * sum(loads.values())
+            for key in [k for k, load in loads.items() if load <= least and k not in newest]:
+                del loads[key]
 
     def _rebalanced(self, table: Routing) -> Move | None:
         now = self._spread(table)

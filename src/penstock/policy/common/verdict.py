@@ -9,16 +9,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isnan
-from types import MappingProxyType
-from typing import Final
 
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Move, Rebalancer
 from penstock.policy.common.sentences import change, sentence
-
-_NO_MOVES: Final[Mapping[str, Move]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,63 +107,51 @@ def _alone(name: str, reading: ModuleReading) -> Verdict:
     return Verdict(name=name, why=f"{name} is left alone, {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class UtilisationRule:
+def by_utilisation(module: ModuleState, max_utilisation: float, scale_in_factor: float) -> Verdict:
     """One executor more for a module that is too busy, one fewer where the rest would cope.
 
     A module waits for pending executors before it asks for more, does without them
     once it can, and keeps what it has while its utilisation is unknown: e2df, Section 7.1. Both
     `threshold` and `warm-start` decide by it.
 
-    >>> rule = UtilisationRule(max_utilisation=0.75, scale_in_factor=0.75)
-    >>> rule(ModuleState("splitter", ModuleReading(utilisation=0.82, running=2), 2)).why
+    >>> splitter = ModuleState("splitter", ModuleReading(utilisation=0.82, running=2), 2)
+    >>> by_utilisation(splitter, max_utilisation=0.75, scale_in_factor=0.75).why
     'splitter 82 % busy, above 75 %: 2 -> 3'
     """
-
-    max_utilisation: float
-    scale_in_factor: float
-
-    def __call__(self, module: ModuleState) -> Verdict:
-        """Judge one module."""
-        running, utilisation = module.reading.running, module.reading.utilisation
-        if running is None:
-            return module.hold("running executors unknown")
-        if utilisation is None or isnan(utilisation):
-            return module.hold("utilisation unknown")
-        verdict = self._compare(module, utilisation, utilisation * running)
-        shrinks = verdict.changes and utilisation <= self.max_utilisation
-        return module.wait() if module.coming > 0 and not shrinks else verdict
-
-    def _compare(self, module: ModuleState, utilisation: float, busy: float) -> Verdict:
-        """`busy` is the sum of U_r in e2df, Section 7.1."""
-        degree, now = module.degree, f"{percent(utilisation)} busy"
-        rest = busy / (degree - 1) if degree > 1 else inf
-        if utilisation > self.max_utilisation:
-            why = f"{now}, above {percent(self.max_utilisation)}"
-            return module.move(degree + 1, why, {"utilisation": min(busy / (degree + 1), 1.0)})
-        if rest < (limit := self.scale_in_factor * self.max_utilisation):
-            why = f"{now}, would be {percent(rest)} on {degree - 1}, under {percent(limit)}"
-            return module.move(degree - 1, why, {"utilisation": min(rest, 1.0)})
+    running, utilisation, degree = module.reading.running, module.reading.utilisation, module.degree
+    if running is None:
+        return module.hold("running executors unknown")
+    if utilisation is None or isnan(utilisation):
+        return module.hold("utilisation unknown")
+    now, busy = f"{percent(utilisation)} busy", utilisation * running
+    limit, rest = scale_in_factor * max_utilisation, busy / (degree - 1) if degree > 1 else inf
+    if utilisation <= max_utilisation and rest < limit:
+        why = f"{now}, would be {percent(rest)} on {degree - 1}, under {percent(limit)}"
+        return module.move(degree - 1, why, {"utilisation": min(rest, 1.0)})
+    if module.coming > 0:
+        return module.wait()
+    if utilisation <= max_utilisation:
         return module.hold(now)
+    more = {"utilisation": min(busy / (degree + 1), 1.0)}
+    return module.move(degree + 1, f"{now}, above {percent(max_utilisation)}", more)
 
 
 def decision(
     verdicts: Iterable[Verdict],
-    moves: Mapping[str, Move] = _NO_MOVES,
+    moves: Mapping[str, Move] | None = None,
     frequency: float | None = None,
 ) -> Decision:
     """One decision from the verdicts on all modules; changes are worded first."""
-    settled = list(verdicts)
+    settled, moves = list(verdicts), moves or {}
     worded = sorted(settled, key=lambda v: not (v.changes or v.name in moves))
+    clauses = (_clause(v, moves.get(v.name)) for v in worded)
     return Decision(
         configuration=Configuration(
             degrees={v.name: v.after for v in settled if v.after is not None},
             routing={name: move.routing for name, move in moves.items()},
             frequency=frequency,
         ),
-        why=sentence(
-            (_clause(v, moves.get(v.name)) for v in worded), otherwise="no module was seen"
-        ),
+        why=sentence(clauses, otherwise="no module was seen"),
         expects={f"{k}:{v.name}": value for v in settled for k, value in v.expects.items()},
     )
 
@@ -202,15 +186,11 @@ def conclude(
 
 
 def _clause(verdict: Verdict, move: Move | None) -> str:
-    moving = "" if move is None else f", {_moving(move)}"
-    caveat = "" if verdict.caveat is None else f"; {verdict.caveat}"
-    return f"{verdict.why}{moving}{caveat}"
-
-
-def _moving(move: Move) -> str:
-    text = f"moving {percent(move.share, '.0f')} of the keys"
-    if move.uneven is None:
-        return text
-    if move.uneven == inf:
-        return f"{text}, as a replica has nothing to do"
-    return f"{text}, as the busiest replica has {move.uneven:.3g} times the idlest one's load"
+    text = verdict.why
+    if move is not None:
+        text += f", moving {percent(move.share, '.0f')} of the keys"
+        if move.uneven == inf:
+            text += ", as a replica has nothing to do"
+        elif move.uneven is not None:
+            text += f", as the busiest replica has {move.uneven:.3g} times the idlest one's load"
+    return text if verdict.caveat is None else f"{text}; {verdict.caveat}"

@@ -178,17 +178,10 @@ class Fuzzy:
     that have to be split a lot ask for more executors. Between two decisions, `inner` regulates how
     much panes are split.
 
-    >>> from penstock.core.graph import Module, Stream
-    >>> from penstock.testing import seen
-    >>> stages = (Module(name="plq"), Module(name="wlq"))
-    >>> joint = (Stream(origin="plq", target="wlq"),)
-    >>> policy = Fuzzy(FlowGraph(source="plq", modules=stages, streams=joint))
-    >>> policy(
-    ...     seen(
-    ...         plq={"load": 1.31, "splitting": 2.4, "running": 4},
-    ...         wlq={"load": 0.92, "running": 12},
-    ...     )
-    ... ).why
+    >>> from penstock.testing import chain, seen
+    >>> policy = Fuzzy(chain(plq={}, wlq={}))
+    >>> panes = {"load": 1.31, "splitting": 2.4, "running": 4}
+    >>> policy(seen(plq=panes, wlq={"load": 0.92, "running": 12})).why
     'plq 31 % too slow (load 1.31), panes in 2.4 parts; wlq acceptable (load 0.92): \
 plq 4 -> 6, wlq 12 -> 15'
     """

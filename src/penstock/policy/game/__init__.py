@@ -12,12 +12,11 @@
 | `social` | the social optimum |
 | `live` | the games as policies of a running pipeline |
 
->>> from penstock.core.graph import FlowGraph, Module, Stream
 >>> from penstock.model import FlowModel
->>> scan = Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5)
->>> match = Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5)
->>> streams = (Stream(origin="scan", target="match"),)
->>> model = FlowModel.of(FlowGraph(source="scan", modules=(scan, match), streams=streams))
+>>> from penstock.testing import chain
+>>> costs = {"price": 0.01, "delay_cost": 0.5}
+>>> graph = chain(scan={"service_time": 0.1, **costs}, match={"service_time": 2.0, **costs})
+>>> model = FlowModel.of(graph)
 >>> nash(model).replicas, nash(model).bottleneck
 ({'scan': 0.5, 'match': 10.0}, ('match',))
 >>> {name: (plan(model).rounded, plan(model).messages) for name, plan in PLANNERS.items()}

@@ -37,9 +37,8 @@ class Estimates:
     """Moving averages of arrivals, running times and routing (game, Section 6.2); as declared
     until they are measured.
 
-    >>> from penstock.core.graph import Module
-    >>> from penstock.testing import seen
-    >>> known = Estimates(FlowGraph(source="scan", modules=(Module(name="scan"),)))
+    >>> from penstock.testing import chain, seen
+    >>> known = Estimates(chain(scan={}))
     >>> known.observe(seen(scan={"arrival_rate": 4.0, "service_time": 0.02}))
     >>> scan = known.model().modules["scan"]
     >>> scan.inter_arrival, scan.running_time
@@ -191,16 +190,9 @@ class Game:
 class Nash(Game):
     """Each module takes what is best for itself: the Pareto-optimal Nash equilibrium.
 
-    >>> from penstock.core.graph import Module, Stream
-    >>> from penstock.testing import seen
-    >>> graph = FlowGraph(
-    ...     source="scan",
-    ...     modules=(
-    ...         Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5),
-    ...         Module(name="match", service_time=2.0, price=0.01, delay_cost=0.5),
-    ...     ),
-    ...     streams=(Stream(origin="scan", target="match"),),
-    ... )
+    >>> from penstock.testing import chain, seen
+    >>> costs = {"price": 0.01, "delay_cost": 0.5}
+    >>> graph = chain(scan={"service_time": 0.1, **costs}, match={"service_time": 2.0, **costs})
     >>> policy = Nash(graph)
     >>> policy(seen(scan={"arrival_rate": 10.0, "running": 1}, match={"running": 8})).why
     'rows every 100 ms; match is the bottleneck at 200 ms: match 8 -> 10'
@@ -214,9 +206,8 @@ class Nash(Game):
 class Incentive(Game):
     """Each module for itself, with incentives for the bottleneck while that lowers the sum.
 
-    >>> from penstock.core.graph import Module
-    >>> only = Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5)
-    >>> Incentive(FlowGraph(source="scan", modules=(only,)), increment=0.0)
+    >>> from penstock.testing.policies import EXAMPLE_GRAPH
+    >>> Incentive(EXAMPLE_GRAPH, increment=0.0)
     Traceback (most recent call last):
     ...
     penstock.core.errors.SettingError: increment of policy incentive must be in (0, 1], got 0
@@ -239,9 +230,8 @@ class Incentive(Game):
 class Social(Game):
     """What costs all modules together the least.
 
-    >>> from penstock.core.graph import Module
-    >>> only = Module(name="scan", service_time=0.1, price=0.01, delay_cost=0.5)
-    >>> Social(FlowGraph(source="scan", modules=(only,)), aggregation="gossip").iterations
+    >>> from penstock.testing.policies import EXAMPLE_GRAPH
+    >>> Social(EXAMPLE_GRAPH, aggregation="gossip").iterations
     15
     """
 

@@ -83,12 +83,10 @@ def clauses_about(why: str, name: str) -> str:
 class ApplicationManager(Manager):
     """Any policy, whose changes of replicas are requests that a rule grants or refuses.
 
-    >>> from penstock.core.graph import Module
     >>> from penstock.policy import Threshold
     >>> from penstock.policy.hierarchy import TokenBucket
-    >>> from penstock.testing import seen
-    >>> graph = FlowGraph(source="count", modules=(Module(name="count"),))
-    >>> policy = ApplicationManager(Threshold(), TokenBucket(), graph=graph)
+    >>> from penstock.testing import chain, seen
+    >>> policy = ApplicationManager(Threshold(), TokenBucket(), graph=chain(count={}))
     >>> busy = seen(count={"utilisation": 0.9, "running": 2})
     >>> policy(busy).why
     'count 90 % busy, above 75 %: 2 -> 3; granted: count +1; 0 of 1 token left'

@@ -92,8 +92,8 @@ def fewest(
     Where no number within the bounds keeps the promise, more would be wasted on it: every module is
     then kept from being busier than `relaxed`.
 
-    >>> from penstock.core.graph import Module
-    >>> graph = FlowGraph(source="count", modules=(Module(name="count"),))
+    >>> from penstock.testing import chain
+    >>> graph = chain(count={})
     >>> count = Stage(rate=300.0, service_time=0.01, overhead=0.5, trigger=1.0, batches=True)
     >>> fewest(graph, {"count": count}, 10.0), fewest(graph, {"count": count}, 3.0)
     ({'count': 4}, {'count': 5})
@@ -173,10 +173,9 @@ class LatencyPolicy:
     takes, what a batch takes beyond its rows, how long executors take to come and how far off the
     prediction was are learned.
 
-    >>> from penstock.core.graph import Module
-    >>> from penstock.testing import seen
-    >>> count = Module(name="count", service_time=0.01, trigger=1.0, overhead=0.5)
-    >>> policy = LatencyPolicy(FlowGraph(source="count", modules=(count,)), slo=10.0)
+    >>> from penstock.testing import chain, seen
+    >>> count = {"service_time": 0.01, "trigger": 1.0, "overhead": 0.5}
+    >>> policy = LatencyPolicy(chain(count=count), slo=10.0)
     >>> policy(seen(count={"arrival_rate": 390.0, "running": 3, "requested": 3})).why
     'count: 390 rows/s forecast (390 now), 3 -> 5; p95 4.49 s of 10 s expected'
     """

@@ -114,10 +114,8 @@ class Mpc:
     clock as if it were alone; the fastest of these clocks is taken, and the others choose their
     replicas again for it. While a module cannot choose, the clock does not fall.
 
-    >>> from penstock.core.graph import Module
-    >>> from penstock.testing import seen
-    >>> count = Module(name="count", service_time=0.01, max_replicas=8)
-    >>> policy = Mpc(FlowGraph(source="count", modules=(count,)), warm_up=1)
+    >>> from penstock.testing import chain, seen
+    >>> policy = Mpc(chain(count={"service_time": 0.01, "max_replicas": 8}), warm_up=1)
     >>> policy(seen(count={"arrival_rate": 240.0, "running": 3})).why
     'count holds at 3, warm-up step 1 of 1'
     >>> policy(seen(count={"arrival_rate": 310.0, "running": 3})).why

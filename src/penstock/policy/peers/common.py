@@ -108,11 +108,8 @@ class Flow:
     A stream carries as many rows as `Selectivities` says. A module that is in no graph is a source
     of its own.
 
-    >>> from penstock.core.graph import Module, Stream
-    >>> from penstock.testing import seen
-    >>> stream = Stream(origin="scan", target="match", selectivity=2.0)
-    >>> modules = (Module(name="scan"), Module(name="match"))
-    >>> flow = Flow(FlowGraph(source="scan", modules=modules, streams=(stream,)), 60.0)
+    >>> from penstock.testing import chain, seen
+    >>> flow = Flow(chain(scan={}, match={}, selectivity=2.0), 60.0)
     >>> scan = {"arrival_rate": 10.0, "processed_rate": 8.0}
     >>> flow.observe(seen(scan=scan, match={"arrival_rate": 24.0}))
     >>> flow.inflow()

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.core.schema import BelowOne, Bounds, Count, Fraction, Natural, OneOf, Share
 from penstock.core.signals import Decision, ModuleReading, Observation
 from penstock.policy.common.rebalance import Rebalancer
-from penstock.policy.common.verdict import ModuleState, UtilisationRule, Verdict, conclude
+from penstock.policy.common.verdict import ModuleState, Verdict, by_utilisation, conclude
 from penstock.policy.rl.agent import SWEEPS, Agent, Choice, Floats, ModelBased, State, greedy
 from penstock.policy.rl.operators import OperatorLearning, OperatorSettings, late_with
 from penstock.policy.rl.saved import of_level
@@ -25,10 +25,8 @@ class Rl(OperatorLearning):
     does what costs least. At first it knows nothing and gives replicas up until that hurts;
     `warm-start` begins with thresholds instead.
 
-    >>> from penstock.core.graph import FlowGraph, Module
-    >>> from penstock.testing import seen
-    >>> count = Module(name="count", service_time=0.003, max_replicas=8)
-    >>> policy = Rl(FlowGraph(source="count", modules=(count,)), bound=0.011)
+    >>> from penstock.testing import chain, seen
+    >>> policy = Rl(chain(count={"service_time": 0.003, "max_replicas": 8}), bound=0.011)
     >>> def slow(n):
     ...     return seen(count={"arrival_rate": 900.0, "waiting_time": 0.02 / n,
     ...                        "service_time": 0.003, "running": n})
@@ -125,10 +123,8 @@ class QLearning(OperatorLearning):
     It learns one value at a step, so it takes long and has to try what it does not know: a baseline
     to hold `rl` against (e2df, Section 6.2.1).
 
-    >>> from penstock.core.graph import FlowGraph, Module
-    >>> from penstock.testing import seen
-    >>> count = Module(name="count", service_time=0.003, max_replicas=8)
-    >>> graph = FlowGraph(source="count", modules=(count,))
+    >>> from penstock.testing import chain, seen
+    >>> graph = chain(count={"service_time": 0.003, "max_replicas": 8})
     >>> policy = QLearning(graph, bound=0.011, epsilon=1.0, seed=1)
     >>> now = {"arrival_rate": 900.0, "waiting_time": 0.001, "service_time": 0.003, "running": 3}
     >>> policy(seen(count=now)).why
@@ -165,10 +161,9 @@ class WarmStart(OperatorSettings):
     state that was visited, nor any such state's cost by more than `tolerance`. A module that was
     handed over stays so.
 
-    >>> from penstock.core.graph import FlowGraph, Module
-    >>> from penstock.testing import seen
-    >>> count = Module(name="count", service_time=0.003, max_replicas=8)
-    >>> policy = WarmStart(FlowGraph(source="count", modules=(count,)), bound=0.011, patience=9)
+    >>> from penstock.testing import chain, seen
+    >>> graph = chain(count={"service_time": 0.003, "max_replicas": 8})
+    >>> policy = WarmStart(graph, bound=0.011, patience=9)
     >>> now = {"arrival_rate": 900.0, "waiting_time": 0.001, "service_time": 0.003,
     ...        "utilisation": 0.68, "running": 4}
     >>> policy(seen(count=now)).why
@@ -191,7 +186,6 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
     """Steps for which what would be done must have stayed the same."""
     tolerance: Annotated[float, Bounds(above=0, below=1)] = 0.005
     """Share of its cost by which a state may still move meanwhile."""
-    _threshold: UtilisationRule = field(init=False, repr=False, compare=False)
     _learner: OperatorLearning = field(init=False, repr=False, compare=False)
     _steady: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _steps: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -202,7 +196,6 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._threshold = UtilisationRule(self.max_utilisation, self.scale_in_factor)
         shared = [f.name for f in fields(OperatorSettings) if f.init]
         self._learner = LEARNERS[self.learner](**{name: getattr(self, name) for name in shared})
         self._handed = self._handed_before()
@@ -241,7 +234,8 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
             return replace(learned, why=f"{text}; {learned.why}")
         if learned.before is None:
             return learned
-        return self._threshold(ModuleState(name, seen.modules[name], learned.before))
+        module = ModuleState(name, seen.modules[name], learned.before)
+        return by_utilisation(module, self.max_utilisation, self.scale_in_factor)
 
     def _foresee(self, name: str, reading: ModuleReading) -> None:
         """Warn the learner of the most replicas with which the module would be late."""
