@@ -68,7 +68,7 @@ from penstock.core.errors import SettingError
 from penstock.policy.allocation import lp
 from penstock.policy.allocation import network as flow
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
-from penstock.policy.allocation.reduction import Reduction, Resource, unreduced
+from penstock.policy.allocation.reduction import Reduction, unreduced
 
 
 def series_parallel(network: Network) -> Reduction:
@@ -260,48 +260,8 @@ def _behind(network: Network, head: str) -> tuple[str, ...]:
     return tuple(reached) if known.issuperset(fed) else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SuperNodes:
-    """Super nodes in place of what is behind a link."""
-
-    names: tuple[str, ...]
-    points: Sequence[Yield]
-    """What comes of a unit of flow: with nothing, and with each further super node."""
-
-    @property
-    def widths(self) -> list[float]:
-        """Resource of each for a unit of flow on the link."""
-        return [more.total - less.total for less, more in pairwise(self.points)]
-
-    def expand(self, resource: Resource) -> dict[str, float]:
-        """Resource inside: the more worthwhile first, whichever super node it was given to."""
-        inside = dict.fromkeys(self.points[0].resource, 0.0)
-        flow = resource[self.names[0]] / self.widths[0] if self.names else 0.0
-        left = sum(resource[name] for name in self.names)
-        parts = [flow]
-        for width in self.widths:
-            parts.append(min(left / width, flow))
-            left = max(left - flow * width, 0.0)
-        for point, most, least in zip(self.points, parts, [*parts[1:], 0.0], strict=True):
-            for module, used in point.resource.items():
-                inside[module] += (most - least) * used
-        return inside
-
-    def links(self, link: Link) -> Iterator[Link]:
-        """The link to the first, and those from it to the others."""
-        through = [1.0 / width for width in self.widths]
-        for i, (name, consumes) in enumerate(zip(self.names, through, strict=True)):
-            origin, produces = (self.names[0], through[0]) if i else (link.origin, link.produces)
-            yield Link(origin, name, produces=produces, consumes=consumes)
-
-    def outflows(self, names: Iterator[str]) -> Iterator[Outflow]:
-        """A sink for each, where what it brings leaves."""
-        for name, (less, more) in zip(self.names, pairwise(self.points), strict=True):
-            gain = (more.value - less.value) / (more.total - less.total)
-            yield Outflow(next(names), name, produces=gain)
-
-
 def _replaced(network: Network, link: Link, inside: tuple[str, ...]) -> Reduction:
+    """The network with super nodes in place of what is behind a link, the most worthwhile first."""
     head, kept = link.target, [module for module in network.modules if module not in inside]
     part = Network(
         budget=network.budget,
@@ -313,25 +273,54 @@ def _replaced(network: Network, link: Link, inside: tuple[str, ...]) -> Reductio
     points = yields(part)
     if not trusted(part, points):
         return unreduced(network)
-    names = chain([head], _unused(head, network.modules))
-    nodes = _SuperNodes(names=tuple(islice(names, len(points) - 1)), points=points)
-    sinks = _unused(head, network.weights)
+    widths, gains = _widths(points), [more.value - less.value for less, more in pairwise(points)]
+    names = tuple(islice(chain([head], _unused(head, network.modules)), len(widths)))
+    links = [
+        Link(link.origin, head, produces=link.produces, consumes=1.0 / width)
+        if name == head
+        else Link(head, name, produces=1.0 / widths[0], consumes=1.0 / width)
+        for name, width in zip(names, widths, strict=True)
+    ]
+    sinks = zip(_unused(head, network.weights), names, gains, widths, strict=False)
     return Reduction(
         network=Network(
             budget=network.budget,
-            modules=(*kept, *nodes.names),
+            modules=(*kept, *names),
             inflows=tuple(one for one in network.inflows if one.target in kept),
-            links=(*(one for one in network.links if one.target in kept), *nodes.links(link)),
+            links=(*(one for one in network.links if one.target in kept), *links),
             outflows=(
                 *(one for one in network.outflows if one.origin in kept),
-                *nodes.outflows(sinks),
+                *(Outflow(sink, name, produces=gain / width) for sink, name, gain, width in sinks),
             ),
         ),
-        super_nodes=dict.fromkeys(nodes.names, inside),
+        super_nodes=dict.fromkeys(names, inside),
         expand=lambda resource: (
-            {module: resource[module] for module in kept} | nodes.expand(resource)
+            {module: resource[module] for module in kept}
+            | _expanded(points, [resource[name] for name in names])
         ),
     )
+
+
+def _widths(points: Sequence[Yield]) -> list[float]:
+    """Resource of each super node for a unit of flow on the link."""
+    return [more.total - less.total for less, more in pairwise(points)]
+
+
+def _expanded(points: Sequence[Yield], given: Sequence[float]) -> dict[str, float]:
+    """Resource inside super nodes: the more worthwhile first, whichever of them it was given to.
+
+    The points say what comes of a unit of flow: with nothing, and with each further super node.
+    """
+    inside, widths = dict.fromkeys(points[0].resource, 0.0), _widths(points)
+    flow, left = given[0] / widths[0] if given else 0.0, sum(given)
+    parts = [flow]
+    for width in widths:
+        parts.append(min(left / width, flow))
+        left = max(left - flow * width, 0.0)
+    for point, most, least in zip(points, parts, [*parts[1:], 0.0], strict=True):
+        for module, used in point.resource.items():
+            inside[module] += (most - least) * used
+    return inside
 
 
 def _unused(name: str, used: Collection[str]) -> Iterator[str]:

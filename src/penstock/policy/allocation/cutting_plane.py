@@ -16,7 +16,7 @@ There is a variable for each sink, as a share of what it could have alone, and o
 as a share of the budget.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Annotated, Final
 
@@ -31,6 +31,8 @@ from penstock.policy.allocation.single_output import largest_flows
 FINEST: Final = 1e-8
 """Below this the small linear programs are no longer exact enough."""
 _Tolerance = Annotated[float, Bounds(least=FINEST, below=1)]
+Cut = tuple[str, Mapping[str, float]]
+"""Of a group, the share of the budget that it needs for all that each sink could have."""
 
 
 def solve(
@@ -40,77 +42,61 @@ def solve(
     read(_Tolerance, tolerance, what="tolerance")
     read(Count, most_passes, what="most_passes")
     query = PricingQuery(network)
-    search = _Search(network, largest_flows(query.bus))
-    while search.gap > tolerance:
-        if search.exhausted or query.bus.passes >= most_passes:
+    most = largest_flows(query.bus)
+    targets, bound = dict(most), network.worth(most)
+    first = max(most, key=lambda sink: network.weights[sink] * most[sink], default=None)
+    best = {} if first is None else {first: most[first]}
+    cuts: list[Cut] = []
+    exhausted = False  # whether there is nothing new to ask about: only rounding is left
+    while (gap := (bound - network.worth(best)) / bound if bound > 0 else 0.0) > tolerance:
+        if exhausted or query.bus.passes >= most_passes:
             raise SettingError(
-                f"after {query.bus.passes} passes the value is within {search.gap:.2g} of "
+                f"after {query.bus.passes} passes the value is within {gap:.2g} of "
                 f"the optimum and no closer; ask for a tolerance above that, not {tolerance:g}"
-                + ("" if search.exhausted else f", or for most_passes above {most_passes}")
+                + ("" if exhausted else f", or for most_passes above {most_passes}")
             )
-        search.learn(query.ask(search.targets))
-    return agreed_allocation(query, search.best, policy="cutting-plane", promised=search.value)
+        answer, asked = query.ask(targets), targets
+        afforded = min(network.budget / answer.total, 1.0)
+        flows = {sink: afforded * price.made for sink, price in answer.prices.items()}
+        best = max(best, flows, key=network.worth)
+        cuts += _cuts(answer, most, network.budget)
+        targets, highest = _best_within(cuts, most, network.weights)
+        bound, exhausted = min(bound, highest), targets == asked
+    promised = network.worth(best)
+    return agreed_allocation(query, best, policy="cutting-plane", promised=promised)
 
 
-class _Search:
-    """What the final sink knows: the best outputs yet, and a bound on the value of any."""
+def _cuts(answer: Answer, most: Mapping[str, float], budget: float) -> Iterable[Cut]:
+    """What the prices of an answer exclude, a cut for each group."""
+    cuts: dict[str, dict[str, float]] = {}
+    for sink, price in answer.prices.items():
+        for group, resource in price.resource.items():
+            cuts.setdefault(group, {})[sink] = resource * most[sink] / budget
+    return cuts.items()
 
-    def __init__(self, network: Network, most: Mapping[str, float]) -> None:
-        self._budget = network.budget
-        self._weights = network.weights
-        self._most = most
-        """Flow of each sink if it were the only one: no more can be asked of it."""
-        self._cuts: list[tuple[str, dict[str, float]]] = []
-        """Of a group, the share of the budget that it needs for all that each sink could have."""
-        self.targets = dict(most)
-        """What to ask about next."""
-        self.exhausted = False
-        """Whether there is nothing new to ask about: only rounding is left."""
-        self.bound = self._worth(most)
-        first = max(most, key=lambda sink: self._weights[sink] * most[sink], default=None)
-        self.best = {} if first is None else {first: most[first]}
-        self.value = self._worth(self.best)
 
-    @property
-    def gap(self) -> float:
-        """Share of the bound by which the best falls short of it."""
-        return (self.bound - self.value) / self.bound if self.bound > 0 else 0.0
+def _best_within(
+    cuts: Sequence[Cut], most: Mapping[str, float], weights: Mapping[str, float]
+) -> tuple[dict[str, float], float]:
+    """The outputs that are worth most within the cuts, and their worth; no others are worth more.
 
-    def learn(self, answer: Answer) -> None:
-        """Add the cuts of an answer, and look for what to ask about next."""
-        factor = min(self._budget / answer.total, 1.0)
-        flows = {sink: factor * price.made for sink, price in answer.prices.items()}
-        if self._worth(flows) > self.value:
-            self.best, self.value = flows, self._worth(flows)
-        cuts: dict[str, dict[str, float]] = {}
-        for sink, price in answer.prices.items():
-            for group, resource in price.resource.items():
-                cuts.setdefault(group, {})[sink] = resource * self._most[sink] / self._budget
-        self._cuts += cuts.items()
-        targets, bound = self._within_cuts()
-        self.exhausted = targets == self.targets
-        self.targets, self.bound = targets, min(self.bound, bound)
-
-    def _within_cuts(self) -> tuple[dict[str, float], float]:
-        """The outputs that are worth most within the cuts; no allocation is worth more."""
-        worth = [self._weights[sink] * most for sink, most in self._most.items()]
-        unit = max(worth)
-        column = {sink: i for i, sink in enumerate(self._most)}
-        groups = dict.fromkeys(group for group, _ in self._cuts)
-        need = {group: i for i, group in enumerate(groups, start=len(column))}
-        cuts = [
-            {need[group]: -1.0} | {column[sink]: share for sink, share in shares.items()}
-            for group, shares in self._cuts
-        ]
-        solution = maximise(
-            [each / unit for each in worth] + [0.0] * len(groups),
-            [*cuts, dict.fromkeys(need.values(), 1.0)],
-            limits=[0.0] * len(cuts) + [1.0],
-            most=[1.0] * len(worth) + [inf] * len(groups),
-        )
-        shares = zip(self._most.items(), solution.shares, strict=False)
-        targets = {sink: min(max(share, 0.0), 1.0) * most for (sink, most), share in shares}
-        return targets, solution.value * unit
-
-    def _worth(self, flows: Mapping[str, float]) -> float:
-        return sum(self._weights[sink] * flow for sink, flow in flows.items())
+    `most` is the flow of each sink if it were the only one: no more can be asked of it.
+    """
+    worth = [weights[sink] * flow for sink, flow in most.items()]
+    unit = max(worth)
+    column = {sink: i for i, sink in enumerate(most)}
+    groups = dict.fromkeys(group for group, _ in cuts)
+    need = {group: i for i, group in enumerate(groups, start=len(column))}
+    rows = [
+        {need[group]: -1.0} | {column[sink]: share for sink, share in shares.items()}
+        for group, shares in cuts
+    ]
+    solution = maximise(
+        [each / unit for each in worth] + [0.0] * len(groups),
+        [*rows, dict.fromkeys(need.values(), 1.0)],
+        limits=[0.0] * len(rows) + [1.0],
+        most=[1.0] * len(worth) + [inf] * len(groups),
+    )
+    shares = zip(most.items(), solution.shares, strict=False)
+    targets = {sink: min(max(share, 0.0), 1.0) * alone for (sink, alone), share in shares}
+    return targets, solution.value * unit

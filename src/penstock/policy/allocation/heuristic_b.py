@@ -35,72 +35,47 @@ def solve(network: Network, *, tolerance: _Tolerance = 0.1, questions: Count = 1
     """A good allocation, without a bound on its distance from the optimum."""
     read(_Tolerance, tolerance, what="tolerance")
     read(Count, questions, what="questions")
-    query, ascent = PricingQuery(network), _Ascent(network)
+    query, targets = PricingQuery(network), dict(network.weights)
+    best, slope, value = dict[str, float](), dict[str, float](), 0.0
+    step, changes = FIRST_STEP, list[float]()
     for _ in range(questions):
-        ascent.learn(query.ask(ascent.targets))
-        if ascent.converged(tolerance):
-            break
-        ascent.move()
-    return agreed_allocation(query, ascent.best, policy="heuristic-b", promised=ascent.value)
-
-
-class _Ascent:
-    """What the final sink knows: the best outputs yet, the slope there, and the step length."""
-
-    def __init__(self, network: Network) -> None:
-        self.budget = network.budget
-        self.weights = network.weights
-        self.targets = dict(self.weights)
-        self.best: dict[str, float] = {}
-        self.slope: dict[str, float] = {}
-        self.value = 0.0
-        self.step = FIRST_STEP
-        self.changes: list[float] = []
-
-    def learn(self, answer: Answer) -> None:
-        """Keep what was asked about, if it is the best."""
-        flows = self._afforded(answer)
-        value = sum(self.weights[sink] * flow for sink, flow in flows.items())
-        most = max(self.value, value)
-        self.changes.append(abs(value - self.value) / most if most > 0 else 0.0)
-        if value > self.value:
-            self.step = min(self.step * LONGER, LONGEST_STEP) if self.best else self.step
-            self.best, self.value, self.slope = flows, value, self._slope(answer)
+        answer = query.ask(targets)
+        flows = _afforded(answer, network)
+        brought = network.worth(flows)
+        most = max(value, brought)
+        changes.append(abs(brought - value) / most if most > 0 else 0.0)
+        if brought > value:
+            step = min(step * LONGER, LONGEST_STEP) if best else step
+            best, value, slope = flows, brought, _slope(answer, network)
         else:
-            self.step *= SHORTER
+            step *= SHORTER
+        little = len(changes) > CONVERGED and max(changes[-CONVERGED:]) < tolerance
+        if little or not any(slope.values()):
+            break
+        steepest = max(abs(each) for each in slope.values())
+        targets = {x: flow * exp(step * slope[x] / steepest) for x, flow in best.items()}
+    return agreed_allocation(query, best, policy="heuristic-b", promised=value)
 
-    def converged(self, tolerance: float) -> bool:
-        """Whether the slope is zero, or the last questions changed the value little."""
-        if not any(self.slope.values()):
-            return True
-        last = self.changes[1:][-CONVERGED:]
-        return len(last) == CONVERGED and max(last) < tolerance
 
-    def move(self) -> None:
-        """Step from the best point along the slope."""
-        steepest = max(abs(slope) for slope in self.slope.values())
-        self.targets = {
-            sink: flow * exp(self.step * self.slope[sink] / steepest)
-            for sink, flow in self.best.items()
-        }
+def _afforded(answer: Answer, network: Network) -> dict[str, float]:
+    """The outputs in the proportions that were asked about that budget and sources allow."""
+    taken = max(answer.total / network.budget, answer.strain)
+    if network.weights and not (isfinite(taken) and taken > 0):
+        raise SettingError(
+            f"outputs in proportion to the weights take {answer.total:g} of resource, which "
+            "cannot be computed with; give rates and weights in other units"
+        )
+    return {sink: flow / taken for sink, flow in answer.targets.items()}
 
-    def _afforded(self, answer: Answer) -> dict[str, float]:
-        taken = max(answer.total / self.budget, answer.strain)
-        if self.weights and not (isfinite(taken) and taken > 0):
-            raise SettingError(
-                f"outputs in proportion to the weights take {answer.total:g} of resource, which "
-                "cannot be computed with; give rates and weights in other units"
-            )
-        return {sink: flow / taken for sink, flow in answer.targets.items()}
 
-    def _slope(self, answer: Answer) -> dict[str, float]:
-        value = sum(self.weights[sink] * flow for sink, flow in answer.targets.items())
-        cost = _costs(answer, self.budget)
-        total = sum(cost.values())
-        return {
-            sink: self.weights[sink] * flow / value - cost.get(sink, 0.0) / total
-            for sink, flow in answer.targets.items()
-        }
+def _slope(answer: Answer, network: Network) -> dict[str, float]:
+    """By sink, its share of the value less its share of the cost."""
+    value, cost = network.worth(answer.targets), _costs(answer, network.budget)
+    total = sum(cost.values())
+    return {
+        sink: network.weights[sink] * flow / value - cost.get(sink, 0.0) / total
+        for sink, flow in answer.targets.items()
+    }
 
 
 def _costs(answer: Answer, budget: float) -> dict[str, float]:

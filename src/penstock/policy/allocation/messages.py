@@ -198,7 +198,8 @@ class PricingQuery:
             sink: Price({}, 0.0, sink.produces * self.resource[module])
             for sink in self.network.outflows_of[module]
         }
-        resource, strain = {self._group[module]: 1.0}, self._strain(module)
+        sources, resource = self.network.inflows_of[module], {self._group[module]: 1.0}
+        strain = max((source.consumes / source.rate for source in sources), default=0.0)
         for link, price in received.items():
             strain = max(strain, price.strain * link.consumes)
             for group, more in price.resource.items():
@@ -207,7 +208,3 @@ class PricingQuery:
         unit = {group: price / made for group, price in resource.items()}
         sent[demanding] = Price(unit, strain / made, made * self.resource[module])
         return sent
-
-    def _strain(self, module: str) -> float:
-        sources = self.network.inflows_of[module]
-        return max((source.consumes / source.rate for source in sources), default=0.0)

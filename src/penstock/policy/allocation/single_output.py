@@ -125,13 +125,11 @@ class SinkNeeds:
 
 def sink_needs(network: Network) -> tuple[SinkNeeds, ...]:
     """Those of each sink."""
-    return tuple(_sink_needs(network, sink) for sink in network.outflows)
-
-
-def _sink_needs(network: Network, sink: Outflow) -> SinkNeeds:
-    unit = {
-        name: need for name, need in least_resource(network, {sink.name: 1.0}).items() if need > 0
-    }
-    inflows = [inflow for inflow in network.inflows if inflow.target in unit]
-    most = min((x.rate / (x.consumes * unit[x.target]) for x in inflows), default=inf)
-    return SinkNeeds(sink=sink.name, weight=sink.weight, unit=unit, most=most)
+    needs = []
+    for sink in network.outflows:
+        least = least_resource(network, {sink.name: 1.0})
+        unit = {module: need for module, need in least.items() if need > 0}
+        inflows = [inflow for inflow in network.inflows if inflow.target in unit]
+        most = min((x.rate / (x.consumes * unit[x.target]) for x in inflows), default=inf)
+        needs.append(SinkNeeds(sink=sink.name, weight=sink.weight, unit=unit, most=most))
+    return tuple(needs)
