@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.core.errors import SettingError
 from penstock.core.routing import Routing
-from penstock.model.keyed import balanced_service_time, effective_service_time, replica_loads
+from penstock.model.keyed import effective_service_time, replica_loads
 
 KEYS = [f"K{i}" for i in range(30)]
 
@@ -30,7 +30,8 @@ def test_no_table_is_faster_than_a_balanced_one(
     rates: dict[str, float], service_times: dict[str, float], routing: Routing
 ) -> None:
     loads = replica_loads(rates, service_times, routing, default_time=0.01)
-    assert loads.ideal_service_time >= loads.balanced_service_time * (1.0 - 1e-9)
+    balanced = float(loads.service_time @ loads.probability) / routing.replicas
+    assert loads.ideal_service_time >= balanced * (1.0 - 1e-9)
 
 
 @given(rates, service_times, tables())
@@ -42,7 +43,7 @@ def test_each_row_goes_to_one_replica_and_takes_its_keys_time(
     assert loads.rate == pytest.approx(sum(rates.values()))
     assert loads.probability.sum() == pytest.approx(1.0)
     assert loads.utilisation.sum() == pytest.approx(busy)
-    assert loads.mean_service_time == pytest.approx(busy / loads.rate)
+    assert loads.service_time @ loads.probability == pytest.approx(busy / loads.rate)
 
 
 @given(rates, service_times, tables())
@@ -83,7 +84,7 @@ def test_equal_shares_have_the_balanced_service_time(
         Routing(replicas=replicas, owners=owners),
         default_time=99.0,
     )
-    assert loads.ideal_service_time == pytest.approx(balanced_service_time(time, replicas))
+    assert loads.ideal_service_time == pytest.approx(time / replicas)
     assert loads.imbalance == pytest.approx(1.0)
 
 
@@ -103,7 +104,7 @@ def test_an_operator_without_rows_is_idle_and_balanced() -> None:
     assert loads.utilisation.tolist() == [0.0, 0.0, 0.0]
     assert loads.service_time.tolist() == [0.02, 0.02, 0.02]
     assert loads.inter_arrival == inf
-    assert (loads.ideal_service_time, loads.mean_service_time, loads.imbalance) == (0.0, 0.0, 1.0)
+    assert (loads.ideal_service_time, loads.imbalance) == (0.0, 1.0)
     assert effective_service_time(loads.inter_arrival, loads.ideal_service_time) == inf
 
 
@@ -120,7 +121,7 @@ def test_a_key_that_came_with_no_rows_counts_for_nothing() -> None:
 
 
 def test_results_come_no_faster_than_rows() -> None:
-    ideal = balanced_service_time(0.012, np.arange(1, 5))
+    ideal = 0.012 / np.arange(1, 5)
     assert effective_service_time(0.005, ideal).tolist() == [0.012, 0.006, 0.005, 0.005]
 
 
@@ -138,8 +139,3 @@ def test_refuses_a_rate_or_time_that_cannot_be_and_names_the_key(value: float) -
 def test_refuses_a_clock_that_stands_still() -> None:
     with pytest.raises(SettingError, match="frequency_ratio must be above 0 and finite, got 0"):
         replica_loads({}, {}, Routing(replicas=1), default_time=0.1, frequency_ratio=0.0)
-
-
-def test_refuses_to_share_a_load_among_no_replicas() -> None:
-    with pytest.raises(SettingError, match="replicas must be 1 or more and finite, got 0"):
-        balanced_service_time(0.1, 0)

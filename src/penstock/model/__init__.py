@@ -13,22 +13,6 @@
 """
 
 from penstock.model.flow_graph import FlowModel
-from penstock.model.keyed import ReplicaLoads, replica_loads
-from penstock.model.power import VoltageTable
-from penstock.model.queueing import Correction, response_time, waiting_time
 from penstock.model.scalability import Ideal, Measured, Minimum, Saturating, Scalability
 
-__all__ = [
-    "Correction",
-    "FlowModel",
-    "Ideal",
-    "Measured",
-    "Minimum",
-    "ReplicaLoads",
-    "Saturating",
-    "Scalability",
-    "VoltageTable",
-    "replica_loads",
-    "response_time",
-    "waiting_time",
-]
+__all__ = ["FlowModel", "Ideal", "Measured", "Minimum", "Saturating", "Scalability"]

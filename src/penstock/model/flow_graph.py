@@ -17,13 +17,13 @@ finishes rows as often as the bottleneck lets it.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Self
+from typing import Final, Self
 
 from penstock.core.errors import SettingError
 from penstock.core.graph import FlowGraph, Module
 from penstock.model.scalability import Scalability, scalability
 
-_SAME = 1e-9
+SAME_PACE: Final = 1e-9
 """Relative difference under which two paces are the same."""
 
 
@@ -127,14 +127,17 @@ class FlowModel:
 
     def pace(self, replicas: Mapping[str, float]) -> Pace:
         """How fast each module goes with these replicas, back-pressure included."""
-        service = {name: m.service_time(replicas[name]) for name, m in self.modules.items()}
-        per_source_row = {name: service[name] * m.reach for name, m in self.modules.items()}
-        slowest = max(per_source_row.values())
+        paces = {n: m.service_time(replicas[n]) * m.reach for n, m in self.modules.items()}
+        slowest = max(paces.values())
         departure = {name: slowest / m.reach for name, m in self.modules.items()}
         return Pace(
             inter_departure=departure,
-            bottleneck=tuple(n for n, t in per_source_row.items() if t >= slowest * (1 - _SAME)),
-            efficiency={n: self._used(n, replicas[n]) / departure[n] for n in self.modules},
+            bottleneck=tuple(n for n, t in paces.items() if t >= slowest * (1 - SAME_PACE)),
+            # its own service time: that rows come slowly from outside is no merit of it
+            efficiency={
+                n: m.running_time * m.scalability.share(replicas[n]) / departure[n]
+                for n, m in self.modules.items()
+            },
         )
 
     def costs(self, replicas: Mapping[str, float]) -> dict[str, float]:
@@ -148,11 +151,6 @@ class FlowModel:
         Game, Def. 4.7: every E-vector is fixed by the seconds between two rows of the source.
         """
         return {name: m.replicas(source_pace / m.reach) for name, m in self.modules.items()}
-
-    def _used(self, name: str, replicas: float) -> float:
-        """The module's own service time: that rows come slowly from outside is no merit of it."""
-        module = self.modules[name]
-        return module.running_time * module.scalability.share(replicas)
 
 
 def check_priced(graph: FlowGraph, policy: str) -> None:

@@ -11,8 +11,8 @@ idle the others are.
 ... )
 >>> loads.utilisation.round(3).tolist(), loads.bottleneck
 ([0.6, 0.9], 1)
->>> round(loads.ideal_service_time, 6), round(loads.balanced_service_time, 6)
-(0.009, 0.0075)
+>>> round(loads.ideal_service_time, 6)
+0.009
 >>> effective_service_time(loads.inter_arrival, loads.ideal_service_time)
 0.01
 """
@@ -41,11 +41,6 @@ class ReplicaLoads:
     """Mean seconds that a row of each replica takes: mpc, Expr. 2. The default where none comes."""
 
     @property
-    def replicas(self) -> int:
-        """How many there are."""
-        return len(self.probability)
-
-    @property
     def inter_arrival(self) -> float:
         """Mean seconds between two rows; inf where none comes."""
         return 1.0 / self.rate if self.rate else inf
@@ -69,20 +64,10 @@ class ReplicaLoads:
         return most / least if least else inf
 
     @property
-    def mean_service_time(self) -> float:
-        """Mean seconds that a row of any key takes; zero where none comes."""
-        return float(self.service_time @ self.probability)
-
-    @property
     def ideal_service_time(self) -> float:
         """Mean seconds between two results, were there always rows: mpc, Expr. 3."""
         slowest = self.bottleneck
         return float(self.service_time[slowest] * self.probability[slowest])
-
-    @property
-    def balanced_service_time(self) -> float:
-        """The ideal service time under the best table that could be: mpc, Expr. 5."""
-        return float(balanced_service_time(self.mean_service_time, self.replicas))
 
 
 def replica_loads(
@@ -108,7 +93,13 @@ def replica_loads(
     received, busy = np.zeros(routing.replicas), np.zeros(routing.replicas)
     np.add.at(received, owners, row_rates)
     np.add.at(busy, owners, row_rates * times * frequency_ratio)
-    return _loads(received, busy, default_time * frequency_ratio)
+    rate, some = float(received.sum()), received > 0.0
+    default = np.full_like(busy, default_time * frequency_ratio)
+    return ReplicaLoads(
+        rate=rate,
+        probability=received / rate if rate else np.zeros_like(received),
+        service_time=np.divide(busy, received, where=some, out=default),
+    )
 
 
 def effective_service_time(inter_arrival: Numbers, ideal: Numbers) -> Outcome:
@@ -118,29 +109,6 @@ def effective_service_time(inter_arrival: Numbers, ideal: Numbers) -> Outcome:
     0.012
     """
     return plain(np.maximum(np.asarray(inter_arrival, dtype=float), ideal))
-
-
-def balanced_service_time(mean_time: Numbers, replicas: Numbers) -> Outcome:
-    """Mean seconds between two results of replicas that have equal shares: mpc, Expr. 5.
-
-    >>> balanced_service_time(0.012, np.array([1, 2, 4])).tolist()
-    [0.012, 0.006, 0.003]
-    """
-    check(mean_time=mean_time)
-    check(least=1.0, replicas=replicas)
-    return plain(np.asarray(mean_time, dtype=float) / replicas)
-
-
-def _loads(
-    received: NDArray[np.float64], busy: NDArray[np.float64], default_time: float
-) -> ReplicaLoads:
-    rate = float(received.sum())
-    some = received > 0.0
-    return ReplicaLoads(
-        rate=rate,
-        probability=received / rate if rate else np.zeros_like(received),
-        service_time=np.divide(busy, received, where=some, out=np.full_like(busy, default_time)),
-    )
 
 
 def _check_keys(what: str, values: Mapping[str, float]) -> None:

@@ -141,17 +141,16 @@ class Measured:
         """On the first line that comes down to it."""
         if share >= 1.0:
             return 1.0 / share
-        return _limit(self, share) or self._on_a_line(share)
+        if (limit := _limit(self, share)) is not None:
+            return limit
+        low = next(n for n, speed in enumerate(self.speedup) if 1.0 / speed <= share)
+        before, after = 1.0 / self.speedup[low - 1], 1.0 / self.speedup[low]
+        return low + (before - share) / (before - after)
 
     def ideal(self, ratio: float) -> float:
         """At a measured degree, or under one replica as ideal: between them the cost is a line."""
         degrees = [min(sqrt(ratio), 1.0), *map(float, range(1, int(self.best) + 1))]
         return min(degrees, key=lambda n: (ratio * self.share(n) + n, n))
-
-    def _on_a_line(self, share: float) -> float:
-        low = next(n for n, speed in enumerate(self.speedup) if 1.0 / speed <= share)
-        before, after = 1.0 / self.speedup[low - 1], 1.0 / self.speedup[low]
-        return low + (before - share) / (before - after)
 
 
 def scalability(module: Module) -> Scalability:

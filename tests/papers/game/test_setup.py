@@ -91,7 +91,7 @@ def test_gossip_is_within_two_percent_after_fifteen_iterations_at_every_agent(
     talk.find_pne()
     own = {agent.model.name: Tally((agent.cost,)) for agent in talk.agents}
     exact = sum(tally.sums[0] for tally in own.values())
-    estimates = gossip(talk.gossipers(), own, talk.network, 15)
+    estimates = gossip(talk.neighbours, own, talk.network, 15)
     assert len(estimates) == 5
     for estimate in estimates:
         assert estimate.sums[0] == pytest.approx(exact, rel=0.02)

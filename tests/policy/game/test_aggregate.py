@@ -11,7 +11,7 @@ from penstock.core.errors import SettingError
 from penstock.model import FlowModel
 from penstock.policy.game import incentive
 from penstock.policy.game.agents import MessageExchange
-from penstock.policy.game.aggregate import Aggregation, Tally, broadcast, gather, gossip
+from penstock.policy.game.aggregate import Aggregation, Tally, broadcast, gather, gossip, push
 from penstock.policy.game.bulk import push_sum
 from penstock.policy.game.topology import Topology
 from tests.support.game_graphs import chain, models
@@ -70,13 +70,12 @@ def test_gossip_loses_nothing_and_maxima_reach_as_far_as_iterations(
 ) -> None:
     talk, known = MessageExchange(model), numbers(model, data)
     own = {name: Tally((x,), (y,)) for name, (x, y) in known.items()}
-    gossipers = talk.gossipers()
-    estimates = gossip(gossipers, own, talk.network, iterations)
-    assert fsum(g.weight for g in gossipers) == pytest.approx(len(known))
-    held = fsum(g.tally.sums[0] for g in gossipers)
-    assert held == pytest.approx(fsum(x for x, _ in known.values()), abs=1e-6)
+    held = push(talk.neighbours, own, talk.network, iterations).values()
+    assert fsum(tally.sums[0] for tally in held) == pytest.approx(len(known))
+    total = fsum(tally.sums[1] for tally in held)
+    assert total == pytest.approx(fsum(x for x, _ in known.values()), abs=1e-6)
     if iterations >= talk.topology.diameter:
-        assert {e.maxima[0] for e in estimates} == {max(y for _, y in known.values())}
+        assert {tally.maxima[0] for tally in held} == {max(y for _, y in known.values())}
     assert talk.messages == iterations * talk.topology.links
 
 
@@ -87,7 +86,7 @@ def test_gossip_converges_to_the_sum_at_every_agent(model: FlowModel, data: st.D
     talk = MessageExchange(model)
     own = {name: Tally((x,)) for name, x in known.items()}
     far = 20 * (talk.topology.diameter + 1) ** 2
-    for estimate in gossip(talk.gossipers(), own, talk.network, far):
+    for estimate in gossip(talk.neighbours, own, talk.network, far):
         assert estimate.sums[0] == pytest.approx(fsum(known.values()), rel=1e-6)
 
 
@@ -98,7 +97,7 @@ def test_gossip_at_once_is_gossip_by_messages(
 ) -> None:
     talk, known = MessageExchange(model), numbers(model, data)
     own = {name: Tally((x, y)) for name, (x, y) in known.items()}
-    estimates = [e.sums for e in gossip(talk.gossipers(), own, talk.network, iterations)]
+    estimates = [e.sums for e in gossip(talk.neighbours, own, talk.network, iterations)]
     shape = Topology.of(model.neighbours)
     at_once = push_sum(np.array(list(known.values())), shape, iterations)
     assert at_once == pytest.approx(np.array(estimates), rel=1e-9, abs=1e-6)

@@ -32,12 +32,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.model import FlowModel
-from penstock.model.flow_graph import ModuleModel
+from penstock.model.flow_graph import SAME_PACE, ModuleModel
 from penstock.policy.game.aggregate import (
     Aggregation,
     Branch,
     Floats,
-    Gossiper,
     Mailbox,
     Message,
     Network,
@@ -49,7 +48,6 @@ from penstock.policy.game.aggregate import (
     gossip,
 )
 from penstock.policy.game.costs import (
-    SAME_PACE,
     CostTerms,
     fit,
     is_nonlinear,
@@ -106,8 +104,7 @@ class Agent:
 
     def follow(self, source_pace: float) -> None:
         """Take the given pace, in seconds per row of the source, or the fastest that it can."""
-        self.preferred = most(self.model)
-        self.own_interval = shortest_interval(self.model)
+        self.preferred, self.own_interval = most(self.model), shortest_interval(self.model)
         self.pace = max(source_pace / self.model.reach, self.own_interval)
 
     def advertise(self) -> tuple[Message, ...]:
@@ -163,6 +160,7 @@ class MessageExchange:
         self.aggregation = aggregation or Aggregation()
         self.agents = agents_of(model)
         self.network = Network({agent.model.name: agent.mailbox for agent in self.agents})
+        self.neighbours = {agent.model.name: tuple(agent.ratios) for agent in self.agents}
         self._named = {agent.model.name: agent for agent in self.agents}
         self._trees: dict[Role, list[Branch]] = {}
 
@@ -205,7 +203,7 @@ class MessageExchange:
             agent.model.name: Tally((), (float(vote),))
             for agent, vote in zip(self.agents, votes, strict=True)
         }
-        views = gossip(self.gossipers(), objections, self.network, self.topology.diameter)
+        views = gossip(self.neighbours, objections, self.network, self.topology.diameter)
         return any(view.maxima[0] > 0.0 for view in views)
 
     def cost_terms(self) -> tuple[CostTerms, ...]:
@@ -251,7 +249,7 @@ class MessageExchange:
         flooded = bool(next(iter(own.values())).maxima)  # a maximum takes as long as the diameter
         least = self.topology.diameter if flooded else 0
         turns = max(self.aggregation.iterations, least)
-        return gossip(self.gossipers(), own, self.network, turns)
+        return gossip(self.neighbours, own, self.network, turns)
 
     def tree(self, role: Role) -> list[Branch]:
         """The part of the tree that leads to the agents of a role."""
@@ -271,16 +269,8 @@ class MessageExchange:
                 name=shape.names[i],
                 parent=shape.names[shape.parent[i]] if i != shape.root else None,
                 children=tuple(children[i]),
-                mailbox=self.network.mailboxes[shape.names[i]],
             )
             for i in np.flatnonzero(leading).tolist()
-        ]
-
-    def gossipers(self) -> list[Gossiper]:
-        """Every agent's part in the gossip."""
-        return [
-            Gossiper(name=a.model.name, neighbours=tuple(a.ratios), mailbox=a.mailbox)
-            for a in self.agents
         ]
 
 
@@ -297,7 +287,7 @@ def agents_of(model: FlowModel) -> tuple[Agent, ...]:
 
 def _terms(module: ModuleModel) -> Tally:
     terms = CostTerms.of(module)
-    return Tally(terms.sums, terms.maxima)
+    return Tally(terms[:4], terms[4:])
 
 
 def _prices(agent: Agent, paces: Numbers) -> Numbers:

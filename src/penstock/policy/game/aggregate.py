@@ -15,9 +15,9 @@ Agents leave messages in each other's mailboxes, and share nothing else.
 ([(0.62,)], ())
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,131 +114,97 @@ class Tally:
             tuple(map(max, self.maxima, other.maxima)),
         )
 
+    def to(self, receiver: str, *, sender: str) -> Message:
+        """As a message."""
+        return Message(sender=sender, receiver=receiver, content=(*self.sums, *self.maxima))
 
-@dataclass(slots=True, kw_only=True)
-class Branch:
+    def read(self, message: Message) -> "Tally":
+        """Another of the same form, from a message."""
+        added = len(self.sums)
+        return Tally(message.content[:added], message.content[added:])
+
+
+class Branch(NamedTuple):
     """An agent's place in the tree: its parent and its children."""
 
     name: str
     parent: str | None
     children: tuple[str, ...]
-    mailbox: Mailbox
-    tally: Tally = Tally()
-    """Of itself and of those below that have reported."""
-    awaited: int = 0
-    """Reports that it still waits for; -1 once it has reported itself."""
-    answer: Numbers | None = None
-    """The answer from above."""
-
-    def start(self, own: Tally) -> None:
-        """Begin with what it knows itself."""
-        self.tally, self.awaited, self.answer = own, len(self.children), None
-
-    def report(self) -> tuple[Message, ...]:
-        """Report to the parent, as soon as all children have reported."""
-        if self.awaited or self.parent is None:
-            return ()
-        self.awaited = -1
-        content = (*self.tally.sums, *self.tally.maxima)
-        return (Message(sender=self.name, receiver=self.parent, content=content),)
-
-    def collect(self) -> None:
-        """Add what the children report."""
-        added = len(self.tally.sums)
-        for message in self.mailbox.take():
-            self.tally += Tally(message.content[:added], message.content[added:])
-            self.awaited -= 1
-
-    def forward(self) -> tuple[Message, ...]:
-        """Forward the answer of the parent to the children."""
-        if self.answer is None:
-            return ()
-        return tuple(
-            Message(sender=self.name, receiver=child, content=self.answer)
-            for child in self.children
-        )
-
-    def receive(self) -> bool:
-        """Take the answer from above; whether there was one."""
-        for message in self.mailbox.take():
-            self.answer = message.content
-            return True
-        return False
 
 
 def gather(branches: Sequence[Branch], own: Mapping[str, Tally], network: Network) -> Tally:
-    """From the leaves to the root: what the root knows at the end."""
-    for branch in branches:
-        branch.start(own.get(branch.name, _nothing(own)))
-    root = next(branch for branch in branches if branch.parent is None)
-    while root.awaited:
-        network.deliver(message for branch in branches for message in branch.report())
-        for branch in branches:
-            branch.collect()
-    return root.tally
+    """From the leaves to the root: what the root knows at the end.
+
+    Each agent reports to its parent as soon as all its children have reported. One that knows
+    nothing itself only passes on what others report.
+    """
+    like = next(iter(own.values()), Tally())
+    nothing = Tally((0.0,) * len(like.sums), (float("-inf"),) * len(like.maxima))
+    known = {branch.name: own.get(branch.name, nothing) for branch in branches}
+    awaited = {branch.name: len(branch.children) for branch in branches}
+    ready = [branch for branch in branches if not branch.children]
+    while senders := [(b, b.parent) for b in ready if b.parent is not None]:
+        network.deliver(known[b.name].to(parent, sender=b.name) for b, parent in senders)
+        ready = [branch for branch in branches if network.mailboxes[branch.name]]
+        for branch in ready:
+            for message in network.mailboxes[branch.name].take():
+                known[branch.name] += known[branch.name].read(message)
+                awaited[branch.name] -= 1
+        ready = [branch for branch in ready if not awaited[branch.name]]
+    return next(known[branch.name] for branch in branches if branch.parent is None)
 
 
 def broadcast(branches: Sequence[Branch], answer: Numbers, network: Network) -> dict[str, Numbers]:
     """From the root to the leaves: the answer that each agent received."""
-    for branch in branches:
-        branch.answer = answer if branch.parent is None else None
-    senders = [branch for branch in branches if branch.parent is None]
-    while any(branch.children for branch in senders):
-        network.deliver(message for branch in senders for message in branch.forward())
-        senders = [branch for branch in branches if branch.receive()]
-    return {branch.name: branch.answer for branch in branches if branch.answer is not None}
-
-
-@dataclass(slots=True, kw_only=True)
-class Gossiper:
-    """An agent's part in the gossip."""
-
-    name: str
-    neighbours: tuple[str, ...]
-    mailbox: Mailbox
-    tally: Tally = Tally()
-    weight: float = 1.0
-
-    def start(self, own: Tally) -> None:
-        """Begin with what it knows itself."""
-        self.tally, self.weight = own, 1.0
-
-    def spread(self) -> tuple[Message, ...]:
-        """Give every neighbour a share, and keep one."""
-        part = 1.0 / (len(self.neighbours) + 1)
-        self.weight *= part
-        self.tally = Tally(tuple(part * x for x in self.tally.sums), self.tally.maxima)
-        content = (self.weight, *self.tally.sums, *self.tally.maxima)
-        return tuple(
-            Message(sender=self.name, receiver=other, content=content) for other in self.neighbours
+    reached = [branch for branch in branches if branch.parent is None]
+    answers = {branch.name: answer for branch in reached}
+    while any(branch.children for branch in reached):
+        network.deliver(
+            Message(sender=branch.name, receiver=child, content=answers[branch.name])
+            for branch in reached
+            for child in branch.children
         )
+        reached = [branch for branch in branches if network.mailboxes[branch.name]]
+        for branch in reached:
+            (message,) = network.mailboxes[branch.name].take()
+            answers[branch.name] = message.content
+    return answers
 
-    def absorb(self) -> None:
-        """Add the shares of the neighbours to its own."""
-        added = 1 + len(self.tally.sums)
-        for message in self.mailbox.take():
-            self.weight += message.content[0]
-            self.tally += Tally(message.content[1:added], message.content[added:])
 
-    def estimate(self, size: int) -> Tally:
-        """What it takes for the result over so many agents."""
-        return Tally(tuple(size * x / self.weight for x in self.tally.sums), self.tally.maxima)
+def push(
+    neighbours: Mapping[str, Collection[str]],
+    own: Mapping[str, Tally],
+    network: Network,
+    iterations: int,
+) -> dict[str, Tally]:
+    """What each agent holds after so many iterations: its weight, then its sums, and its maxima.
+
+    In each, it gives every neighbour an equal share, and keeps one.
+    """
+    held = {name: Tally((1.0, *own[name].sums), own[name].maxima) for name in neighbours}
+    for _ in range(iterations):
+        for name, others in neighbours.items():
+            part = 1.0 / (len(others) + 1)
+            held[name] = Tally(tuple(part * x for x in held[name].sums), held[name].maxima)
+        network.deliver(
+            held[name].to(other, sender=name) for name in neighbours for other in neighbours[name]
+        )
+        for name in neighbours:
+            for message in network.mailboxes[name].take():
+                held[name] += held[name].read(message)
+    return held
 
 
 def gossip(
-    gossipers: Sequence[Gossiper], own: Mapping[str, Tally], network: Network, iterations: int
+    neighbours: Mapping[str, Collection[str]],
+    own: Mapping[str, Tally],
+    network: Network,
+    iterations: int,
 ) -> list[Tally]:
     """What every agent takes for the result after so many iterations."""
-    for gossiper in gossipers:
-        gossiper.start(own[gossiper.name])
-    for _ in range(iterations):
-        network.deliver(message for gossiper in gossipers for message in gossiper.spread())
-        for gossiper in gossipers:
-            gossiper.absorb()
-    return [gossiper.estimate(len(gossipers)) for gossiper in gossipers]
-
-
-def _nothing(own: Mapping[str, Tally]) -> Tally:
-    """What an agent adds that only passes on what others say."""
-    like = next(iter(own.values()), Tally())
-    return Tally((0.0,) * len(like.sums), (float("-inf"),) * len(like.maxima))
+    held = push(neighbours, own, network, iterations).values()
+    return [
+        Tally(tuple(len(held) * x / weight for x in sums), tally.maxima)
+        for tally in held
+        for weight, *sums in (tally.sums,)
+    ]

@@ -10,10 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from penstock.model import FlowModel, Minimum
-from penstock.model.flow_graph import ModuleModel
+from penstock.model.flow_graph import SAME_PACE, ModuleModel
 from penstock.policy.game.aggregate import Aggregation, Floats, Votes
 from penstock.policy.game.costs import (
-    SAME_PACE,
     CostTerms,
     is_nonlinear,
     most,
@@ -27,7 +26,7 @@ Fit = Callable[[Floats], Floats]
 
 
 class ReplicasAtPace:
-    """What each module of a list needs at a pace of the source: as `fit` for one, for thousands.
+    """What each module of a list needs at a pace of the source, for thousands at once.
 
     >>> from penstock.model import Ideal
     >>> module = ModuleModel(

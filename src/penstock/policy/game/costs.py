@@ -4,13 +4,10 @@ A module with one degree only has nothing to choose, is paid for as it is, and p
 hears like any other.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from penstock.model import Ideal, Saturating
-from penstock.model.flow_graph import ModuleModel
-
-SAME_PACE: Final = 1e-9
-"""Relative difference under which two paces are the same."""
+from penstock.model.flow_graph import SAME_PACE, ModuleModel
 
 
 def preferred_replicas(module: ModuleModel, incentive: float = 0.0) -> float:
@@ -45,7 +42,7 @@ def is_nonlinear(module: ModuleModel) -> bool:
 
 
 class CostTerms(NamedTuple):
-    """What must be known of all modules to find their best common pace: sums, then maxima.
+    """What must be known of all modules to find their best common pace: four sums, three maxima.
 
     Paces are those of the source: seconds between two rows that enter the graph.
     """
@@ -81,13 +78,3 @@ class CostTerms(NamedTuple):
             minus_quickest=-alone,
             slowest=alone,
         )
-
-    @property
-    def sums(self) -> tuple[float, ...]:
-        """What is added up over all modules."""
-        return self[:4]
-
-    @property
-    def maxima(self) -> tuple[float, ...]:
-        """That of which the largest counts."""
-        return self[4:]

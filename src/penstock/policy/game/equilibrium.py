@@ -8,8 +8,8 @@ import numpy as np
 
 from penstock.core.schema import Count, Share, read
 from penstock.model import FlowModel
+from penstock.model.flow_graph import SAME_PACE
 from penstock.policy.game.aggregate import Aggregation
-from penstock.policy.game.costs import SAME_PACE
 from penstock.policy.game.plan import AGENTS_UP_TO, Exchange, Plan, exchange_for, plan_of
 from penstock.policy.game.topology import Topology
 

@@ -23,8 +23,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from penstock.model import FlowModel
+from penstock.model.flow_graph import SAME_PACE
 from penstock.policy.game.aggregate import Aggregation, Floats
-from penstock.policy.game.costs import SAME_PACE, CostTerms
+from penstock.policy.game.costs import CostTerms
 from penstock.policy.game.plan import AGENTS_UP_TO, Exchange, Plan, exchange_for, plan_of
 from penstock.policy.game.topology import Topology
 
@@ -147,7 +148,9 @@ def social(
 def agree(exchange: Exchange, *, by_gossip: bool) -> int:
     """Find the best pace and let all follow it; returns how often all were asked."""
     views = exchange.cost_terms()
-    low, high = _bounds(views[0])  # of maxima, which all agree on
+    # No module gains from less than the quickest pace that any prefers, or from more than the
+    # slowest. These are maxima, which all views agree on.
+    low, high = (max(pace, views[0].limit) for pace in (-views[0].minus_quickest, views[0].slowest))
     if not any(view.curved > SAME_PACE for view in views):
         # Where the derivative is zero, if all can keep that pace.
         best = [max(sqrt(view.work / view.delay), view.limit) for view in views]
@@ -167,12 +170,6 @@ def agree(exchange: Exchange, *, by_gossip: bool) -> int:
     )
     exchange.settle(np.array([minimum.at]))
     return 1 + minimum.questions
-
-
-def _bounds(view: CostTerms) -> tuple[float, float]:
-    """No module gains from less than the quickest pace that any prefers, or from more than the
-    slowest."""
-    return max(-view.minus_quickest, view.limit), max(view.slowest, view.limit)
 
 
 def _cost(view: CostTerms, paces: Floats, curved: Floats) -> Floats:
