@@ -56,7 +56,7 @@ from penstock.policy.mpc import (
     lpt,
     solve,
 )
-from penstock.policy.mpc.controller import ModuleController, Optimiser
+from penstock.policy.mpc.controller import LastMeasured, ModuleController, Optimiser
 from penstock.policy.spl import Spl
 from penstock.policy.static import Static
 from penstock.policy.threshold import Rules
@@ -621,9 +621,9 @@ def _effort(
         headroom=HEADROOM,
         voltages=VOLTAGES,
     )
-    deciding = ModuleController(
-        operator()[NAME], prices, Holt(**HOLT["rwalk"]), horizon=horizon, optimiser=probe
-    )
+    known = LastMeasured(operator()[NAME])
+    forecaster = Holt(**HOLT["rwalk"])
+    deciding = ModuleController(known, prices, forecaster, horizon=horizon, optimiser=probe)
     start = first(VARIANT, "rwalk", rates[0])
     degree, at = start.replicas, start.clock
     for rate in rates:

@@ -146,53 +146,43 @@ class ModuleController:
     >>> from penstock.forecast import Last
     >>> from penstock.testing import seen
     >>> module = Module(name="count", service_time=0.01, max_replicas=8)
-    >>> controller = ModuleController(module, Prices(strategy="th-node"), Last(), horizon=2)
+    >>> known, prices = LastMeasured(module), Prices(strategy="th-node")
+    >>> controller = ModuleController(known, prices, Last(), horizon=2)
     >>> controller.observe(seen(count={"arrival_rate": 350.0}))
     >>> plan = controller.plan(degree=3, clock=None, clocks=(2.0,))
     >>> plan.replicas, round(plan.utilisation, 3)
     (4, 0.875)
     """
 
-    module: Module
+    measured: LastMeasured
     prices: Prices
     forecaster: Forecaster
     horizon: int
     optimiser: Optimiser = solve
     catch_up: float | None = None
     """Seconds in which the backlog is to be processed."""
-    arrival_cv: float = 1.0
-    """Taken where it was never measured."""
-    own_queues: bool = False
-    """Whether each replica has a queue of its own."""
-    steps: int = 0
-    """Steps seen."""
     rate: float | None = None
     """Rows a second that came in the newest step, where they were measured."""
-    _known: LastMeasured = field(init=False, repr=False)
     _behind: NDArray[np.float64] = field(init=False, repr=False)
     """Rows a second to be caught up on, by step."""
 
     def __post_init__(self) -> None:
-        self._known = LastMeasured(
-            self.module, arrival_cv=self.arrival_cv, own_queues=self.own_queues
-        )
         self._behind = np.zeros(self.horizon)
 
     def observe(self, seen: Observation) -> None:
         """Learn from a step."""
-        reading = seen.modules.get(self.module.name, ModuleReading())
-        self.steps += 1
+        reading = seen.modules.get(self.measured.module.name, ModuleReading())
         self.rate = known(reading.arrival_rate)
         if self.rate is not None:
             self.forecaster.update(self.rate)
-        self._known.observe(reading, clock=seen.frequency, headroom=self.prices.headroom)
+        self.measured.observe(reading, clock=seen.frequency, headroom=self.prices.headroom)
         self._behind = self._backlog(reading.backlog, seen.step)
 
     def lacks(self) -> str | None:
         """What is missing to predict anything, as text; None where nothing is."""
         if self.rate is None:
             return "arrival rate unknown"
-        if not self._known.has_service_time:
+        if not self.measured.has_service_time:
             return "service time unknown"
         with np.errstate(over="ignore"):
             rates = self._rates()
@@ -213,16 +203,16 @@ class ModuleController:
 
         `heaviest` is the share of the work that one key brings: a replica cannot share it.
         """
-        module = self.module
+        module = self.measured.module
         options = Options.of(least=module.min_replicas, most=module.max_replicas, clocks=clocks)
         outlook = Outlook(
             rates=self._rates(),
-            service_times=self._known.service_times(options),
+            service_times=self.measured.service_times(options),
             parallel=np.minimum(options.replicas, 1.0 / heaviest if heaviest else np.inf),
-            arrival_cv=self._known.arrival_cv,
-            service_cv=self._known.variability,
-            correction=self._known.correction.factor,
-            own_queues=self.own_queues,
+            arrival_cv=self.measured.arrival_cv,
+            service_cv=self.measured.variability,
+            correction=self.measured.correction.factor,
+            own_queues=self.measured.own_queues,
         )
         here = max(options.clocks) if clock is None else clock
         problem = Problem(

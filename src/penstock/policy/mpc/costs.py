@@ -187,9 +187,11 @@ class Prices:
 
     def stages(self, options: Options, outlook: Outlook) -> Costs:
         """Costs of quality and resources, by step and option; inf for what cannot be."""
-        alpha = self.kind.alpha if self.alpha is None else self.alpha
+        alpha, resources = self.kind.alpha if self.alpha is None else self.alpha, options.replicas
+        if self.kind.power:
+            resources = power(resources, options.clocks, self.voltages, capacitance=1.0)
         quality = self._latency(outlook) if self.kind.latency else self._throughput(outlook)
-        return alpha * quality + self.beta * self._resources(options)
+        return alpha * quality + self.beta * resources
 
     def switching(self, options: Options) -> Costs:
         """Costs of going from one option to another: mpc, Expr. 15."""
@@ -214,9 +216,3 @@ class Prices:
         assert self.threshold is not None  # noqa: S101  # refused at the start
         with np.errstate(over="ignore"):  # infinite is how long it then takes
             return np.exp(outlook.response_times(self.headroom) / self.threshold)  # mpc, Expr. 12
-
-    def _resources(self, options: Options) -> Costs:
-        if not self.kind.power:
-            return options.replicas
-        bare: Costs = power(options.replicas, options.clocks, self.voltages, capacitance=1.0)
-        return bare

@@ -29,7 +29,13 @@ from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Rebalancer
 from penstock.policy.common.sentences import change, forecast
 from penstock.policy.common.verdict import ModuleState, Verdict, conclude, judged
-from penstock.policy.mpc.controller import ModuleController, ModulePlan, Optimiser, is_valid_clock
+from penstock.policy.mpc.controller import (
+    LastMeasured,
+    ModuleController,
+    ModulePlan,
+    Optimiser,
+    is_valid_clock,
+)
 from penstock.policy.mpc.costs import STRATEGIES, Prices
 from penstock.policy.mpc.horizon import Trajectory, branch_and_bound, solve
 
@@ -179,7 +185,16 @@ class Mpc:
         names = self.graph.names()
         if self.module is not None and self.module not in names:
             raise SettingError(f"there is no module {self.module!r}{near(self.module, names)}")
-        prices = self._prices()
+        prices = Prices(
+            strategy=self.strategy,
+            alpha=self.alpha,
+            beta=self.beta,
+            gamma=self.gamma if self.switching else 0.0,
+            threshold=self.threshold,
+            scale=self.scale,
+            headroom=self.headroom,
+            voltages=VOLTAGES if self.voltages is None else VoltageTable.parse(self.voltages),
+        )
         clocks = check_clocks(self.frequencies, prices.voltages)
         self._clocks = clocks if prices.kind.power else clocks[-1:]
         controlled = names if self.module is None else (self.module,)
@@ -250,7 +265,7 @@ class Mpc:
     def _verdict(self, name: str, degree: int, plan: ModulePlan, clock: float | None) -> Verdict:
         controller = self._controllers[name]
         coming = forecast(plan.rate, controller.rate or 0.0, plan.behind)
-        would = effect(plan, controller.module.max_replicas, None if clock is None else plan.clock)
+        would = effect(plan, self.graph[name].max_replicas, None if clock is None else plan.clock)
         asked = change(degree, plan.replicas)
         if clock is not None and clock != plan.clock:
             asked += f", {clock:g} -> {plan.clock:g} GHz"
@@ -263,29 +278,16 @@ class Mpc:
             expects=_expected(plan),
         )
 
-    def _prices(self) -> Prices:
-        return Prices(
-            strategy=self.strategy,
-            alpha=self.alpha,
-            beta=self.beta,
-            gamma=self.gamma if self.switching else 0.0,
-            threshold=self.threshold,
-            scale=self.scale,
-            headroom=self.headroom,
-            voltages=VOLTAGES if self.voltages is None else VoltageTable.parse(self.voltages),
-        )
-
     def _controller(self, name: str, prices: Prices) -> ModuleController:
         module = self.graph[name]
+        own_queues = module.keys > 0 if self.own_queues is None else self.own_queues
         return ModuleController(
-            module,
+            LastMeasured(module, self.arrival_cv, own_queues),
             prices,
             build_forecaster(self.forecaster, trust=self.trust, of="policy mpc"),
             horizon=self.horizon,
             optimiser=OPTIMISERS[self.optimiser],
             catch_up=self.catch_up,
-            arrival_cv=self.arrival_cv,
-            own_queues=module.keys > 0 if self.own_queues is None else self.own_queues,
         )
 
 

@@ -81,7 +81,10 @@ class Progress:
             visited, other = visits > 0, choices != self._choices
             self.changed[other] = self.steps
             self.other = bool(other[visited].any())
-            self.moved = _largest(q[:, visited], self._q[:, visited])
+            now, before = q[:, visited], self._q[:, visited]
+            both = np.isfinite(now) & np.isfinite(before)
+            apart = np.abs(now[both] - before[both]) / np.maximum(np.abs(now[both]), 1e-12)
+            self.moved = float(np.max(apart, initial=0.0))
         self._choices, self._q = choices, q.copy()
 
     def settled(self, visits: Floats, *, patience: int) -> float:
@@ -90,12 +93,6 @@ class Progress:
         if self.changed is None or not visited.any():
             return 0.0
         return float(np.mean(self.steps - self.changed[visited] >= patience))
-
-
-def _largest(now: Floats, before: Floats) -> float:
-    both = np.isfinite(now) & np.isfinite(before)
-    apart = np.abs(now[both] - before[both])
-    return float(np.max(apart / np.maximum(np.abs(now[both]), 1e-12), initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +159,8 @@ class Agent(ABC):
     flags: int = 1
     discount: float = 0.99
     learning_rate: float = 0.1
+    name: str = ""
+    """Of the module or region, so that two agents of the same seed do not try in step."""
     progress: Progress = field(default_factory=Progress, init=False)
 
     @abstractmethod
@@ -225,17 +224,8 @@ class ModelBased(Agent):
         from penstock.policy.rl import backup
 
         if last is not None:
-            backup.learn(
-                self._table,
-                last.level,
-                last.flag,
-                now.action_since(last),
-                now.level,
-                now.flag,
-                now.number,
-                float(penalty),
-                float(self.learning_rate),
-            )
+            step = last.level, last.flag, now.action_since(last), now.level, now.flag, now.number
+            backup.learn(self._table, *step, float(penalty), float(self.learning_rate))
         backup.plan(self._table, float(self.discount), self.sweeps)
         if last is not None:
             self.progress.note(self._table.q, self._table.visits)
@@ -262,12 +252,9 @@ class ModelBased(Agent):
     def restore(self, arrays: Mapping[str, Floats]) -> None:
         """Take over what was learned; chances follow from counts."""
         super().restore(arrays)
-        table = self._table
-        for counts, chances in (
-            (table.level_counts, table.level_chances),
-            (table.flag_counts, table.flag_chances),
-        ):
-            chances[...] = counts / counts.sum(axis=-1, keepdims=True)
+        for of in ("level", "flag"):
+            counts = getattr(self._table, f"{of}_counts")
+            getattr(self._table, f"{of}_chances")[...] = counts / counts.sum(-1, keepdims=True)
 
 
 # States: measured quantities in few levels, and what is known of them beforehand.

@@ -40,14 +40,11 @@ class Rl(OperatorLearning):
 
     label: ClassVar[str] = "policy rl"
     agent_kind: ClassVar[type[Agent]] = ModelBased
+    agent_settings: ClassVar[tuple[str, ...]] = ("sweeps",)
 
     sweeps: Count = SWEEPS
     """How often every state is valued again at each step; the paper does it once, which takes
     hundreds of steps to show."""
-
-    def special(self, name: str) -> dict[str, Any]:  # noqa: ARG002  # all modules alike
-        """How often to value every state again."""
-        return {"sweeps": self.sweeps}
 
 
 @dataclass
@@ -76,8 +73,6 @@ class ModelFree(Agent):
     decay: float = 0.999
     """By which that chance is multiplied at each step."""
     seed: int = 0
-    name: str = ""
-    """So that two of the same seed do not try in step."""
     _q: Floats = field(init=False, repr=False)
     """Cost in the long run; inf where an action is not allowed."""
     _visits: Floats = field(init=False, repr=False)
@@ -133,6 +128,7 @@ class QLearning(OperatorLearning):
 
     label: ClassVar[str] = "policy q-learning"
     agent_kind: ClassVar[type[Agent]] = ModelFree
+    agent_settings: ClassVar[tuple[str, ...]] = ("epsilon", "decay", "seed")
 
     epsilon: Fraction = 0.1
     """Chance of trying any action instead of the best, in the first step."""
@@ -140,11 +136,6 @@ class QLearning(OperatorLearning):
     """By which that chance is multiplied at every step."""
     seed: Natural = 0
     """The same seed tries the same."""
-
-    def special(self, name: str) -> dict[str, Any]:
-        """What to try."""
-        chance = {"epsilon": self.epsilon, "decay": self.decay, "seed": self.seed}
-        return {**chance, "name": name}
 
 
 LEARNERS: Final[dict[str, type[OperatorLearning]]] = {"q-learning": QLearning, "rl": Rl}
@@ -198,7 +189,9 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         super().__post_init__()
         shared = [f.name for f in fields(OperatorSettings) if f.init]
         self._learner = LEARNERS[self.learner](**{name: getattr(self, name) for name in shared})
-        self._handed = self._handed_before()
+        tables = {} if self.load is None else of_level(self.load, "application")
+        handed = {name for name, entry in tables.items() if entry.get("handed_over")}
+        self._handed = {name for name in handed if self.knows(name)}
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Let the learner learn, and decide for each module by its rule or by the learner."""
@@ -256,7 +249,3 @@ count holds at 4, 900 rows/s at level 3, expected cost 0.17'
         self._steps[name] = progress.steps
         self._steady[name] = self._steady.get(name, 0) + 1 if steady else 0
         return self._steady[name] >= self.patience
-
-    def _handed_before(self) -> set[str]:
-        tables = {} if self.load is None else of_level(self.load, "application")
-        return {n for n, entry in tables.items() if entry.get("handed_over") and self.knows(n)}

@@ -14,6 +14,7 @@ time, which is derived from what was measured:
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Annotated, Any, ClassVar
 
@@ -194,9 +195,8 @@ def _late(response: float, bound: float) -> bool:
     return response > bound or response == inf
 
 
-def _measured(value: float | None) -> float | None:
-    """A reading, which may be infinite: then rows are late."""
-    return known(value, infinite=True)
+_measured = partial(known, infinite=True)
+"""A reading, which may be infinite: then rows are late."""
 
 
 @dataclass
@@ -281,6 +281,8 @@ class OperatorLearning(OperatorSettings, Learner):
     level: ClassVar[str] = "application"
     managed: ClassVar[str] = "modules"
     agent_kind: ClassVar[type[Agent]]
+    agent_settings: ClassVar[tuple[str, ...]]
+    """Settings that its agents take beside those of all learners."""
 
     _rebalancers: dict[str, Rebalancer] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -301,10 +303,6 @@ class OperatorLearning(OperatorSettings, Learner):
             self._managers[name].last = None
         return judged(seen, self._judge)
 
-    def special(self, name: str) -> dict[str, Any]:
-        """What the agent of a module takes beside the settings of all learners."""
-        raise NotImplementedError
-
     def new_agent(self, name: str) -> Agent:
         """One that knows nothing of a module yet."""
         module = self.graph[name]
@@ -314,13 +312,8 @@ class OperatorLearning(OperatorSettings, Learner):
             each=self.resource_weight,
             change=self.reconfiguration_weight,
         )
-        return self.agent_kind(
-            costs,
-            levels=self.levels,
-            discount=self.discount,
-            learning_rate=self.learning_rate,
-            **self.special(name),
-        )
+        shared = ("levels", "discount", "learning_rate", *self.agent_settings)
+        return self.agent_kind(costs, name=name, **{key: getattr(self, key) for key in shared})
 
     def _judge(self, module: ModuleState) -> Verdict:
         if not self.knows(module.name):

@@ -99,7 +99,7 @@ def _arrays(entry: Entry, *, what: str) -> dict[str, Floats]:
         shapes |= {"penalty": shape, **counts}
     given = entry["arrays"]
     for name in shapes.keys() - given.keys() - {"changed"}:
-        raise SettingError(f"{what} has no {name}; save it again")
+        raise FileError(f"{what} has no {name}; save it again")
     return {name: _array(given[name], shapes[name], name, what) for name in shapes if name in given}
 
 
@@ -107,9 +107,9 @@ def _array(given: Any, shape: Shape, name: str, what: str) -> Floats:
     try:
         values: Floats = np.array(given, np.float64)  # null becomes nan
     except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"{name} of {what} is not made of numbers; save it again") from None
+        raise FileError(f"{name} of {what} is not made of numbers; save it again") from None
     if values.shape != shape:
-        raise SettingError(
+        raise FileError(
             f"{name} of {what} has the shape {_by(values.shape)}, and {_by(shape)} is needed; "
             "save it again"
         )
@@ -120,7 +120,7 @@ def _array(given: Any, shape: Shape, name: str, what: str) -> Floats:
     if name == "q":  # doing nothing is always allowed, so its cost is known
         unusable = unusable or bool(np.isinf(values[1]).any())
     if unusable or (name.endswith("_counts") and not values.sum(axis=-1).all()):
-        raise SettingError(f"{name} of {what} holds a number that cannot be; save it again")
+        raise FileError(f"{name} of {what} holds a number that cannot be; save it again")
     return values
 
 
@@ -250,10 +250,7 @@ def _check_whole(entry: Any, what: str) -> None:
         raise FileError(
             f"{what} is of kind {entry.get('kind')!r}, and there are {' and '.join(KINDS)}"
         )
-    try:
-        _arrays(entry, what=what)
-    except SettingError as error:
-        raise FileError(str(error)) from None
+    _arrays(entry, what=what)
 
 
 def _is_count(value: Any, least: int) -> bool:
