@@ -176,12 +176,15 @@ class RateByDegree:
         waiting = rows_wait(module, step)
         if waiting is None:
             return
+        running, batch = module.running or 0, module.batch_duration or 0.0
         if not waiting:
-            self._forget(module)
-            return
-        running = module.running or 0
-        if running != self._running:
-            self._begin(running, module)
+            self.rates, self.seconds = {}, {}
+            self._running, self._settling = running, 0.0
+        elif running != self._running:
+            self.rates.pop(running, None)
+            self.seconds.pop(running, None)
+            # a batch that was planned for the old degree is run to its end first
+            self._running, self._settling = running, batch
         elif self._settling > 0:
             self._settling -= step
         else:
@@ -194,22 +197,17 @@ class RateByDegree:
     def _needed(self, module: ModuleReading) -> float:
         return max(self.window, 3 * (module.batch_duration or 0.0))
 
-    def _forget(self, module: ModuleReading) -> None:
-        self.rates.clear()
-        self.seconds.clear()
-        self._running, self._settling = module.running, 0.0
-
-    def _begin(self, running: int, module: ModuleReading) -> None:
-        """At a new degree: a batch that was planned for the old one is run to its end first."""
-        self._running, self._settling = running, module.batch_duration or 0.0
-        self.rates.pop(running, None)
-        self.seconds.pop(running, None)
-
     def _add(self, running: int, module: ModuleReading, step: float) -> None:
-        """The mean of the last two windows or so: a stretch may be long, and rows change."""
+        """The mean of the last two windows or so: a stretch may be long, and rows change.
+
+        A rate is no more than executors can do: a batch that ends in a step is reported as if all
+        of its rows had been processed in it.
+        """
+        each, rate = pace(module), module.processed_rate or 0.0
+        rate = rate if each is None else min(rate, running * each)
         lasted = self.seconds.get(running, 0.0)
         before = min(lasted, 2 * self._needed(module))
-        total = before * self.rates.get(running, 0.0) + step * _rate(module, running)
+        total = before * self.rates.get(running, 0.0) + step * rate
         self.seconds[running] = lasted + step
         self.rates[running] = total / (before + step)
 
@@ -224,13 +222,6 @@ def rows_wait(module: ModuleReading, step: float) -> bool | None:
     if waiting is None or rate is None or module.running is None:
         return None
     return waiting > 2 * max(step, module.batch_duration or 0.0) * rate
-
-
-def _rate(module: ModuleReading, running: int) -> float:
-    """Rows a second, but no more than executors can do: a batch that ends in a step is
-    reported as if all of its rows had been processed in it."""
-    each, rate = pace(module), module.processed_rate or 0.0
-    return rate if each is None else min(rate, running * each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,11 +266,9 @@ back to 4, no growth beyond for 10 min'
         """Measure the degree of each module, and block one that did not help."""
         degrees = in_force(seen)
         for name, module in seen.modules.items():
-            levels, now = (
-                self._levels.setdefault(name, RateByDegree(self.window)),
-                degrees.get(name),
-            )
+            levels = self._levels.setdefault(name, RateByDegree(self.window))
             levels.observe(module, seen.step)
+            now = degrees.get(name)
             if now is not None and levels.judged(now, module):
                 self._judge(name, levels.rates, now, seen.at)
 

@@ -140,7 +140,10 @@ class ExcludedPeriods(Guard):
     _zone: tzinfo | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._periods = tuple(_period(text) for text in self.periods)
+        try:
+            self._periods = tuple(map(Period.parse, self.periods))
+        except SettingError as error:
+            raise SettingError(f"periods of guard excluded-periods: {error}") from None
         if self._periods and self.began is None:
             raise SettingError(
                 "guard excluded-periods must know when the run began; give it began, such as "
@@ -183,13 +186,6 @@ class ExcludedPeriods(Guard):
             return began + timedelta(seconds=at)
         aware = began if began.tzinfo else began.replace(tzinfo=self._zone)
         return (aware.astimezone(UTC) + timedelta(seconds=at)).astimezone(self._zone)
-
-
-def _period(text: str) -> Period:
-    try:
-        return Period.parse(text)
-    except SettingError as error:
-        raise SettingError(f"periods of guard excluded-periods: {error}") from None
 
 
 def _zone(name: str) -> tzinfo:

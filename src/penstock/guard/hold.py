@@ -8,14 +8,13 @@ from math import isnan
 from penstock.core.errors import SettingError
 from penstock.core.schema import NotNegativeSeconds, checked
 from penstock.core.settings import near
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
+from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.core.units import format_duration
 from penstock.core.words import count_of
 from penstock.guard.common import Guard, ProposedDegree, Ruling
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import TIME_TOLERANCE
 from penstock.policy.common.nodes import nodes_in_force
-from penstock.policy.common.sentences import sentence
 
 
 @dataclass(kw_only=True)
@@ -46,15 +45,12 @@ class Hold(Guard):
 
     def rule(self, proposed: ProposedDegree) -> Ruling | None:
         """A module that was not measured in full stays as it is."""
-        missing = [need for need in self.needs if _unknown(getattr(proposed.module, need))]
+        read = {need: getattr(proposed.module, need) for need in self.needs}
+        missing = [n for n, v in read.items() if v is None or (isinstance(v, float) and isnan(v))]
         if not missing or proposed.degree == proposed.in_force:
             return None
         held = "left alone" if proposed.in_force is None else f"held at {proposed.in_force}"
         return Ruling(proposed.in_force, f"{proposed.name} {held}, {' and '.join(missing)} unknown")
-
-
-def _unknown(value: object) -> bool:
-    return value is None or (isinstance(value, float) and isnan(value))
 
 
 @dataclass(kw_only=True)
@@ -198,14 +194,18 @@ class DryRun(Guard):
             *([] if clock is None else [f"the clock would be set to {clock:g} GHz"]),
             *_moves(nodes_in_force(seen), then.nodes, partial(count_of, noun="node")),
         ]
-        advice = sentence(moves, otherwise="nothing would change")
+        advice = "; ".join(moves) or "nothing would change"
+        undone = [
+            replace(r, answer=f"{r.answer}; dry run, nothing was done") if r.granted else r
+            for r in decided.requests
+        ]
         return replace(
             decided,
             configuration=Configuration(degrees=degrees),
             proposed=then,
             why="; ".join([f"dry run: {advice}", decided.why, *_wish(decided)]),
             expects={},
-            requests=tuple(_undone(request) for request in decided.requests),
+            requests=tuple(undone),
         )
 
 
@@ -221,13 +221,6 @@ def _moves(
         start = f" from {now[name]}" if name in now else ""
         if now.get(name) != number:
             yield f"{name} would go{start} to {describe(number)}"
-
-
-def _undone(request: Request) -> Request:
-    """A request that was granted is not carried out, and says so."""
-    if not request.granted:
-        return request
-    return replace(request, answer=f"{request.answer}; dry run, nothing was done")
 
 
 def _wish(decided: Decision) -> Iterator[str]:

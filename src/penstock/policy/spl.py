@@ -4,7 +4,6 @@ A level is a degree. What each level brought is remembered, and a step that did 
 repeated until the load is another.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 
@@ -35,10 +34,6 @@ class Climb:
     levels: dict[int, Level] = field(default_factory=dict)
     backlog: float | None = None
     """Rows that waited in the last step."""
-
-    def forget(self, which: Callable[[int], bool]) -> None:
-        """Drop what is known of some levels."""
-        self.levels = {n: level for n, level in self.levels.items() if not which(n)}
 
 
 @dataclass
@@ -103,10 +98,10 @@ class Spl:
         past = climb.levels.get(degree, Level(throughput, congested, throughput))
         rises = throughput * self.sensitivity > past.anchor
         falls = throughput < self.sensitivity * past.anchor
-        if rises or (congested and not past.congested):
-            climb.forget(lambda n: n > degree)
-        if falls or (past.congested and not congested):
-            climb.forget(lambda n: n < degree)
+        above = rises or (congested and not past.congested)
+        below = falls or (past.congested and not congested)
+        forgotten = {n for n in climb.levels if (above and n > degree) or (below and n < degree)}
+        climb.levels = {n: level for n, level in climb.levels.items() if n not in forgotten}
         anchor = throughput if rises or falls else past.anchor
         climb.levels[degree] = Level(throughput, congested, anchor)
 

@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 from penstock.core.schema import checked
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.policy.common.degrees import PerModule, in_force, of_module
-from penstock.policy.common.sentences import sentence
 
 
 @dataclass
@@ -38,7 +37,7 @@ class Static:
         named = self.degrees if isinstance(self.degrees, Mapping) else {}
         others = [name for name in named if name not in seen.modules]
         clauses += [f"{name} is not among the modules seen" for name in others]
-        why = sentence(clauses, otherwise="no module was seen")
+        why = "; ".join(clauses) or "no module was seen"
         return Decision(configuration=Configuration(degrees=degrees), why=why)
 
 

@@ -1,6 +1,6 @@
 """Degrees of parallelism: as set by a user, in force now, and changed in a decision."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.schema import Count
@@ -31,11 +31,15 @@ def in_force(seen: Observation) -> dict[str, int]:
 def with_degrees(decided: Decision, degrees: Mapping[str, int]) -> Decision:
     """The decision with other degrees; what the policy first proposed is kept.
 
+    What it expected of a module rests on the degree, but for the rate of arrivals.
+
     >>> from penstock.core.signals import Configuration
-    >>> plan = Decision(configuration=Configuration(degrees={"counter": 9}), why="load doubled")
+    >>> expects = {"rate:counter": 5, "load:counter": 1}
+    >>> nine = Configuration(degrees={"counter": 9})
+    >>> plan = Decision(configuration=nine, why="load doubled", expects=expects)
     >>> fewer = with_degrees(plan, {"counter": 8})
-    >>> fewer.configuration.degrees, fewer.proposed.degrees
-    ({'counter': 8}, {'counter': 9})
+    >>> fewer.configuration.degrees, fewer.proposed.degrees, fewer.expects
+    ({'counter': 8}, {'counter': 9}, {'rate:counter': 5})
     """
     before = decided.configuration.degrees
     if degrees == before:
@@ -50,16 +54,9 @@ def with_degrees(decided: Decision, degrees: Mapping[str, int]) -> Decision:
             routing={k: v for k, v in decided.configuration.routing.items() if k not in other},
         ),
         proposed=decided.proposed or decided.configuration,
-        # what was expected of the degree that was proposed says nothing of the one that is allowed
-        expects={k: v for k, v in decided.expects.items() if _holds_without(k, other)},
+        expects={
+            key: value
+            for key, value in decided.expects.items()
+            if key.startswith("rate:") or key.rpartition(":")[2] not in other
+        },
     )
-
-
-def _holds_without(key: str, changed: Collection[str]) -> bool:
-    """Whether an expectation does not rest on the degree of a module that was changed.
-
-    >>> _holds_without("rate:counter", {"counter"}), _holds_without("load:counter", {"counter"})
-    (True, False)
-    """
-    what, _, module = key.rpartition(":")
-    return what == "rate" or module not in changed

@@ -337,15 +337,6 @@ _KEPT: Final = 9
 """Last times that count: the median of an odd few forgets, and no single one sways it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Growth:
-    """Executors that were asked for."""
-
-    since: float
-    executors: int
-    """That there are to be then."""
-
-
 @dataclass
 class RescaleTimes:
     """For each module, the median of its last times to grow, each request by itself.
@@ -367,8 +358,8 @@ class RescaleTimes:
     cap: float = 600.0
     _times: dict[str, list[float]] = field(default_factory=dict, init=False)
     _asked: dict[str, int] = field(default_factory=dict, init=False)
-    _growths: dict[str, list[_Growth]] = field(default_factory=dict, init=False)
-    """By module those under way, the oldest first."""
+    _growths: dict[str, list[tuple[float, int]]] = field(default_factory=dict, init=False)
+    """By module those under way, the oldest first: since when, and to how many executors."""
     _before: float | None = field(default=None, init=False)
 
     def observe(self, seen: Observation) -> None:
@@ -387,24 +378,25 @@ class RescaleTimes:
         growths = self._growths.get(name)
         if not growths:
             return 0.0
-        return max(self.of(name, prior=prior) - (at - growths[-1].since), 0.0)
+        since, _ = growths[-1]
+        return max(self.of(name, prior=prior) - (at - since), 0.0)
 
     def _look(self, name: str, requested: int, running: int, seen: Observation) -> None:
         before = self._asked.get(name, requested)
         self._asked[name] = requested
-        growths = [g for g in self._growths.get(name, []) if g.executors <= requested]
+        growths = [growth for growth in self._growths.get(name, []) if growth[1] <= requested]
         if requested > before:
-            since = seen.at - seen.step if self._before is None else self._before
-            growths.append(_Growth(since, requested))
-        for growth in growths:
-            if running >= growth.executors:
-                earliest = max((self._before or 0.0) - growth.since, 0.0)
-                self._learn(name, (earliest + seen.at - growth.since) / 2)
-            elif seen.at - growth.since > self.cap:
+            start = seen.at - seen.step if self._before is None else self._before
+            growths.append((start, requested))
+        self._growths[name] = []
+        for since, executors in growths:
+            if running >= executors:
+                earliest = max((self._before or 0.0) - since, 0.0)
+                self._learn(name, (earliest + seen.at - since) / 2)
+            elif seen.at - since > self.cap:
                 self._learn(name, self.cap)
-        self._growths[name] = [
-            g for g in growths if running < g.executors and seen.at - g.since <= self.cap
-        ]
+            else:
+                self._growths[name].append((since, executors))
 
     def _learn(self, name: str, time: float) -> None:
         self._times[name] = [*self._times.get(name, []), min(time, self.cap)][-_KEPT:]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from penstock.core.regions import Infrastructure, Region
 from penstock.core.signals import Configuration, Decision, Observation, RegionReading
 from penstock.core.words import count_of
-from penstock.policy.common.sentences import sentence
 from penstock.policy.common.verdict import Verdict
 
 
@@ -90,5 +89,5 @@ def decide(
         configuration=Configuration(
             degrees={}, nodes={v.name: v.after for v in asked if v.after is not None}
         ),
-        why=sentence((verdict.why for verdict in worded), otherwise="no region was seen"),
+        why="; ".join(verdict.why for verdict in worded) or "no region was seen",
     )

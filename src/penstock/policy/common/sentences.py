@@ -1,18 +1,7 @@
 """Reasons as sentences: how policies and guards word rows, changes and forecasts.
 
-Shares, counts and durations are written by `penstock.core.words`.
+Shares, counts and durations are written by `penstock.core.words`; clauses are joined by "; ".
 """
-
-from collections.abc import Iterable
-
-
-def sentence(clauses: Iterable[str], *, otherwise: str) -> str:
-    """Clauses as one sentence.
-
-    >>> sentence(["splitter 2 -> 3", "counter holds at 4"], otherwise="no module was seen")
-    'splitter 2 -> 3; counter holds at 4'
-    """
-    return "; ".join(clauses) or otherwise
 
 
 def rows(number: float, *, whole_from: float = 100.0, separator: str = ",") -> str:

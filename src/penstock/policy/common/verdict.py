@@ -14,7 +14,7 @@ from penstock.core.signals import Configuration, Decision, ModuleReading, Observ
 from penstock.core.words import count_of, percent
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.rebalance import Move, Rebalancer
-from penstock.policy.common.sentences import change, sentence
+from penstock.policy.common.sentences import change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ def decision(
             routing={name: move.routing for name, move in moves.items()},
             frequency=frequency,
         ),
-        why=sentence(clauses, otherwise="no module was seen"),
+        why="; ".join(clauses) or "no module was seen",
         expects={f"{k}:{v.name}": value for v in settled for k, value in v.expects.items()},
     )
 

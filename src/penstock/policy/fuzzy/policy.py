@@ -77,15 +77,6 @@ class Stage:
             more.append("more than a step of work waiting")
         return ", ".join([f"{self.name} {words} (load {self.load:.3g})", *more])
 
-    def move(self, after: int) -> str:
-        """The degree that it is to have, as text.
-
-        >>> Stage(name="plq", load=1.5, degree=4, running=4).move(6)
-        'plq 4 -> 6'
-        """
-        how = f"holds at {after}" if after == self.degree else change(self.degree, after)
-        return f"{self.name} {how}"
-
 
 def stage_of(
     name: str, reading: ModuleReading | None, degree: int | None, step: float
@@ -260,7 +251,10 @@ plq 4 -> 6, wlq 12 -> 15'
         )
         after = dict(zip((plq, wlq), degrees_for((plq, wlq), wanted, pool), strict=True))
         judged = "; ".join(stage.text(self._terms) for stage in after)
-        moves = ", ".join(stage.move(degree) for stage, degree in after.items())
+        moves = ", ".join(
+            f"{s.name} {f'holds at {n}' if n == s.degree else change(s.degree, n)}"
+            for s, n in after.items()
+        )
         full = f"; the pool of {pool} is used up" * (sum(after.values()) >= pool)
         # the load once the change has come true, if as much work comes
         loads = {s: s.load * s.running / n for s, n in after.items() if n != s.degree}

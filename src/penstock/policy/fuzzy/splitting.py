@@ -90,7 +90,7 @@ class SplittingControl:
         if load < 0:
             raise SettingError(f"load of the pane stage must be 0 or more, got {load:g}")
         pid, change = self._pid.step(memory.pid, min(load, _CLIP))
-        return SplittingMemory(alpha=self._within(memory.alpha + change), pid=pid)
+        return SplittingMemory(alpha=min(max(memory.alpha + change, self.low), self.high), pid=pid)
 
     def threshold(
         self,
@@ -103,9 +103,6 @@ class SplittingControl:
             return None
         typical = float(np.mean(sizes) + np.std(sizes))
         return max(typical / memory.alpha, 1.0)
-
-    def _within(self, alpha: float) -> float:
-        return min(max(alpha, self.low), self.high)
 
 
 def check_period(period: float, step: float) -> None:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final
 
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
 from penstock.core.roles import Policy
-from penstock.core.signals import Configuration, Decision, ModuleReading, Observation, Request
+from penstock.core.signals import Configuration, Decision, Observation, Request
 from penstock.core.words import count_of
 from penstock.policy.common.degrees import in_force, with_degrees
 from penstock.policy.common.nodes import nodes_in_force
@@ -102,7 +101,9 @@ next in 1 min; 0 of 1 token left'
         """What the policy proposes, as far as it is granted."""
         decided, now = self.policy(seen), in_force(seen)
         wanted = decided.configuration.degrees
-        places = {} if self.infrastructure is None else self._regions
+        modules = () if self.infrastructure is None else self.graph.modules
+        places = {module.name: module.region for module in modules}
+        loads = {n: m.utilisation if m.load is None else m.load for n, m in seen.modules.items()}
         proposals = (
             Proposal(
                 level="application",
@@ -111,21 +112,13 @@ next in 1 min; 0 of 1 token left'
                 change=wanted.get(name, now[name]) - now[name],
                 why=clauses_about(decided.why, name),
                 region=places.get(name),
-                load=_load(seen.modules[name]),
+                load=loads[name],
             )
             for name in dict.fromkeys((*self.graph.names(), *wanted))
             if name in now
         )
         granted, answered = self._answered(decided, proposals, seen)
         return with_degrees(answered, {**wanted, **granted})
-
-    @cached_property
-    def _regions(self) -> dict[str, str | None]:
-        return {module.name: module.region for module in self.graph.modules}
-
-
-def _load(reading: ModuleReading) -> float | None:
-    return reading.utilisation if reading.load is None else reading.load
 
 
 @dataclass(kw_only=True)

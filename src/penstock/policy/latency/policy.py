@@ -26,7 +26,7 @@ from penstock.forecast import build_forecaster
 from penstock.model.queueing import Correction
 from penstock.policy.common.degrees import in_force
 from penstock.policy.common.estimates import RescaleTimes, VisitRatios
-from penstock.policy.common.sentences import change, forecast, sentence
+from penstock.policy.common.sentences import change, forecast
 from penstock.policy.latency.estimate import Estimate, Sojourn, Stage
 
 _FEWEST: Final = 1.0
@@ -233,10 +233,12 @@ class LatencyPolicy:
         }
         known = in_force(seen)
         after = {name: self._kept(name, n, seen, stages[name]) for name, n in chosen.items()}
+        busy = {n: min(stages[n].utilisation(degree), 1.0) for n, degree in after.items() if degree}
         return Decision(
             configuration=Configuration(degrees={**known, **after}),
             why=self._why(seen, known, after, stages),
-            expects=self._expects(stages, after),
+            expects={f"utilisation:{name}": share for name, share in busy.items()}
+            | {f"rate:{name}": stage.rate for name, stage in stages.items()},
         )
 
     def _observe(self, seen: Observation) -> None:
@@ -306,7 +308,7 @@ class LatencyPolicy:
     ) -> str:
         text = [self._clause(name, known.get(name), after.get(name)) for name in seen.modules]
         clauses = sorted(text, key=lambda clause: " -> " not in clause)
-        return sentence([*clauses, *self._promise(stages, after)], otherwise="no module was seen")
+        return "; ".join([*clauses, *self._promise(stages, after)]) or "no module was seen"
 
     def _clause(self, name: str, before: int | None, after: int | None) -> str:
         estimate = self._modules.get(name)
@@ -326,9 +328,3 @@ class LatencyPolicy:
             return ["the allowed executors cannot keep up"]
         promised = "" if self.slo is None else f" of {format_duration(self.slo)}"
         return [f"p95 {format_duration(latency * self._correction_factor)}{promised} expected"]
-
-    def _expects(self, stages: Mapping[str, Stage], after: Mapping[str, int]) -> dict[str, float]:
-        busy = {
-            f"utilisation:{n}": min(stages[n].utilisation(after[n]), 1.0) for n in after if after[n]
-        }
-        return {**busy, **{f"rate:{name}": stage.rate for name, stage in stages.items()}}

@@ -109,19 +109,6 @@ class DStream:
 
 
 @dataclass
-class _Occupation:
-    """The mean ratio of a module, the past counting less and less; it begins as one of 100 %."""
-
-    above: float = 1.0
-    below: float = 1.0
-
-    def update(self, ratio: float, smoothing: float) -> float:
-        self.above = self.above * smoothing + ratio
-        self.below = self.below * smoothing + 1.0
-        return self.above / self.below
-
-
-@dataclass
 @checked("policy amadeus")
 class Amadeus:
     """As many executors as would let batches take just their interval: `ceil(n * ratio)`.
@@ -150,7 +137,8 @@ class Amadeus:
     """Ratio above which it grows."""
     interval: PositiveSeconds | None = None
     """Seconds between batches, in place of every module's trigger."""
-    _means: dict[str, _Occupation] = field(default_factory=dict, init=False, repr=False)
+    _sums: dict[str, tuple[float, float]] = field(default_factory=dict, init=False, repr=False)
+    """By module, the sum of its ratios and that of their weights."""
 
     def __post_init__(self) -> None:
         if self.low > self.high:
@@ -166,8 +154,9 @@ class Amadeus:
         ratio = ratio_of(module.reading, interval_of(self.graph, module.name, self.interval))
         if isinstance(ratio, str):
             return module.hold(ratio)
-        occupation = self._means.setdefault(module.name, _Occupation())
-        mean = occupation.update(ratio.value, self.smoothing)
+        above, below = self._sums.get(module.name, (1.0, 1.0))
+        above, below = above * self.smoothing + ratio.value, below * self.smoothing + 1.0
+        self._sums[module.name], mean = (above, below), above / below
         text = f"{Ratio(mean, ratio.of)} on average"
         if running is None:
             return module.hold("running executors unknown")

@@ -143,7 +143,12 @@ class Flow:
         """Rows a second that each module will have to take in; NaN where a source is unknown."""
         sources = self.graph.sources if self.graph is not None else ()
         outside = [name for name in self._now if name not in self._names()]
-        return self.spread({name: self._rate(name) for name in (*sources, *outside)})
+        return self.spread(
+            {
+                name: nan if self._now.get(name) is None else self._arrived[name].mean()
+                for name in (*sources, *outside)
+            }
+        )
 
     def spread(self, own: Mapping[str, float]) -> dict[str, float]:
         """Rates that begin at modules, followed to all that they reach."""
@@ -155,9 +160,6 @@ class Flow:
 
     def _names(self) -> tuple[str, ...]:
         return self.graph.order() if self.graph is not None else ()
-
-    def _rate(self, name: str) -> float:
-        return nan if self._now.get(name) is None else self._arrived[name].mean()
 
 
 @dataclass(frozen=True, slots=True)

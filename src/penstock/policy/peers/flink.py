@@ -1,7 +1,7 @@
 """Flink's autoscaler, rule by rule as its source has them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil, inf, isfinite, nan
 
 from penstock.core.errors import SettingError
@@ -371,49 +371,32 @@ class Flink:
         rate = metrics.true_rate
         needed = self._capacity(metrics, self.utilisation_target, restart=True)
         factor = self._factor(module.name, needed, rate)
-        wanted = executors_for(factor * running)
+        wanted, outside = executors_for(factor * running), self._outside(metrics, lagging)
         capacity = "unlimited" if rate == inf else number(rate)
         why = f"needs {number(needed)} rows/s, its capacity is {capacity}"
-        change = Change(at=at, before=degree, after=wanted, rate=rate, expected=rate * factor)
-        outside = self._outside(metrics, lagging)
         delay = self._delays.setdefault(module.name, DelayedScaleDown(self.scale_down_interval))
         if wanted < degree:
-            return self._down(module, change, why, delay, outside=outside)
-        delay.clear()
-        failed = self._histories[module.name].failed(degree, rate, self.effectiveness_threshold)
-        if wanted > degree and failed and self.effectiveness_detection:
-            return _Proposal(module.hold(f"{why}, but going {failed}"))
-        return self._propose(module, change, why, outside=outside)
-
-    def _down(
-        self,
-        module: ModuleState,
-        change: Change,
-        why: str,
-        delay: DelayedScaleDown,
-        *,
-        outside: bool,
-    ) -> _Proposal:
-        recommended = delay.recommend(change.at, change.after, outside)
-        enough = f"{why}, {change.after} are enough"
-        if recommended is None:
-            left = format_duration(delay.left(change.at))
-            return _Proposal(module.hold(f"{enough}, may shrink in {left}"))
-        allowed, outside = recommended
-        if allowed > change.after:
-            window = format_duration(self.scale_down_interval)
-            why = f"{enough}, the highest in {window} was {allowed}"
-        return self._propose(module, replace(change, after=allowed), why, outside=outside)
-
-    def _propose(
-        self, module: ModuleState, change: Change, why: str, *, outside: bool
-    ) -> _Proposal:
-        verdict = module.move(change.after, why)
-        if not verdict.changes:
-            return _Proposal(verdict)
+            recommended = delay.recommend(at, wanted, outside)
+            enough = f"{why}, {wanted} are enough"
+            if recommended is None:
+                left = format_duration(delay.left(at))
+                return _Proposal(module.hold(f"{enough}, may shrink in {left}"))
+            if recommended[0] > wanted:
+                window = format_duration(self.scale_down_interval)
+                why = f"{enough}, the highest in {window} was {recommended[0]}"
+            wanted, outside = recommended
+        else:
+            delay.clear()
+            failed = self._histories[module.name].failed(degree, rate, self.effectiveness_threshold)
+            if wanted > degree and failed and self.effectiveness_detection:
+                return _Proposal(module.hold(f"{why}, but going {failed}"))
+        if wanted == degree:
+            return _Proposal(module.hold(why))
         low, high = map(percent, self._band())
-        inside = f"within {low} to {high} busy, though {change.after} would be enough"
-        return _Proposal(verdict, change, outside, module.hold(f"{why}, {inside}"))
+        inside = f"within {low} to {high} busy, though {wanted} would be enough"
+        change = Change(at=at, before=degree, after=wanted, rate=rate, expected=rate * factor)
+        otherwise = module.hold(f"{why}, {inside}")
+        return _Proposal(module.move(wanted, why), change, outside, otherwise)
 
     def _factor(self, name: str, needed: float, true_rate: float) -> float:
         """What the executors are multiplied by, within its bounds."""

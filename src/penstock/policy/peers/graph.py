@@ -151,7 +151,11 @@ class Dhalion:
 
     def __call__(self, seen: Observation, /) -> Decision:
         """Judge all modules, when it is time and nothing has changed recently."""
-        self._observe(seen)
+        for name, reading in seen.modules.items():
+            waiting, arrived = known(reading.backlog), known(reading.arrival_rate)
+            if waiting is not None and arrived is not None:
+                self._waiting[name].add(seen.at, waiting)
+                self._arrived[name].add(seen.at, arrived)
         if (wait := self._timer.wait(seen)) is not None:
             return all_hold(seen, wait)
         missed = {name: self._missed(name, reading) for name, reading in seen.modules.items()}
@@ -171,13 +175,6 @@ class Dhalion:
             return self._shrink(module, seen.step)
 
         return decision(judged(seen, judge))
-
-    def _observe(self, seen: Observation) -> None:
-        for name, reading in seen.modules.items():
-            waiting, arrived = known(reading.backlog), known(reading.arrival_rate)
-            if waiting is not None and arrived is not None:
-                self._waiting[name].add(seen.at, waiting)
-                self._arrived[name].add(seen.at, arrived)
 
     def _missed(self, name: str, reading: ModuleReading) -> float | None:
         """The share of its rows that a module did not take in; None where that is unknown."""
