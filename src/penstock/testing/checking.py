@@ -34,7 +34,7 @@ def failures(checks: Sequence[Check[T]], subject: T) -> dict[str, str]:
             check(subject)
         except Exception as error:  # a part that raises does not conform either
             text = str(error) if isinstance(error, AssertionError) else repr(error)
-            messages[_name(check)] = text
+            messages[getattr(check, "__name__", repr(check))] = text
     return messages
 
 
@@ -54,7 +54,3 @@ def global_random_state_untouched() -> Iterator[None]:
 
 def _chance() -> bytes:
     return pickle.dumps((random.getstate(), np.random.get_state()))
-
-
-def _name(check: Check[T]) -> str:
-    return getattr(check, "__name__", repr(check))

@@ -122,7 +122,9 @@ def holds_what_it_knows_nothing_of(factory: Factory) -> None:
     """A policy that has only ever seen how many executors there are leaves them as they are."""
     policy = factory()
     for seen in varied():
-        blind = replace(seen, modules={n: _blind(m) for n, m in seen.modules.items()})
+        known = {name: module.requested for name, module in seen.modules.items()}
+        only = {n: ModuleReading(wanted=d, requested=d, running=d) for n, d in known.items()}
+        blind = replace(seen, modules=only)
         degrees, kept = policy(blind).configuration.degrees, current(blind).degrees
         require(degrees == kept, f"it went from {kept} to {degrees} without a measurement")
 
@@ -195,11 +197,6 @@ def check_policy(factory: Factory) -> None:
 
 def _decisions(policy: Policy) -> list[Decision]:
     return [policy(seen) for seen in varied()]
-
-
-def _blind(module: ModuleReading) -> ModuleReading:
-    degree = module.requested
-    return ModuleReading(wanted=degree, requested=degree, running=degree)
 
 
 Wrapper = Callable[[Policy], Policy]

@@ -15,7 +15,6 @@ from itertools import islice, product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.core.errors import SettingError
 
@@ -43,7 +42,7 @@ def shares(count: int) -> Mapping[str, float]:
     weights = (ranks + _OFFSET) ** -_EXPONENT * np.exp(
         -((ranks / (_CUT_OFF * count)) ** _STEEPNESS)
     )
-    return dict(zip(names(count), _normalised(weights), strict=True))
+    return dict(zip(names(count), (weights / weights.sum()).tolist(), strict=True))
 
 
 def names(count: int) -> tuple[str, ...]:
@@ -60,8 +59,3 @@ def _words() -> Iterator[str]:
     for length in count_up(1):
         letters = [_VOWELS if place % 2 else _CONSONANTS for place in range(length)]
         yield from map("".join, product(*letters))
-
-
-def _normalised(weights: NDArray[np.float64]) -> list[float]:
-    normalised: list[float] = (weights / weights.sum()).tolist()
-    return normalised

@@ -95,8 +95,12 @@ def read_counts(path: str) -> tuple[Floats, Floats]:
     """The seconds of a file, from 0 on, and the rows that arrived in each."""
     lines = _lines(path)
     if lines and len(lines[0][1].split()) == 1:
-        _check_length(lines[0], len(lines) - 1, path)
-        lines = lines[1:]
+        (number, announced), *lines = lines
+        if announced != str(len(lines)):
+            raise FileError(
+                f"line {number} of {path} announces {announced!r} lines, but {len(lines)} follow; "
+                "each line must be a second and a count"
+            )
     if not lines:
         raise FileError(f"{path} has no line with a second and a count")
     pairs = np.array([_pair(number, line, path) for number, line in lines])
@@ -125,12 +129,3 @@ def _pair(number: int, line: str, path: str) -> tuple[int, float]:
     if not (isfinite(pair[1]) and pair[1] >= 0):
         raise FileError(f"line {number} of {path} must be a second and a count, got {line!r}")
     return pair
-
-
-def _check_length(first: tuple[int, str], lines: int, path: str) -> None:
-    number, line = first
-    if line != str(lines):
-        raise FileError(
-            f"line {number} of {path} announces {line!r} lines, but {lines} follow; "
-            f"each line must be a second and a count"
-        )
