@@ -11,12 +11,15 @@ the bounds leave no doubt; mostly a handful of searches is enough.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
+
+_SHALLOW: Final = 30
+"""Times as many modules as hops from which a search by arrays is the faster one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +49,7 @@ class Topology:
         near = [[number[other] for other in others] for others in neighbours.values()]
         starts = np.cumsum([0, *map(len, near)])
         flat = np.array([other for others in near for other in others], np.int64)
-        diameter, depth = _measured(near)
+        diameter, depth = _measured(near, starts, flat)
         order = np.argsort(depth, kind="stable")
         return cls(
             names=tuple(neighbours),
@@ -87,27 +90,29 @@ class Topology:
         return leading
 
 
-def _measured(near: Sequence[Sequence[int]]) -> tuple[int, Indices]:
+def _measured(near: Sequence[Sequence[int]], starts: Indices, flat: Indices) -> tuple[int, Indices]:
     """The diameter, and the hops from a centre of the graph to each module.
 
     With `far` hops to the farthest from where a search began, a module `d` hops away has at least
     `max(d, far - d)` to its farthest and at most `far + d`; a twin, with the same neighbours, has
     exactly `far`. The most telling modules are searched from, until there is no doubt left.
     """
-    size, degrees = len(near), np.array([len(others) for others in near])
+    size, degrees = len(near), np.diff(starts)
     seen: dict[frozenset[int], int] = {}
     twins = np.array([seen.setdefault(frozenset(others), len(seen)) for others in near])
     low, high = np.zeros(size, np.int64), np.full(size, 2 * size)
+    far = size
     for turn in range(size + 1):
         widest, centre = _largest(high, degrees), _largest(-low, degrees)
         wide, narrow = high[widest] > low.max(), low[centre] < high.min()
         if not wide and not narrow:
             break
         here = widest if wide and (turn % 2 == 0 or not narrow) else centre
-        hops = _hops(near, here)
-        apart = np.where(twins == twins[here], 0, hops)
-        low = np.maximum(low, np.maximum(apart, hops.max() - apart))
-        high = np.minimum(high, hops.max() + apart)
+        shallow = _SHALLOW * far < size
+        hops = _hops_by_level(starts, flat, here) if shallow else _hops(near, here)
+        far, apart = int(hops.max()), np.where(twins == twins[here], 0, hops)
+        low = np.maximum(low, np.maximum(apart, far - apart))
+        high = np.minimum(high, far + apart)
     return int(low.max()), _hops(near, _largest(-high, degrees))
 
 
@@ -127,6 +132,19 @@ def _hops(near: Sequence[Sequence[int]], root: int) -> Indices:
                 hops[other] = hops[here] + 1
                 reached.append(other)
     return np.array(hops)
+
+
+def _hops_by_level(starts: Indices, flat: Indices, root: int) -> Indices:
+    """The same with arrays, all modules that are equally far at once."""
+    hops, reached, far = np.full(len(starts) - 1, -1), np.array([root]), 0
+    hops[root] = 0
+    while reached.size:
+        counts, far = starts[reached + 1] - starts[reached], far + 1
+        ends = np.cumsum(counts)
+        others = flat[np.repeat(starts[reached] - ends + counts, counts) + np.arange(ends[-1])]
+        hops[others[hops[others] < 0]] = far
+        reached = np.flatnonzero(hops == far)
+    return hops
 
 
 def _parents(starts: Indices, near: Indices, depth: Indices) -> Indices:
