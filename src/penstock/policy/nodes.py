@@ -25,9 +25,9 @@ from penstock.policy.common.verdict import Verdict
 @dataclass
 @checked("policy simple of infrastructure")
 class SimpleNodes:
-    """Acquires a node where too few are idle, releases one where too many are (e2df, Section 6.1).
+    """Acquires a node where too few are idle, and releases one where too many are.
 
-    Nodes that are still to come count as idle ones.
+    Nodes that are still to come count as idle ones (e2df, Section 6.1).
 
     >>> from penstock.core.regions import Region
     >>> from penstock.core.signals import RegionReading
