@@ -18,6 +18,8 @@ _COMMANDS = ("run", "simulate", "validate")
 _FOR_TESTS = "testing"
 """The package that is shipped for tests: its names are not dead when only tests use them."""
 _DOTTED = re.compile(r"penstock(?:\.\w+)+(?::\w+)?")
+_NAMED = re.compile(r"(?:measure|each): (\w+)")
+"""A function that the data of a paper name."""
 _FROM_IMPORT = re.compile(r"from (penstock[\w.]*) import ([\w, ]+)")
 
 
@@ -135,13 +137,17 @@ def _files(project: Path, folders: Iterable[str]) -> Iterator[File]:
 
 
 def _documented(project: Path, tree: Tree) -> set[str]:
-    """Definitions that the docs and the entry points of the package name."""
+    """Definitions that the docs, the entry points and the data of papers name."""
     names: set[str] = set()
     for path in (project / "pyproject.toml", project / "README.md", *project.rglob("docs/**/*.md")):
         text = path.read_text(encoding="utf-8")
         names.update(dotted.replace(":", ".") for dotted in _DOTTED.findall(text))
         for module, imported in _FROM_IMPORT.findall(text):
             names.update(f"{module}.{name}" for name in re.findall(r"\w+", imported))
+    for path in project.glob("src/*/papers/*/paper.yaml"):
+        folder = f"{tree.root}.papers.{path.parent.name}"
+        found = _NAMED.findall(path.read_text(encoding="utf-8"))
+        names.update(f"{folder}.results.{name}" for name in found)
     return {definition for name in names for definition in tree.definitions(name)}
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from penstock.experiment.results import Interval
-from penstock.papers.alloc import published as alloc
 from penstock.papers.alloc.adaptation import READINGS, SHARED
 from penstock.papers.alloc.experiment import KINDS, PLANNERS
+from penstock.papers.alloc.experiment import PUBLISHED as ALLOC
 from penstock.papers.alloc.graphs import EXACTLY, GRAPHS, ORDER, REDUCED, WITHIN
 from penstock.papers.e2df.experiment import (
     COMBINATIONS,
@@ -26,7 +26,6 @@ from penstock.papers.game.results import least_cost
 from penstock.papers.mpc.experiment import COMPARED
 from penstock.papers.mpc.results import CHOICES, variant_of
 from penstock.papers.ppq import experiment as runs
-from penstock.papers.ppq import published as ppq
 from penstock.policy.mpc import STRATEGIES
 from penstock.report.paper import paper_page
 from tests.support.papers import answer, answers, made_up, notes, paper, tables
@@ -136,8 +135,8 @@ def test_a_claim_has_its_reason_only_where_it_does_not_hold() -> None:
 
 def as_alloc_printed() -> Changes:
     values: Changes = {}
-    for nodes in alloc.SIZES:
-        first, second = (rows[f"{nodes}"] for rows in alloc.HEURISTICS.values())
+    for nodes in ALLOC.sizes:
+        first, second = (rows[f"{nodes}"] for rows in (ALLOC.heuristic_a, ALLOC.heuristic_b))
         for kind in GRAPHS:
             for planner in PLANNERS:
                 row = second if planner == "heuristic-b" else first
@@ -146,8 +145,8 @@ def as_alloc_printed() -> Changes:
                 made["edges"] = first["edges"]
                 made["share"] = 0.9995 if planner == "cutting-plane" else row["share"]
                 values |= {((planner, kind, nodes), q): float(v) for q, v in made.items()}
-    for nodes in alloc.TREE_SIZES:
-        made = {**alloc.TREES[f"{nodes}"], "never": 0.0}
+    for nodes in ALLOC.tree_sizes:
+        made = {**ALLOC.trees[f"{nodes}"], "never": 0.0}
         made |= dict.fromkeys(("at once", "in the end", "later"), 0.995)
         for kind in KINDS:
             for reading in READINGS:
@@ -247,7 +246,7 @@ def test_alloc_links_to_all_successors_confirm_nothing() -> None:
     worse: Changes = {
         ((planner, ORDER, nodes), "share"): 0.1
         for planner in ("heuristic-a", "cutting-plane")
-        for nodes in alloc.SIZES
+        for nodes in ALLOC.sizes
     }
     printed = as_alloc_printed()
     assert answers("alloc", made_up({**printed, **worse})) == answers("alloc", made_up(printed))
@@ -432,7 +431,7 @@ def variation(*values: float) -> Changes:
 
 
 def workers_by_stream(sign: float) -> Changes:
-    paper = {name: row["plq"] + row["wlq"] for name, row in ppq.ROWS["skyline"].items()}
+    paper = {name: row["plq"] + row["wlq"] for name, row in runs.PUBLISHED.table_4.items()}
     none = of_streams("plq", dict.fromkeys(paper, 0.0))
     return {**none, **of_streams("wlq", {name: sign * total for name, total in paper.items()})}
 
@@ -488,7 +487,9 @@ def pid(parts: float, kept: float) -> Changes:
 
 
 def kept(share: float) -> Changes:
-    return {(runs.split(n, even=True), "kept"): v for n, v in {**ppq.KEPT, 1: share}.items()}
+    return {
+        (runs.split(n, even=True), "kept"): v for n, v in {**runs.PUBLISHED.kept, 1: share}.items()
+    }
 
 
 def merges(less: float) -> Changes:

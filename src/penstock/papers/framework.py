@@ -1,15 +1,16 @@
-"""A paper's experiment as data: what is simulated, and the tables, figures and claims it gives.
+"""A paper's experiment: what is simulated, and the tables, figures and claims that it gives.
 
-A paper is one `Paper` object. `reproduce` runs its tasks in processes, collects what they measured
-in `Results`, and fills the paper's tables, figures and claims from these. What is printed, drawn,
-written as JSON and tested is the `Reproduction` that it returns; nothing is computed afterwards.
+A paper is one `Paper` object, made from its code and from its data (`data.py`). `reproduce` runs
+its tasks in processes, collects what they measured in `Results`, and fills the paper's tables,
+figures and claims from these. What is printed, drawn, written as JSON and tested is the
+`Reproduction` that it returns; nothing is computed afterwards.
 
 A cell of a table names what was measured (a subject and a quantity), the published value and the
 tolerance; both sides of the tolerance count:
 
 >>> results = Results(options=Options(seeds=2), measured={("nash", "cost"): (1850.0, 1860.0)})
->>> row = cells("nash", {"table": "V"}, {"cost": decimals(1)}, {"cost": 1792.0})
->>> table = Table(title="Tab. V", header=("strategy", "cost"), rows=(Row(("selfish",), row),))
+>>> cell = Cell(where={"quantity": "cost"}, subject="nash", paper=1792.0, words="{:,.1f}".format)
+>>> table = Table(title="Tab. V", header=("strategy", "cost"), rows=[Row(("selfish",), (cell,))])
 >>> table.fill(results).rows
 (('selfish', '1,855.0 ±63.5 (1,792)'),)
 
@@ -20,22 +21,21 @@ A claim has a kind: `agrees` has a tolerance on both sides, `at least` and `at m
 ...     text="Cooperation costs 5 to 20 % less.",
 ...     measured=lambda results: [0.12],
 ...     test=between(0.05, 0.20),
-...     found=lambda shares: percent(shares[0], ".0f"),
+...     found=lambda shares: f"{shares[0]:.0%}",
 ... )
 >>> shown_claim = claim.answer(results)
 >>> shown_claim.holds, shown_claim.answer
-(True, '12 % [agrees: 0.05 to 0.2]')
+(True, '12% [agrees: 0.05 to 0.2]')
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from penstock.core.errors import SettingError
-from penstock.core.words import percent
 from penstock.experiment import results as shown
 from penstock.experiment.results import (
     Chart,
@@ -154,33 +154,6 @@ def autoregression(draws: Floats, kept: float) -> Floats:
 # Tables.
 
 
-def printed(text: str, labels: int = 1) -> dict[Any, dict[str, float]]:
-    """A table as a paper prints it: columns in the first line, then rows of labels and values.
-
-    >>> printed('''
-    ... nodes  edges  share
-    ... 20      74.2  0.744
-    ... ''')
-    {'20': {'edges': 74.2, 'share': 0.744}}
-    """
-    header, *rows = (line.split() for line in text.strip().splitlines())
-    table = {}
-    for row in rows:
-        numbers = (float(word) if "." in word else int(word) for word in row[labels:])
-        name = row[0] if labels == 1 else tuple(row[:labels])
-        table[name] = dict(zip(header[labels:], numbers, strict=True))
-    return table
-
-
-def decimals(digits: int, scale: float = 1.0) -> Words:
-    """Writes a number with so many digits after the point; shares in percent with a scale of 100.
-
-    >>> decimals(1)(1234.56), decimals(2, 100)(0.1234)
-    ('1,234.6', '12.34')
-    """
-    return lambda value: f"{scale * value:,.{digits}f}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One measured value of a table, and the published one."""
@@ -193,7 +166,7 @@ class Cell:
     """As printed; None where the paper has no such value."""
     tolerance: float = 0.1
     """Share of the printed value by which ours may differ, on either side."""
-    words: Words = field(default_factory=lambda: decimals(1))
+    words: Words
     half: Words | None = None
     """How half of the interval is written; like the value unless given."""
     calibrated: bool = False
@@ -217,31 +190,6 @@ class Cell:
     def text(self, results: Results[Any]) -> str:
         """As it is printed; empty where nothing was measured."""
         return shown.cell(self.entry(results), self.words, half=self.half or self.words)
-
-
-def cells(
-    subject: Hashable,
-    where: Mapping[str, str],
-    words: Mapping[str, Words],
-    printed: Mapping[str, float | None] | None = None,
-    *,
-    tolerance: float | Callable[[str], float] = 0.1,
-    calibrated: Collection[str] = (),
-    **same: Any,
-) -> tuple[Cell, ...]:
-    """Several quantities of one subject, each with how it is written and its published value."""
-    return tuple(
-        Cell(
-            where={**where, "quantity": quantity},
-            subject=subject,
-            paper=(printed or {}).get(quantity),
-            tolerance=tolerance(quantity) if callable(tolerance) else tolerance,
-            words=write,
-            calibrated=quantity in calibrated,
-            **same,
-        )
-        for quantity, write in words.items()
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,16 +221,6 @@ class Reason:
             yield self.text
 
 
-def about(*quantities: str, **where: str) -> Callable[[Entry], bool]:
-    """Selects entries of these quantities (all if none is given) at a place."""
-
-    def selects(entry: Entry) -> bool:
-        known = not quantities or entry.where["quantity"] in quantities
-        return known and where.items() <= entry.where.items()
-
-    return selects
-
-
 Note = str | Reason | Callable[[Sequence[Entry]], Iterable[str]]
 """A sentence, a reason, or a function of the entries that differ."""
 CALIBRATED: Final = (
@@ -298,6 +236,8 @@ class Table:
     header: tuple[str, ...]
     rows: Sequence[Row]
     notes: Sequence[Note] = ()
+    beside: Sequence["Table"] = ()
+    """Tables whose differences its notes explain, too."""
 
     def entries(self, results: Results[Any]) -> Iterator[Entry]:
         """Every value of the table, row by row."""
@@ -305,10 +245,6 @@ class Table:
             for cell in (*row.cells, *row.unprinted):
                 if isinstance(cell, Cell) and cell.listed and (entry := cell.entry(results)):
                     yield entry
-
-    def differing(self, results: Results[Any]) -> list[Entry]:
-        """Values that are off by more than their tolerance."""
-        return [entry for entry in self.entries(results) if entry.differs]
 
     def without_paper(self) -> "Table":
         """The same without published values, for runs that do not compare with them."""
@@ -321,7 +257,7 @@ class Table:
 
     def fill(self, results: Results[Any]) -> shown.Table:
         """The table as it is printed; a note says what calibrated values are, if it has any."""
-        differing = self.differing(results)
+        differing = [e for t in (*self.beside, self) for e in t.entries(results) if e.differs]
         each = ((note,) if isinstance(note, str) else note(differing) for note in self.notes)
         notes = list(chain.from_iterable(each))
         if notes and any(entry.calibrated for entry in self.entries(results)):
@@ -330,25 +266,6 @@ class Table:
         return shown.Table(
             title=self.title, header=self.header, rows=tuple(rows), notes=tuple(notes)
         )
-
-
-def legend(limits: str) -> str:
-    """How cells are read."""
-    return f"Ours with its 95 % interval, the paper's in brackets; * is off by more than {limits}."
-
-
-def assumptions(made: str, note: str) -> shown.Table:
-    """What a paper leaves open, from lines with what is open, what was taken, and what sets it.
-
-    >>> assumptions("the budget | of 1 |", "Ours.").rows
-    (('the budget', 'of 1', ''),)
-    """
-    return shown.Table(
-        title="What the paper leaves open, and what was taken",
-        header=("open", "taken", "set by"),
-        rows=tuple(tuple(map(str.strip, line.split("|"))) for line in made.strip().splitlines()),
-        notes=(note,),
-    )
 
 
 # Figures: lines of x and y with a name, in charts with the units of both axes.
@@ -402,74 +319,54 @@ class Test:
     __test__ = False  # pytest would collect it by its name
     kind: str
     """`agrees` (both sides), `at least`, `at most`, or `order`."""
-    passes: Callable[[Any], bool]
+    passes: Callable[[Any], bool] | None = None
+    """None where the measure itself says whether it holds, in a finding."""
     limit: str = ""
     """The kind with its tolerance or bound, in words."""
 
 
-def order(passes: Callable[[Any], bool]) -> Test:
-    """Our own values compared with one another."""
-    return Test("order", passes)
+def at_least(bound: float) -> Test:
+    """Every value reaches the bound."""
+    passes = lambda values: all(value >= bound for value in _numbers(values))  # noqa: E731
+    return Test("at least", passes, f"at least {bound:g}")
 
 
-def at_least(bounds: float | Sequence[float]) -> Test:
-    """Every value reaches its bound.
-
-    >>> at_least([1.0, 2.0]).passes([1.0, 2.5]), at_least(3.0).passes([2.0])
-    (True, False)
-    """
-    passes = lambda values: all(a >= b for a, b in _paired(values, bounds))  # noqa: E731
-    return Test("at least", passes, f"at least {_bound(bounds)}")
-
-
-def at_most(bounds: float | Sequence[float]) -> Test:
-    """No value is above its bound."""
-    passes = lambda values: all(a <= b for a, b in _paired(values, bounds))  # noqa: E731
-    return Test("at most", passes, f"at most {_bound(bounds)}")
+def at_most(bound: float) -> Test:
+    """No value is above the bound."""
+    passes = lambda values: all(value <= bound for value in _numbers(values))  # noqa: E731
+    return Test("at most", passes, f"at most {bound:g}")
 
 
 def between(low: float, high: float) -> Test:
     """Every value lies between both."""
-    return Test(
-        "agrees",
-        lambda values: all(low <= value <= high for value in _numbers(values)),
-        f"agrees: {low:g} to {high:g}",
-    )
+    passes = lambda values: all(low <= value <= high for value in _numbers(values))  # noqa: E731
+    return Test("agrees", passes, f"agrees: {low:g} to {high:g}")
 
 
-def agrees(published: float | Sequence[float], *, within: float, share: bool = False) -> Test:
+def agrees(published: float | Sequence[float], *, within: float) -> Test:
     """Every value is as near to its published one as that, on either side.
 
-    >>> agrees([100.0], within=0.1, share=True).passes([95.0]), agrees(0.9, within=0.05).passes(0.8)
+    >>> agrees([100.0], within=5).passes([95.0]), agrees(0.9, within=0.05).passes([0.8])
     (True, False)
     """
 
     def passes(values: Any) -> bool:
-        pairs = _paired(values, published)
-        return all(abs(a / b - 1) < within if share else abs(a - b) <= within for a, b in pairs)
+        numbers = np.array(_numbers(values))
+        return bool((np.abs(numbers - published) <= within).all())
 
-    return Test("agrees", passes, f"agrees within {percent(within) if share else f'{within:g}'}")
-
-
-def _bound(bounds: float | Sequence[float]) -> str:
-    return f"{bounds:g}" if isinstance(bounds, float | int) else "the paper's"
+    return Test("agrees", passes, f"agrees within {within:g}")
 
 
 def _numbers(values: Any) -> list[float]:
-    if isinstance(values, Mapping):
-        return list(values.values())
-    return [values] if isinstance(values, float | int) else list(values)
+    return list(values.values() if isinstance(values, Mapping) else values)
 
 
-def _paired(values: Any, bounds: float | Sequence[float]) -> Iterator[tuple[float, float]]:
-    numbers = _numbers(values)
-    each = [bounds] * len(numbers) if isinstance(bounds, float | int) else bounds
-    return zip(numbers, each, strict=True)
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Values, and whether they are as claimed: of an order, or of a limit in words."""
 
-
-def falling(values: Sequence[float]) -> bool:
-    """Whether each value is less than the one before."""
-    return all(after < before for before, after in pairwise(values))
+    values: Any
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -478,7 +375,7 @@ class Claim(Generic[Detail]):
 
     text: str
     measured: Callable[[Results[Detail]], Any]
-    """The values that it is about; None or nothing where the runs do not show them."""
+    """The values that it is about, or a finding; None or nothing where the runs do not show it."""
     test: Test
     found: Callable[[Any], str]
     """What was measured, in words."""
@@ -489,13 +386,17 @@ class Claim(Generic[Detail]):
 
     def answer(self, results: Results[Detail]) -> shown.Claim | None:
         """Whether it holds; None where nothing can be said."""
-        values = self.measured(results)
+        found = self.measured(results)
+        judged = isinstance(found, Finding)
+        values = found.values if judged else found
         if values is None or (isinstance(values, Mapping | Sequence) and not values):
             return None
+        if judged != (self.test.passes is None):
+            raise TypeError(f"either the limit or the measure says whether it holds: {self.text}")
         return shown.Claim(
             text=self.text,
             found=self.found(values),
-            holds=bool(self.test.passes(values)),
+            holds=self.test.passes(values) if self.test.passes else found.holds,
             kind=self.test.kind,
             limit=self.test.limit,
             calibrated=self.calibrated,
@@ -508,33 +409,6 @@ HOW_CLAIMS_ARE_JUDGED: Final = (
     "only, and [order] compares our own values with one another. Where it says calibrated, "
     "settings of ours were fitted so that it holds, which is no agreement."
 )
-
-
-def listed(values: Iterable[float], digits: int = 1, scale: float = 1.0) -> str:
-    """Numbers with commas between them.
-
-    >>> listed([0.5, 0.25], scale=100)
-    '50.0, 25.0'
-    """
-    return ", ".join(map(decimals(digits, scale), values))
-
-
-def percents(shares: Iterable[float], digits: int = 1) -> str:
-    """Shares with commas between them and the unit behind the last.
-
-    >>> percents([0.5, 0.25])
-    '50.0, 25.0 %'
-    """
-    return ", ".join(percent(share, f".{digits}f") for share in shares).replace(" %,", ",")
-
-
-def named(values: Mapping[Any, float], write: Callable[[float], str]) -> str:
-    """Values with their names in brackets.
-
-    >>> named({"cyclic": 0.07, "trend": 0.08}, percent)
-    '7 % (cyclic), 8 % (trend)'
-    """
-    return ", ".join(f"{write(value)} ({name})" for name, value in values.items())
 
 
 # The paper as a whole, and its one runner.

@@ -9,18 +9,20 @@ import pytest
 
 from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import repeat
-from penstock.papers.e2df import published
 from penstock.papers.e2df.closed_loop import Course
 from penstock.papers.e2df.experiment import (
+    APPLICATIONS,
     BLOCK,
     CEILING,
     COMBINATIONS,
     DAY,
     EARLY,
     FIRST,
+    INFRASTRUCTURES,
     LEARNED,
     OBJECTIVES,
     PLAYS,
+    PUBLISHED,
     STATIC_NODES,
     WHOLE,
     Curves,
@@ -68,22 +70,22 @@ def test_table_1_is_near_the_papers(runs: Measured, play: Play) -> None:
     assert value(runs, play, "violations") < 0.005
 
 
-@pytest.mark.parametrize("infrastructure", published.INFRASTRUCTURES)
+@pytest.mark.parametrize("infrastructure", INFRASTRUCTURES)
 def test_operators_that_learn_are_scaled_far_less_often(
     runs: Measured, infrastructure: str
 ) -> None:
     fixed, learned = (
         value(runs, Play(infrastructure=infrastructure, application=name), "reconfigurations")
-        for name in published.APPLICATIONS
+        for name in APPLICATIONS
     )
     assert learned < 0.5 * fixed
 
 
-@pytest.mark.parametrize("application", published.APPLICATIONS)
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_regions_that_learn_take_far_fewer_nodes(runs: Measured, application: str) -> None:
     static, simple, learned = (
         value(runs, Play(infrastructure=name, application=application), "nodes")
-        for name in published.INFRASTRUCTURES
+        for name in INFRASTRUCTURES
     )
     assert static == 3 * STATIC_NODES
     assert learned < 0.75 * simple < 0.5 * static
@@ -112,8 +114,8 @@ def test_a_play_of_both_tables_runs_once() -> None:
 
 
 def test_every_row_of_the_paper_is_played() -> None:
-    assert {(p.infrastructure, p.application) for p in COMBINATIONS} == set(published.TABLE_1)
-    assert {(f"{p.demand_weight:g}", p.application) for p in OBJECTIVES} == set(published.TABLE_2)
+    assert {(p.infrastructure, p.application) for p in COMBINATIONS} == set(PUBLISHED.table_1)
+    assert {(f"{p.demand_weight:g}", p.application) for p in OBJECTIVES} == set(PUBLISHED.table_2)
 
 
 def test_only_static_regions_begin_with_many_nodes() -> None:

@@ -13,6 +13,7 @@ from penstock.model import FlowModel
 from penstock.papers.game.experiment import (
     EQUILIBRIUM,
     STEP,
+    WORKLOADS,
     Case,
     Course,
     gossip_errors,
@@ -24,7 +25,6 @@ from penstock.papers.game.experiment import (
     player,
     service,
 )
-from penstock.papers.game.published import WORKLOADS
 from penstock.twin import Twin
 
 SLOW = {"cyclic": [(200, 400)], "trend": [(0, 300)], "rwalk": [(0, 100), (400, 550)]}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penstock.experiment.results import Entry, Reproduction
-from penstock.papers.game import published
+from penstock.papers.game.experiment import PUBLISHED
 from penstock.papers.game.results import least_cost
 from tests.support.papers import find, run
 
@@ -26,7 +26,7 @@ def of(done: Reproduction, **where: str) -> Entry:
     return found
 
 
-@pytest.mark.parametrize("workload", published.WORKLOADS)
+@pytest.mark.parametrize("workload", PUBLISHED.workloads)
 def test_cooperation_costs_less_and_completes_more_as_in_table_v(
     done: Reproduction, workload: str
 ) -> None:
@@ -35,7 +35,7 @@ def test_cooperation_costs_less_and_completes_more_as_in_table_v(
     assert 1.15 <= of(done, quantity="images", **both).ours.mean <= 1.30
 
 
-@pytest.mark.parametrize("workload", published.WORKLOADS)
+@pytest.mark.parametrize("workload", PUBLISHED.workloads)
 def test_images_a_step_are_those_that_the_workloads_were_fitted_to(
     done: Reproduction, workload: str
 ) -> None:
@@ -55,7 +55,7 @@ def test_modules_are_as_busy_as_the_workloads_were_fitted_to(done: Reproduction)
 
 
 def test_the_optimum_never_costs_more_than_incentives(done: Reproduction) -> None:
-    for workload in published.WORKLOADS:
+    for workload in PUBLISHED.workloads:
         best, encouraged = (
             of(done, workload=workload, strategy=strategy, quantity="cost").ours.mean
             for strategy in ("social", "incentive")
@@ -126,18 +126,18 @@ def test_without_the_walk_its_figures_are_left_out() -> None:
 
 def test_the_papers_costs_are_not_of_one_function() -> None:
     """What is said under Tab. V, from the paper's own parameters."""
-    assert least_cost("cyclic", "nash") > 1.05 * published.TABLE_V["cyclic", "cost"]["nash"]
-    assert least_cost("trend", "nash") < 0.90 * published.TABLE_V["trend", "cost"]["nash"]
+    assert least_cost("cyclic", "nash") > 1.05 * PUBLISHED.table_v["cyclic", "cost"]["nash"]
+    assert least_cost("trend", "nash") < 0.90 * PUBLISHED.table_v["trend", "cost"]["nash"]
 
 
 def test_the_papers_tables_agree_with_themselves_but_for_one_figure() -> None:
-    for workload in published.WORKLOADS:
-        both = (published.TABLE_V[workload, name].values() for name in ("images", "throughput"))
+    for workload in PUBLISHED.workloads:
+        both = (PUBLISHED.table_v[workload, name].values() for name in ("images", "throughput"))
         for images, throughput in zip(*both, strict=True):
             assert images / 600 == pytest.approx(throughput, abs=1)
-        selfish, cooperative = published.TABLE_V[workload, "cost"].values()
+        selfish, cooperative = PUBLISHED.table_v[workload, "cost"].values()
         by_costs = pytest.approx(cooperative / selfish, abs=5e-3)
-        assert (published.STABILITY[workload] == by_costs) == (workload != "trend")
+        assert (PUBLISHED.stability[workload] == by_costs) == (workload != "trend")
 
 
 def figure(done: Reproduction, number: str) -> dict[str, Any]:

@@ -7,8 +7,7 @@ import pytest
 
 from penstock.experiment.results import Reproduction
 from penstock.experiment.workers import spread
-from penstock.papers.mpc import published
-from penstock.papers.mpc.experiment import COMPARED, VARIANTS, Case, examine
+from penstock.papers.mpc.experiment import COMPARED, PUBLISHED, VARIANTS, Case, examine
 from penstock.papers.mpc.results import no_more
 from penstock.policy.mpc import STRATEGIES
 from tests.support.papers import find, run
@@ -87,7 +86,7 @@ def test_table_7_has_about_the_replicas_that_the_day_was_fitted_to(
     means: dict[tuple[str, str], float], strategy: str
 ) -> None:
     name, step = strategy.split()
-    paper = published.TABLE_7[name, step]["replicas"]
+    paper = PUBLISHED.table_7[name, step]["replicas"]
     assert means[strategy, "replicas"] == pytest.approx(paper, rel=0.15)
 
 

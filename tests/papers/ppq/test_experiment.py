@@ -17,6 +17,9 @@ from penstock.papers.ppq.experiment import (
     FILES,
     MARGIN,
     SECONDS,
+    SETPOINT,
+    STREAMS,
+    WORKLOADS,
     Course,
     Measured,
     Play,
@@ -31,22 +34,13 @@ from penstock.papers.ppq.experiment import (
     score,
     splitting,
 )
-from penstock.papers.ppq.published import (
-    KEPT,
-    LATEST,
-    PID_AT_8,
-    ROWS,
-    SETPOINT,
-    STREAMS,
-    TABLE_3,
-    WORKLOADS,
-)
 from penstock.policy import Static
 from penstock.twin.panes.observing import PaneTotals
 from tests.support.papers import find, paper, run
 from tests.support.paths import PUBLISHED
 
 PPQ = PUBLISHED / "ppq"
+PRINTED = plays.PUBLISHED
 needs_published = pytest.mark.skipif(not PPQ.is_dir(), reason="the data are not here")
 STEPS = 2
 FIGURES = ["9", "10a", "10b", "11", "12", "13", "14", "15", "17", "18"]
@@ -91,9 +85,9 @@ def test_fig_11_seven_workers_are_enough_and_the_pid_splits_no_further(runs: Mea
     assert value(runs, plays.split(7, even=True), "load") < 0.9
     even, pid = (plays.split(8, even=even) for even in (True, False))
     assert value(runs, even, "splitting") == pytest.approx(8.0, rel=0.02)
-    assert value(runs, pid, "splitting") == pytest.approx(PID_AT_8["splitting"], rel=0.15)
-    assert value(runs, pid, "kept") == pytest.approx(PID_AT_8["kept"], abs=0.04)
-    assert value(runs, even, "kept") == pytest.approx(KEPT[8], abs=0.02)
+    assert value(runs, pid, "splitting") == pytest.approx(PRINTED.pid_at_8["splitting"], rel=0.15)
+    assert value(runs, pid, "kept") == pytest.approx(PRINTED.pid_at_8["kept"], abs=0.04)
+    assert value(runs, even, "kept") == pytest.approx(PRINTED.kept[8], abs=0.02)
 
 
 def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Measured) -> None:
@@ -105,9 +99,9 @@ def test_fig_13_merges_lower_the_idle_time_by_at_least_30_percent(runs: Measured
 
 def test_table_4_has_the_papers_workers_and_is_on_time(runs: Measured) -> None:
     for workload in ("map-1k", "game1"):
-        play, row = plays.summary(workload, "skyline", published=False), ROWS["skyline"]
+        play, row = plays.summary(workload, "skyline", published=False), PRINTED.table_4
         assert value(runs, play, "wlq") == pytest.approx(row[workload]["wlq"], rel=0.15)
-        assert value(runs, play, "delta") < LATEST
+        assert value(runs, play, "delta") < PRINTED.latest
         assert value(runs, play, "load") == pytest.approx(SETPOINT, abs=0.1)
         assert value(runs, play, "window_load") == pytest.approx(SETPOINT, abs=0.1)
 
@@ -172,8 +166,11 @@ def test_generated_streams_are_those_of_table_3(workload: str) -> None:
     for seed in (1, 2):
         flow = generated(workload, seed)
         counts = np.diff(flow.workload.arrivals(np.arange(flow.duration + 1.0)))
-        assert counts.mean() == pytest.approx(TABLE_3[workload]["rate"], rel=0.1)
-        assert counts.max() / counts.mean() == pytest.approx(TABLE_3[workload]["peak"], rel=0.25)
+        paper = PRINTED.table_3[workload]
+        assert counts.mean() == pytest.approx(paper["rate"], rel=0.1)
+        assert counts.max() / counts.mean() == pytest.approx(
+            PRINTED.table_3[workload]["peak"], rel=0.25
+        )
     assert generated(workload, 1).workload != flow.workload
 
 
@@ -183,7 +180,7 @@ def test_published_streams_last_as_long_and_are_those_of_table_3(workload: str) 
     flow = published(workload, str(PPQ))
     assert flow.duration == SECONDS[workload]
     rate = flow.workload.arrivals(np.array([flow.duration]))[0] / flow.duration
-    assert rate == pytest.approx(TABLE_3[workload]["rate"], rel=0.1)
+    assert rate == pytest.approx(PRINTED.table_3[workload]["rate"], rel=0.1)
 
 
 @needs_published

@@ -20,12 +20,13 @@ from penstock.papers.alloc.adaptation import (
     play,
 )
 from penstock.papers.alloc.graphs import DEPTH, EXACTLY, ORDER, REDUCED, WITHIN, draw_graph
-from penstock.papers.alloc.published import SIZES, TREE_SIZES
+from penstock.papers.data import published
 from penstock.papers.framework import Collected, Options, Results, Run, Values
 from penstock.policy.allocation import cutting_plane, heuristic_a, heuristic_b, lp
 from penstock.policy.allocation.allocation import Allocation
 from penstock.policy.allocation.network import Network
 
+PUBLISHED: Final = published(__package__)
 ONCE: Final = "heuristic-a, one round"
 """As the paper has it."""
 PLANNERS: Final[Mapping[str, Callable[[Network], Allocation]]] = {
@@ -70,10 +71,10 @@ def further(options: Options) -> int:
 
 def tasks(options: Options) -> Iterator[Task]:
     """What is run: the largest first, so that no worker is left with one in the end."""
-    for nodes in reversed(TREE_SIZES):
+    for nodes in reversed(PUBLISHED.tree_sizes):
         for kind in KINDS:
             yield from _batches("trees", nodes, kind, options.seeds)
-    for nodes in reversed(SIZES):
+    for nodes in reversed(PUBLISHED.sizes):
         yield from _batches("graphs", nodes, ORDER, further(options))
         yield from _batches("graphs", nodes, REDUCED, options.seeds)
 

@@ -30,10 +30,15 @@ import numpy as np
 from penstock.core.graph import FlowGraph, Module, Stream
 from penstock.core.regions import Infrastructure, Region
 from penstock.experiment.results import Floats
+from penstock.papers.data import published
 from penstock.papers.e2df.closed_loop import Course, Levels, play
-from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
 from penstock.papers.framework import Options, Results, Run, autoregression
 
+PUBLISHED: Final = published(__package__)
+INFRASTRUCTURES: Final[tuple[str, ...]] = tuple(PUBLISHED.infrastructures)
+APPLICATIONS: Final[tuple[str, ...]] = tuple(PUBLISHED.applications)
+WEIGHTS: Final[tuple[float, ...]] = tuple(PUBLISHED.weights)
+WEIGHT: Final[float] = PUBLISHED.weight
 SERVICE_RATE: Final = 330.0
 """Tuples a second that a replica serves."""
 MAX_REPLICAS: Final = 20

@@ -1,74 +1,49 @@
 """Tab. 1 and 2, Fig. 4 to 7 and the claims of the e2df paper, and what was assumed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, Final
 
 import numpy as np
 
-from penstock.core.words import count_of, percent
-from penstock.experiment.results import Chart, Entry, Figure, Floats, Line
-from penstock.experiment.results import Table as Sheet
-from penstock.papers.e2df import experiment, published
+from penstock.experiment.results import Chart, Figure, Floats, Line
+from penstock.experiment.results import Table as PlainTable
+from penstock.papers.data import Sheet, facts, read_paper
+from penstock.papers.e2df import experiment
 from penstock.papers.e2df.closed_loop import Levels
 from penstock.papers.e2df.experiment import (
+    APPLICATIONS,
     BEGINNING,
     BLOCK,
     CEILING,
     COMBINATIONS,
     DAY,
     EARLY,
-    FAST,
     FIRST,
     HOURS,
+    INFRASTRUCTURES,
     LEARNED,
     LEARNING,
     LIMIT,
-    MEMORY,
-    MOST,
     OBJECTIVES,
+    PLACEMENT,
     PLAYS,
+    PUBLISHED,
     SHOWN,
-    SLOT,
     SLOTS_OF_THE_PAPER,
-    SLOW,
-    STATIC_NODES,
     STRETCHES,
+    WEIGHT,
+    WEIGHTS,
     WHOLE,
-    Curves,
     Days,
     Measured,
     Play,
 )
-from penstock.papers.e2df.published import APPLICATIONS, INFRASTRUCTURES, WEIGHT, WEIGHTS
-from penstock.papers.framework import (
-    Cell,
-    Claim,
-    Options,
-    Paper,
-    Reason,
-    Row,
-    Table,
-    Test,
-    about,
-    agrees,
-    assumptions,
-    at_most,
-    cells,
-    chart,
-    decimals,
-    figure,
-    legend,
-    line,
-    named,
-    order,
-    percents,
-)
+from penstock.papers.framework import Cell, Finding, Options, Row, Table, chart, figure, line
 
-TOLERANCE: Final = {"1": 0.1, "2": 0.15}
+TOLERANCE: Final = {1: 0.1, 2: 0.15}
 """Shares by which replicas and nodes may be off, by table,"""
 TOLERANCE_OF_RECONFIGURATIONS: Final = 0.15
 """and reconfigurations."""
@@ -80,71 +55,53 @@ SCARCE: Final = 0.1
 """The weight with which demand hardly counts: there"""
 TOLERANCE_WHERE_SCARCE: Final = 0.4
 """everything may be off by this share."""
-_USUAL: Final = Levels()
+ALIKE: Final = 0.02
+"""Share under which two means are the same,"""
+ALIKE_VIOLATIONS: Final = 0.001
+"""and two shares of violations, as a share of all minutes."""
+SETTLED: Final = 0.1
+"""Share within which a cost no longer changes."""
+MOSTLY: Final = 0.5
+"""Share of the minutes from which on they are most."""
+FILE: Final = read_paper(__package__).using(
+    vars(experiment),
+    globals(),
+    **asdict(Levels()),
+    LEARNED_DAY=LEARNING // DAY + 1,
+    LEARNING_DAYS=LEARNING // DAY,
+    least_rate=min(HOURS),
+    most_rate=max(HOURS),
+    places=", ".join(f"{one} in {region}" for one, region in PLACEMENT.items()),
+)
+measure = FILE.measures
 
 # Tables.
 
 
-_SHARES: Final = dict.fromkeys(("violations", "reconfigurations"), decimals(2, 100))
-_FIGURES: Final = {**_SHARES, "replicas": decimals(2), "nodes": decimals(2)}
-"""Of Tab. 1 and 2."""
-_HEADER: Final = ("violations, %", "reconfigurations, %", "replicas", "nodes")
-_WORDS: Final = {**_FIGURES, "unmet": decimals(1), "cost": decimals(1, 1e3)}
 _LATER: Final = (FIRST, EARLY, LEARNED)
 
 
-def tables(results: Measured) -> Iterator[Table | Sheet]:
+def tables(results: Measured) -> Iterator[Table | PlainTable]:
     """Those of the paper, whose figures are left out of shorter runs, and ours."""
-    first = Table(
-        title="Tab. 1: policies of infrastructure and application",
-        header=("infrastructure", "application", *_HEADER),
-        rows=[Row((p.infrastructure, p.application), compared("1", p)) for p in COMBINATIONS],
-        notes=(_legend("1"), *_OPEN, Reason("We have not found out why the marked ones differ.")),
+    first = FILE.sheet("1").table(
+        Row((p.infrastructure, p.application), compared("1", p)) for p in COMBINATIONS
     )
-    second = Table(
-        title="Tab. 2: weights of demand and nodes in the cost of regions that learn",
-        header=("w_d, w_c", "application", *_HEADER),
-        rows=[Row((_weights(p), p.application), compared("2", p)) for p in OBJECTIVES],
-        notes=(_legend("2"), *_OPEN, *OF_TABLE_2),
+    second = FILE.sheet("2").table(
+        Row((_weights(p), p.application), compared("2", p)) for p in OBJECTIVES
     )
     yield from (t if _whole(results.options) else t.without_paper() for t in (first, second))
-    yield Table(
-        title="The same over whole runs, with the time of learning",
-        header=("infrastructure", "w_d, w_c", "application", *_HEADER),
-        rows=[Row(_names(p), _ours(p, (WHOLE,), *_FIGURES), _others(p)) for p in PLAYS],
+    sheet = FILE.sheet("whole")
+    yield sheet.table(
+        Row(_names(p), _ours(sheet, p, (WHOLE,), *sheet.write), _others(sheet, p)) for p in PLAYS
     )
-    yield Table(
-        title="Requests a day for a replica that found no free slot",
-        header=("infrastructure", "w_d, w_c", "application", *_LATER),
-        rows=[Row(_names(play), _ours(play, _LATER, "unmet")) for play in PLAYS],
-        notes=(
-            "The paper has no figures of these. A request that is not met is made again in the "
-            "next minute, and counts again.",
-        ),
+    sheet = FILE.sheet("unmet")
+    yield sheet.table(Row(_names(p), _ours(sheet, p, _LATER, "unmet")) for p in PLAYS)
+    sheet = FILE.sheet("learning")
+    yield sheet.table(
+        Row((_weights(p), p.application), _ours(sheet, p, _LATER, *sheet.write, listed=False))
+        for p in OBJECTIVES
     )
-    yield Table(
-        title="Fig. 6 and 7 in numbers: how learning goes on",
-        header=(
-            *("w_d, w_c", "application"),
-            *(f"{name}, {stretch}" for name in ("cost", "violations, %") for stretch in _LATER),
-        ),
-        rows=[
-            Row(
-                (_weights(play), play.application),
-                _ours(play, _LATER, "cost", "violations", listed=False),
-            )
-            for play in OBJECTIVES
-        ],
-        notes=(
-            "Costs are thousandths of Expr. 1, on average over minutes and regions; those of "
-            "different weights do not compare.",
-        ),
-    )
-    yield assumptions(
-        ASSUMPTIONS,
-        "The tables above are compatible with these choices, which does not prove that the authors "
-        "made them.",
-    )
+    yield FILE.assumptions()
 
 
 def _whole(options: Options) -> bool:
@@ -152,15 +109,13 @@ def _whole(options: Options) -> bool:
 
 
 def compared(table: str, play: Play) -> tuple[Cell, ...]:
-    """What Tab. 1 or 2 has of a play. What the paper leaves open was chosen with both in view."""
+    """What Tab. 1 or 2 has of a play."""
     row = printed_row(table, play)
-    return cells(
+    return FILE.sheet(table).cells(
         (play, LEARNED),
-        _where(table, play, LEARNED),
-        _FIGURES,
+        _where(play, LEARNED),
         row,
         tolerance=lambda quantity: tolerance(table, play, quantity, row[quantity]),
-        calibrated=_FIGURES,
     )
 
 
@@ -171,8 +126,10 @@ def printed_row(table: str, play: Play) -> Mapping[str, float]:
     0.0321
     """
     if table == "1":
-        return published.TABLE_1[play.infrastructure, play.application]
-    return published.TABLE_2[f"{play.demand_weight:g}", play.application]
+        first: Mapping[str, float] = PUBLISHED.table_1[play.infrastructure, play.application]
+        return first
+    second: Mapping[str, float] = PUBLISHED.table_2[f"{play.demand_weight:g}", play.application]
+    return second
 
 
 def tolerance(table: str, play: Play, quantity: str, paper: float) -> float:
@@ -187,36 +144,34 @@ def tolerance(table: str, play: Play, quantity: str, paper: float) -> float:
         return TOLERANCE_WHERE_SCARCE
     if quantity == "reconfigurations":
         return TOLERANCE_OF_RECONFIGURATIONS
-    return TOLERANCE[table]
+    return TOLERANCE[int(table)]
 
 
 def _ours(
-    play: Play, stretches: Sequence[str], *quantities: str, listed: bool = True
+    sheet: Sheet, play: Play, stretches: Sequence[str], *quantities: str, listed: bool = True
 ) -> tuple[Cell, ...]:
     """Values that the paper does not have, quantity by quantity."""
     return tuple(
         cell
         for quantity in quantities
         for stretch in stretches
-        for cell in cells(
-            (play, stretch),
-            _where("stretches", play, stretch),
-            {quantity: _WORDS[quantity]},
-            tolerance=0.0,
+        for cell in sheet.cells(
+            *((play, stretch), _where(play, stretch), {}, [quantity]),
+            tolerance=lambda _: 0.0,
             listed=listed,
         )
     )
 
 
-def _others(play: Play) -> tuple[Cell, ...]:
+def _others(sheet: Sheet, play: Play) -> tuple[Cell, ...]:
     """What no table prints, or only that of another row."""
     rest = [stretch for stretch in STRETCHES if stretch != WHOLE]
-    whole = _ours(play, (WHOLE,), "unmet")
-    return (*_ours(play, rest, *_FIGURES), *_ours(play, STRETCHES, "cost"), *whole)
+    further = (*_ours(sheet, play, STRETCHES, "cost"), *_ours(sheet, play, (WHOLE,), "unmet"))
+    return (*_ours(sheet, play, rest, *sheet.write), *further)
 
 
-def _where(table: str, play: Play, stretch: str) -> dict[str, str]:
-    return {"table": table, "workload": "daily", **play.where, "stretch": stretch}
+def _where(play: Play, stretch: str) -> dict[str, str]:
+    return {"workload": "daily", **play.where, "stretch": stretch}
 
 
 def _names(play: Play) -> tuple[str, str, str]:
@@ -233,138 +188,47 @@ def _weights(play: Play) -> str:
     return f"{play.demand_weight:g}, {1 - play.demand_weight:g}"
 
 
-def _legend(table: str) -> str:
-    limits = {
-        "replicas and nodes": percent(TOLERANCE[table]),
-        "reconfigurations": percent(TOLERANCE_OF_RECONFIGURATIONS),
-        "violations": f"{percent(TOLERANCE_OF_VIOLATIONS)} and {100 * FEW_VIOLATIONS:g} "
-        "percentage points",
-    }
-    if table == "2":
-        limits[f"rows of {SCARCE:g}"] = percent(TOLERANCE_WHERE_SCARCE)
-    return legend(", ".join(f"{limit} ({what})" for what, limit in limits.items()))
-
-
-# What the paper leaves open. The values are read off what the simulation takes.
-
-
-_PLACES: Final = ", ".join(f"{one} in {region}" for one, region in experiment.PLACEMENT.items())
-ASSUMPTIONS: Final = f"""
-the load (Fig. 3 is drawn) | from {min(HOURS):g} to {max(HOURS):g} rows/s by the hour, joined by \
-lines | experiment.HOURS
-its noise | times 1 + {SLOW:g} e + {FAST:g} z, at most {MOST:g}; {MEMORY:g} of e stay for the next \
-minute | SLOW, FAST, MOST, MEMORY
-response time | even split over replicas, M/D/1 each, summed along the path |
-overload | infinite response, and no backlog in the next minute |
-bound of an operator | of {1e3 * _USUAL.bound:g} ms; a quarter of {1e3 * LIMIT:g} ms would be \
-15 ms | Levels.bound
-levels of an operator's rate | equal ones, {_USUAL.levels} up to {_USUAL.peak:g} rows/s at the \
-source | Levels.levels, Levels.peak
-before anything was learned | levels stay as they are, which counts as {_USUAL.prior:g} seen; \
-estimates are zero | Levels.prior
-regions of the operators | {_PLACES} | experiment.PLACEMENT
-node of a new replica | a random one with a free core |
-replica that goes | the one on the emptiest node (the paper: a random one) |
-order within a minute | operators, then regions; new nodes serve in the next minute |
-utilisation of a region | mean of min(rho, 1) over its replicas before they change, to the nearest \
-{_USUAL.quantum:g} | Levels.quantum
-an idle node | exists where an active node is empty after operators have acted |
-an unmet request | one more replica where no active node of the region has a core |
-monotone estimates | over nodes and utilisation, idle node or not; for (k, lambda) in Section 6.2 \
-read (k, u) |
-idle nodes that simple keeps | in each region {_USUAL.idle_nodes} | Levels.idle_nodes
-nodes at the start | one in each region, {STATIC_NODES} where they are static | experiment.places
-a reconfiguration | a minute in which at least one operator is scaled |
-minutes that count | those after the first {LEARNING // DAY} days; of a shorter run, its second \
-half | experiment.LEARNING
-"""
-_OPEN: Final = (
-    f"Counted from day {LEARNING // DAY + 1} on (of a shorter run, its second half), because "
-    "the paper speaks of the time when learning is complete; whole runs are below.",
-    "The paper leaves open, and these rest on: the load (drawn in Fig. 3 without data), M/D/1 "
-    "operators without a backlog, "
-    f"{1e3 * _USUAL.bound:g} ms as the bound of an operator, {_USUAL.levels} levels of its "
-    "rate, regions of the operators, the node that a replica goes to and leaves, what counts "
-    f"as an unmet request, and {_USUAL.idle_nodes} idle nodes of simple. Each is in the last "
-    "table, with what sets it.",
-)
-"""The same in short, under Tab. 1 and 2."""
-
-
-# Why figures of ours are not the paper's: only what was seen or tried out.
-
-
-OF_TABLE_2: Final = (
-    Reason(
-        f"Threshold, {SCARCE:g}: in 50,000 minutes of a seed the regions of splitter and filter "
-        "stay with one node each, that of counter and consumer takes 2.4; the paper's 3.14 are "
-        "hardly more than one in each.",
-        about("replicas", "nodes", demand_weight=f"{SCARCE:g}", application="threshold"),
-    ),
-    Reason(
-        "Threshold, 0.3: violations depend on small things. In 40,000 minutes of a seed they were "
-        "5.2 %, and 3.4 % with utilisations rounded down and not to the nearest.",
-        about("violations", demand_weight="0.3", application="threshold"),
-    ),
-    Reason(
-        f"Rl, {SCARCE:g}: violations differ from seed to seed more than all others, and are fewer "
-        "than on days 2 to 5.",
-        about("violations", demand_weight=f"{SCARCE:g}", application="rl"),
-    ),
-)
-
-
 # Claims.
 
 
-THIRD: Final = 0.4
-"""Share of reconfigurations up to which they are about a third; the paper has 0.32 to 0.34."""
-HALF: Final = 0.65
-"""Share of nodes up to which they are about half; the paper has 0.58."""
-ALIKE: Final = 0.02
-"""Share under which two means are the same,"""
-ALIKE_VIOLATIONS: Final = 0.001
-"""and two shares of violations, as a share of all minutes."""
-SETTLED: Final = 0.1
-"""Share within which a cost no longer changes."""
-MOSTLY: Final = 0.5
-"""Share of the minutes from which on they are most."""
-RESOURCES: Final = ("replicas", "nodes")
-Compared = list[tuple[Entry, float]]
-"""Entries with the share by which they are off."""
+def _near(
+    results: Measured, table: str, plays: Sequence[Play], quantities: Sequence[str]
+) -> Finding | None:
+    """How many are as near as their tolerance says, and which is furthest off."""
+    if not _whole(results.options):
+        return None
+    row = (c for play in plays for c in compared(table, play) if c.where["quantity"] in quantities)
+    entries = [entry for cell in row if (entry := cell.entry(results)) is not None and entry.paper]
+    if not entries:
+        return None
+    off = {at: e.ours.mean / e.paper - 1 for at, e in enumerate(entries) if e.paper}
+    far = [at for at, entry in enumerate(entries) if entry.differs]
+    furthest = max(far or off, key=lambda at: abs(off[at]))
+    where = entries[furthest].where
+    name = where["infrastructure" if table == "1" else "demand_weight"]
+    words = f"{name} and {where['application']}, {where['quantity']}"
+    return Finding((len(off) - len(far), len(off), words, off[furthest]), not far)
 
 
-def _near(text: str, table: str, plays: Sequence[Play], *quantities: str) -> Claim[Curves]:
-    """All are as near as their tolerance says; nothing where nothing compares."""
+@measure
+def near_table_1(results: Measured, quantities: Sequence[str]) -> Finding | None:
+    """All rows of Tab. 1."""
+    return _near(results, "1", COMBINATIONS, quantities)
 
-    def measured(results: Measured) -> Compared:
-        if not _whole(results.options):
-            return []
-        row = (c for play in plays for c in compared(table, play))
-        entries = (c.entry(results) for c in row if c.where["quantity"] in quantities)
-        return [(e, e.ours.mean / e.paper - 1) for e in entries if e is not None and e.paper]
 
-    def found(near: Compared) -> str:
-        far = [pair for pair in near if pair[0].differs]
-        entry, share = max(far or near, key=lambda pair: abs(pair[1]))
-        row = entry.where["infrastructure" if table == "1" else "demand_weight"]
-        furthest = f"{row} and {entry.where['application']}, {entry.where['quantity']}"
-        return (
-            f"{len(near) - len(far)} of {len(near)} are; furthest off is {furthest}: "
-            f"{percent(share, '+.1f')}."
-        )
+@measure
+def near_table_2(results: Measured, application: str) -> Finding | None:
+    """Replicas and nodes of Tab. 2, where the application has a policy."""
+    plays = [play for play in OBJECTIVES if play.application == application]
+    return _near(results, "2", plays, ("replicas", "nodes"))
 
-    return Claim(
-        text=text,
-        measured=measured,
-        test=Test(
-            "agrees",
-            lambda near: not any(entry.differs for entry, _ in near),
-            "agrees within the tolerance of each",
-        ),
-        found=found,
-        calibrated=True,
-    )
+
+@measure
+def fewer_violations(results: Measured, application: str) -> Finding:
+    """Violations by the weight of demand."""
+    plays = [play for play in OBJECTIVES if play.application == application]
+    m = [_mean(results, play, "violations") for play in plays]
+    return Finding([m], all(b <= a for a, b in pairwise(m)) and m[-1] < m[0])
 
 
 def _play(infrastructure: str, application: str, weight: float = WEIGHT) -> Play:
@@ -388,76 +252,68 @@ def _known(values: Mapping[Any, float]) -> Mapping[Any, float] | None:
     return None if any(map(isnan, values.values())) else values
 
 
-def _worst_violations(results: Measured) -> tuple[float, str]:
+@measure
+def worst_violations(results: Measured) -> Finding:
     """Of Tab. 1."""
     shares = {p: _mean(results, p, "violations") for p in COMBINATIONS}
     worst = max(shares, key=lambda play: shares[play])
-    return shares[worst], f"{worst.infrastructure} and {worst.application}"
+    name = f"{worst.infrastructure} and {worst.application}"
+    return Finding((shares[worst], name), shares[worst] < FEW_VIOLATIONS)
 
 
-def _of_table_2(application: str) -> Iterator[Claim[Curves]]:
-    plays = [play for play in OBJECTIVES if play.application == application]
-    yield _near(
-        f"Tab. 2, {application}: replicas and nodes are within {percent(TOLERANCE['2'])} of the "
-        f"paper's, {percent(TOLERANCE_WHERE_SCARCE)} with a weight of {SCARCE:g}.",
-        "2",
-        plays,
-        *RESOURCES,
-    )
-    yield Claim(
-        text=f"Tab. 2, {application}: the more demand weighs, the fewer violations.",
-        measured=lambda results: [_mean(results, play, "violations") for play in plays],
-        test=order(lambda m: all(b <= a for a, b in pairwise(m)) and m[-1] < m[0]),
-        found=lambda shares: f"{percents(shares, 2)}.",
-    )
+@measure
+def third(results: Measured) -> Mapping[str, float] | None:
+    """Reconfigurations of operators that learn by those with thresholds."""
+    pairs = {name: (_play(name, "rl"), _play(name, "threshold")) for name in INFRASTRUCTURES}
+    return _known({n: _ratio(results, *pair, "reconfigurations") for n, pair in pairs.items()})
 
 
-def _ratios(quantity: str, **pairs: tuple[Play, Play]) -> Callable[[Measured], Any]:
-    """What the first of each pair has by what the second has."""
-
-    def ratios(results: Measured) -> Mapping[str, float] | None:
-        return _known({n: _ratio(results, *pair, quantity) for n, pair in pairs.items()})
-
-    return ratios
+@measure
+def half(results: Measured) -> Mapping[str, float] | None:
+    """Nodes of regions that learn by those of simple ones."""
+    pairs = {name: (_play("rl", name), _play("simple", name)) for name in APPLICATIONS}
+    return _known({name: _ratio(results, *pair, "nodes") for name, pair in pairs.items()})
 
 
-def _apart(results: Measured) -> tuple[float, float] | None:
+@measure
+def apart(results: Measured) -> Finding | None:
     """How far simple and static regions are apart: shares of counts, and violations."""
     pairs = [(_play("simple", name), _play("static", name)) for name in APPLICATIONS]
-    shares = [
-        abs(_ratio(results, simple, static, quantity) - 1)
-        for simple, static in pairs
-        for quantity in ("replicas", "reconfigurations")
-    ]
-    missed = (
-        abs(_mean(results, simple, "violations") - _mean(results, static, "violations"))
-        for simple, static in pairs
-    )
-    return None if any(map(isnan, shares)) else (max(shares), max(missed))
+    counts = ("replicas", "reconfigurations")
+    shares = [abs(_ratio(results, *pair, count) - 1) for pair in pairs for count in counts]
+    if any(map(isnan, shares)):
+        return None
+    missed = [[_mean(results, play, "violations") for play in pair] for pair in pairs]
+    m = max(shares), max(abs(simple - static) for simple, static in missed)
+    return Finding(m, m[0] <= ALIKE and m[1] <= ALIKE_VIOLATIONS)
 
 
-def _plenty(results: Measured) -> tuple[list[float], list[float]]:
+@measure
+def scarce(results: Measured) -> Finding:
+    """Violations where demand hardly counts, by the policy of the application."""
+    m = [_mean(results, _play("rl", name, SCARCE), "violations") for name in APPLICATIONS]
+    return Finding(m, m[0] >= MOSTLY and m[1] < m[0])
+
+
+@measure
+def plenty(results: Measured) -> Finding:
     """Fewer violations and more nodes with the greatest weight than with the usual one."""
-    gains, nodes = [], []
-    for name in APPLICATIONS:
-        usual, more = _play("rl", name), _play("rl", name, WEIGHTS[-1])
-        gains.append(_mean(results, usual, "violations") - _mean(results, more, "violations"))
-        nodes.append(_mean(results, more, "nodes") - _mean(results, usual, "nodes"))
-    return gains, nodes
+    both = [(_play("rl", name), _play("rl", name, WEIGHTS[-1])) for name in APPLICATIONS]
+    gains = [_mean(results, a, "violations") - _mean(results, b, "violations") for a, b in both]
+    nodes = [_mean(results, b, "nodes") - _mean(results, a, "nodes") for a, b in both]
+    holds = all(gain < FEW_VIOLATIONS for gain in gains) and all(more > 0 for more in nodes)
+    return Finding([*gains, *nodes], holds)
 
 
-def _plenty_found(m: tuple[list[float], list[float]]) -> str:
-    gains, nodes = " and ".join(map(decimals(2, 100), m[0])), " and ".join(map(decimals(1), m[1]))
-    return f"{gains} percentage points fewer violations, {nodes} nodes more (threshold, rl)."
-
-
-def _days(results: Measured) -> list[float] | None:
+@measure
+def days(results: Measured) -> Finding | None:
     """Violations of two levels that learn: on the first day, then, and after learning."""
-    shares = [_mean(results, _play("rl", "rl"), "violations", stretch) for stretch in _LATER]
-    return None if isnan(shares[1]) else shares
+    m = [_mean(results, _play("rl", "rl"), "violations", stretch) for stretch in _LATER]
+    return None if isnan(m[1]) else Finding(m, m[1] < m[0] and m[1] < FEW_VIOLATIONS)
 
 
-def _changes(results: Measured) -> Mapping[float, float] | None:
+@measure
+def changes_of_cost(results: Measured) -> Mapping[float, float] | None:
     """By which share the cost of days 2 to 5 is above that of later ones, by weight."""
 
     def change(weight: float) -> float:
@@ -468,107 +324,11 @@ def _changes(results: Measured) -> Mapping[float, float] | None:
     return _known({weight: change(weight) for weight in WEIGHTS})
 
 
-_COST_SETTLES: Final = (
-    "After the first day the cost of regions hardly changes (Fig. 7): on days 2 to 5 it is within "
-    f"{percent(SETTLED)} of what follows"
-)
-
-CLAIMS: Final[tuple[Claim[Curves], ...]] = (
-    _near(
-        f"Tab. 1: replicas and nodes are within {percent(TOLERANCE['1'])} of the paper's.",
-        "1",
-        COMBINATIONS,
-        *RESOURCES,
-    ),
-    _near(
-        f"Tab. 1: reconfigurations are within {percent(TOLERANCE_OF_RECONFIGURATIONS)} of the "
-        "paper's.",
-        "1",
-        COMBINATIONS,
-        "reconfigurations",
-    ),
-    Claim(
-        text=f"Tab. 1: violations are under {percent(FEW_VIOLATIONS)} with all policies.",
-        measured=_worst_violations,
-        test=Test(
-            "at most", lambda worst: worst[0] < FEW_VIOLATIONS, f"at most {FEW_VIOLATIONS:g}"
-        ),
-        found=lambda worst: f"{percent(worst[0], '.2f')} at most ({worst[1]}).",
-    ),
-    *(claim for application in APPLICATIONS for claim in _of_table_2(application)),
-    Claim(
-        text="Operators that learn are reconfigured about a third as often as by thresholds.",
-        measured=_ratios(
-            "reconfigurations",
-            **{name: (_play(name, "rl"), _play(name, "threshold")) for name in INFRASTRUCTURES},
-        ),
-        test=at_most(THIRD),
-        found=lambda shares: f"{named(shares, decimals(2))} of the reconfigurations.",
-    ),
-    Claim(
-        text="The simple policy of regions leaves the application as it is with static nodes.",
-        measured=_apart,
-        test=Test(
-            "agrees",
-            lambda m: m[0] <= ALIKE and m[1] <= ALIKE_VIOLATIONS,
-            f"agrees within {percent(ALIKE)}, violations within {ALIKE_VIOLATIONS:g}",
-        ),
-        found=lambda m: (
-            f"Replicas and reconfigurations are within {percent(m[0], '.1f')}, violations "
-            f"within {100 * m[1]:.2f} percentage points."
-        ),
-    ),
-    Claim(
-        text="Regions that learn take about half the nodes of simple ones.",
-        measured=_ratios(
-            "nodes", **{name: (_play("rl", name), _play("simple", name)) for name in APPLICATIONS}
-        ),
-        test=at_most(HALF),
-        found=lambda shares: f"{named(shares, decimals(2))} of the nodes.",
-    ),
-    Claim(
-        text=f"With a weight of {SCARCE:g} the target is missed most of the time with thresholds, "
-        "and less often with operators that learn.",
-        measured=lambda results: [
-            _mean(results, _play("rl", name, SCARCE), "violations") for name in APPLICATIONS
-        ],
-        test=order(lambda m: m[0] >= MOSTLY and m[1] < m[0]),
-        found=lambda m: f"{percent(m[0], '.0f')} of the minutes, and {percent(m[1], '.0f')}.",
-    ),
-    Claim(
-        text=f"A weight of {WEIGHTS[-1]:g} in place of {WEIGHT:g} takes more nodes and hardly "
-        "helps.",
-        measured=_plenty,
-        test=order(
-            lambda m: all(gain < FEW_VIOLATIONS for gain in m[0]) and all(more > 0 for more in m[1])
-        ),
-        found=_plenty_found,
-    ),
-    Claim(
-        text="Two levels that learn are not good at first and soon get better (Fig. 6).",
-        measured=_days,
-        test=order(lambda m: m[1] < m[0] and m[1] < FEW_VIOLATIONS),
-        found=lambda m: "{} violations on the first day, {} on days 2 to 5, {} after them.".format(
-            *(percent(share, ".2f") for share in m)
-        ),
-    ),
-    Claim(
-        text=f"{_COST_SETTLES}, with a weight of {WEIGHT:g}.",
-        measured=_changes,
-        test=Test(
-            "agrees",
-            lambda changes: abs(changes[WEIGHT]) <= SETTLED,
-            f"agrees within {percent(SETTLED)}",
-        ),
-        found=lambda changes: f"{percent(changes[WEIGHT], '+.1f')}.",
-    ),
-    Claim(
-        text=f"{_COST_SETTLES}, whatever the weight.",
-        measured=_changes,
-        test=agrees(0.0, within=SETTLED),
-        found=lambda changes: f"{named(changes, partial(percent, form='+.1f'))}.",
-    ),
-)
+@measure
+def change_of_cost(results: Measured) -> Finding | None:
+    """The same with the usual weight."""
+    changes = changes_of_cost(results)
+    return Finding([changes[WEIGHT]], abs(changes[WEIGHT]) <= SETTLED) if changes else None
 
 
 # Figures: the first seed, by the half-hour, and costs by the hour and the day.
@@ -656,56 +416,18 @@ def _at_ends(name: str, values: Floats, step: float) -> Line:
 # The paper.
 
 
-def _remarks(options: Options) -> Iterator[str]:
-    yield (
-        f"{count_of(options.seeds, 'seed')} of the load and of the nodes that "
-        f"replicas go to, the same in all rows; {options.steps:,} minutes each, in every one of "
-        "which both levels decide once."
-    )
-    yield (
-        f"Violations are minutes with a mean response time above {1e3 * LIMIT:g} ms. Tab. 1 and 2 "
-        f"count from day {LEARNING // DAY + 1} on (or, of shorter runs, the second half): the "
-        "paper speaks of the time when learning is complete. Whole runs are in a table of their "
-        "own."
-    )
-    yield (
-        "The paper leaves much open, from the load to the node that a replica goes to: what was "
-        "taken is under Tab. 1 and 2 in short, and in the last table in full."
-    )
-    if not _whole(options):
-        yield (
-            f"Runs have {options.steps:,} minutes and not {SLOTS_OF_THE_PAPER:,}: the paper's "
-            "figures are left out, with what notes say of them, what learning comes to may not be "
-            "found, and the first day ends with the first half at the latest."
-        )
+def _facts(options: Options) -> dict[str, Any]:
+    return {**facts(options), "whole": _whole(options)}
 
 
-def _settings(_: Options) -> dict[str, Any]:
-    varied = ("application", "infrastructure", "demand_weight")
-    return {
-        "seconds_per_step": SLOT,
-        "response_bound": LIMIT,
-        "learning_steps": LEARNING,
-        "static_nodes": STATIC_NODES,
-        "demand_weights": list(WEIGHTS),
-        **{name: value for name, value in asdict(_USUAL).items() if name not in varied},
-    }
-
-
-PAPER: Final = Paper(
-    name="e2df",
-    title="Multi-level elasticity for wide-area data streaming systems: a reinforcement learning "
-    "approach",
-    seeds=5,
-    steps=SLOTS_OF_THE_PAPER,
-    takes=frozenset({"steps"}),
+PAPER: Final = FILE.paper(
+    "e2df",
     tasks=experiment.tasks,
     examine=experiment.examine,
-    settings=_settings,
-    remarks=_remarks,
+    steps=SLOTS_OF_THE_PAPER,
     tables=tables,
     figures=figures,
-    claims=CLAIMS,
+    facts=_facts,
 )
 """Section 8: a word count in three regions meets a daily pattern for 100,000 minutes; operators and
 regions are decided by rules, or learn.

@@ -41,8 +41,8 @@ from penstock.core.graph import FlowGraph
 from penstock.core.settings import near
 from penstock.core.signals import Configuration, Decision, ModuleReading, Observation
 from penstock.model import FlowModel
+from penstock.papers.data import published
 from penstock.papers.framework import Options, Results, Run
-from penstock.papers.game.published import MODULES
 from penstock.pipeline.file import load
 from penstock.policy.game import Incentive, Nash, Plan, Social, Topology, nash
 from penstock.policy.game.agents import MessageExchange
@@ -55,6 +55,10 @@ from penstock.workload.curve import Curve, Curved
 Floats = NDArray[np.float64]
 Scenario = Callable[[Floats, np.random.Generator], Floats]
 
+PUBLISHED: Final = published(__package__)
+WORKLOADS: Final = tuple(PUBLISHED.workloads)
+MODULES: Final = tuple(PUBLISHED.modules)
+"""Those of Tab. IV: the dispatcher has one core, always."""
 STEPS: Final = 600
 STEP: Final = 300.0
 """Seconds."""

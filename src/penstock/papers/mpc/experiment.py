@@ -34,6 +34,7 @@ from penstock.core.settings import near
 from penstock.core.signals import ModuleReading, Observation
 from penstock.forecast import Holt
 from penstock.model.power import VoltageTable, power
+from penstock.papers.data import published
 from penstock.papers.framework import (
     Clock,
     Collected,
@@ -44,8 +45,6 @@ from penstock.papers.framework import (
     autoregression,
     collect,
 )
-from penstock.papers.mpc import published
-from penstock.papers.mpc.published import PEAK_WATTS, WORKLOADS
 from penstock.policy.mpc import (
     STRATEGIES,
     Mpc,
@@ -68,6 +67,8 @@ from penstock.workload.keys import names
 from penstock.workload.keys import shares as usual_shares
 from penstock.workload.trace import read_counts
 
+PUBLISHED: Final = published(__package__)
+WORKLOADS: Final = tuple(PUBLISHED.workloads)
 NAME: Final = "trader"
 QUOTES: Final = 25
 """Of a symbol, for each result."""
@@ -84,7 +85,7 @@ VOLTAGES: Final = VoltageTable({(12 + i) / 10: round(0.80 + 0.015 * i, 3) for i 
 IDLE_WATTS: Final = 16.0
 """What the cores take whatever they do. The paper's watts are measured, and Expr. 9 has only what
 comes on top."""
-_CAPACITANCE: Final = (PEAK_WATTS - IDLE_WATTS) / float(
+_CAPACITANCE: Final = (PUBLISHED.peak_watts - IDLE_WATTS) / float(
     power(MOST_REPLICAS, FASTEST, VOLTAGES, capacitance=1.0)
 )
 
@@ -253,9 +254,9 @@ def controller(variant: Variant, graph: FlowGraph, workload: str) -> Mpc:
         strategy=variant.strategy,
         horizon=variant.horizon,
         switching=variant.switching,
-        alpha=published.ALPHA[variant.strategy][workload],
-        beta=published.BETA,
-        gamma=published.GAMMA,
+        alpha=PUBLISHED.alpha[variant.strategy][workload],
+        beta=PUBLISHED.beta,
+        gamma=PUBLISHED.gamma,
         threshold=THRESHOLD[workload],
         scale=SCALE,
         headroom=HEADROOM,
@@ -614,9 +615,9 @@ def _effort(
     probe = Probe(clock)
     prices = Prices(
         strategy=VARIANT.strategy,
-        alpha=published.ALPHA[VARIANT.strategy]["rwalk"],
-        beta=published.BETA,
-        gamma=published.GAMMA,
+        alpha=PUBLISHED.alpha[VARIANT.strategy]["rwalk"],
+        beta=PUBLISHED.beta,
+        gamma=PUBLISHED.gamma,
         threshold=THRESHOLD["rwalk"],
         headroom=HEADROOM,
         voltages=VOLTAGES,
@@ -677,7 +678,7 @@ def derive(options: Options, measured: Collected) -> Values:
 
 
 def _saved(workload: str, measured: Collected) -> Iterator[tuple[Hashable, dict[str, float]]]:
-    for strategy in published.SAVED_WATTS:
+    for strategy in PUBLISHED.saved_watts:
         free = Variant(strategy=strategy, switching=False)
         compared = (free, replace(free, strategy=strategy.replace("power", "node")), PEAK)
         each = (measured[(workload, variant), "watts"] for variant in compared)

@@ -1,61 +1,45 @@
 """Tab. 5 to 7, Fig. 11 to 17 and the claims of the mpc paper."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from math import inf
 from typing import Any, Final
 
 import numpy as np
 
-from penstock.core.words import count_of, percent
-from penstock.experiment.results import Chart, Figure, Line, Words, small
-from penstock.experiment.results import Table as Sheet
+from penstock.experiment.results import Chart, Figure, Line
+from penstock.experiment.results import Table as PlainTable
+from penstock.papers.data import facts, read_paper
 from penstock.papers.framework import (
     Cell,
-    Claim,
+    Finding,
     Options,
-    Paper,
-    Reason,
     Row,
     Table,
-    about,
     bars,
-    cells,
     chart,
-    decimals,
     figure,
-    legend,
     line,
-    named,
-    order,
 )
-from penstock.papers.mpc import experiment, published
+from penstock.papers.mpc import experiment
 from penstock.papers.mpc.experiment import (
     COMPARED,
-    HEADROOM,
     HOLT,
     HORIZONS,
-    IDLE_WATTS,
     KEEPS_UP,
     PEAK,
-    SCALE,
+    PUBLISHED,
     SEARCHES,
     SECONDS,
-    SERVICE_CV,
-    SERVICE_TIME,
     THRESHOLD,
     TREE,
     VARIANTS,
     VOLTAGES,
-    Course,
+    WORKLOADS,
     Measured,
     Variant,
 )
-from penstock.papers.mpc.published import WORKLOADS
 from penstock.policy.mpc import STRATEGIES
 
-COUNTED: Final = ("reconfigurations", "violations", "explored", "seconds", "watts saved")
-"""What is counted, or a difference of others: it may be off by 25 %, all else by 10 %."""
 CHOICES: Final = {
     "nosw": "without switching cost",
     "sw-1": "one step ahead",
@@ -63,41 +47,28 @@ CHOICES: Final = {
 }
 NAMES: Final = {"rwalk": "random walk", "day": "trading day"}
 """By workload."""
+FILE: Final = read_paper(__package__).using(
+    vars(experiment),
+    least_volts=min(VOLTAGES.volts.values()),
+    most_volts=max(VOLTAGES.volts.values()),
+    holt=" and ".join(f"{h['a']:g}, {h['b']:g} ({w})" for w, h in HOLT.items()),
+)
+measure = FILE.measures
 
 # Tables.
 
 
-_WORDS: Final[dict[str, Words]] = {
-    "reconfigurations": decimals(1),
-    "violations": decimals(1),
-    "amplitude": decimals(2),
-    "replicas": decimals(2),
-    "watts": decimals(2),
-}
-_LEGEND: Final = legend("10 %, or 25 % for counts")
-_cells: Final = partial(cells, tolerance=lambda quantity: 0.25 if quantity in COUNTED else 0.1)
-
-
-def tables(results: Measured) -> Iterator[Table | Sheet]:
+def tables(results: Measured) -> Iterator[Table | PlainTable]:
     """All that the workloads that ran have values for."""
     options = results.options
     workloads = _ran(options)
     yield _searches()
     yield _parameters_of_strategies()
     for workload in workloads:
-        yield Table(
-            title=f"Fig. 12, 14, 16 and 17 in numbers, {NAMES[workload]}",
-            header=("strategy", "", *_WORDS),
-            rows=[_row("strategies", workload, v, options) for v in (*VARIANTS, PEAK)],
-            notes=(_LEGEND, OF_STRATEGIES),
-        )
+        rows = (_row("strategies", workload, variant, options) for variant in (*VARIANTS, PEAK))
+        yield FILE.sheet("strategies", workload=NAMES[workload]).table(rows)
     yield _power(workloads)
-    yield Table(
-        title="Tab. 7: comparison with rules and SPL, trading day",
-        header=("strategy", "step", *_WORDS),
-        rows=[_row("7", "day", variant, options) for variant in COMPARED],
-        notes=(_LEGEND, *OF_TABLE_7),
-    )
+    yield FILE.sheet("7").table(_row("7", "day", variant, options) for variant in COMPARED)
 
 
 def _ran(options: Options) -> list[str]:
@@ -105,42 +76,27 @@ def _ran(options: Options) -> list[str]:
 
 
 def _searches() -> Table:
-    words = {"explored": decimals(0), "seconds": decimals(0, 1e6)}
+    sheet = FILE.sheet("5")
 
-    def row(horizon: int) -> tuple[Cell, ...]:
-        paper = published.TABLE_5[str(horizon)]
-        return tuple(
-            cell
-            for search in SEARCHES
-            for cell in _cells(
-                (horizon, search),
-                {"table": "5", "horizon": str(horizon), "search": search},
-                words,
-                paper if search == TREE else {},
-            )
-        )
+    def cells(horizon: str) -> Iterator[Cell]:
+        for search in SEARCHES:
+            paper = PUBLISHED.table_5[horizon] if search == TREE else {}
+            place = {"horizon": horizon, "search": search}
+            yield from sheet.cells((int(horizon), search), place, paper)
 
-    return Table(
-        title="Tab. 5: states explored by the controller (lat-power), and time of a decision",
-        header=(
-            *("horizon", "courses", "explored, branch and bound", "µs"),
-            *("explored, dynamic programming", "µs "),
-        ),
-        rows=[
-            Row((f"h = {h}", f"{published.TABLE_5[str(h)]['states']:,.0f}"), row(h))
-            for h in HORIZONS
-        ],
-        notes=(_LEGEND, *OF_TABLE_5),
+    return sheet.table(
+        Row((f"h = {h}", f"{row['states']:,.0f}"), tuple(cells(h)))
+        for h, row in PUBLISHED.table_5.items()
     )
 
 
-def _parameters_of_strategies() -> Sheet:
+def _parameters_of_strategies() -> PlainTable:
     rows = [
         (
             name,
             "latency (Expr. 12)" if kind.latency else "throughput (Expr. 11)",
             "power (Expr. 14)" if kind.power else "replicas (Expr. 13)",
-            *(f"{published.ALPHA[name][workload]:g}" for workload in WORKLOADS),
+            *(f"{PUBLISHED.alpha[name][workload]:g}" for workload in WORKLOADS),
             *(
                 f"{1e3 * THRESHOLD[w]:g} ms" if kind.latency else "results / tuples 0.95"
                 for w in WORKLOADS
@@ -148,21 +104,7 @@ def _parameters_of_strategies() -> Sheet:
         )
         for name, kind in STRATEGIES.items()
     ]
-    holt = " and ".join(f"{h['a']:g}, {h['b']:g} ({w})" for w, h in HOLT.items())
-    return Sheet(
-        title="Tab. 6: the strategies",
-        header=(
-            *("name", "quality", "resources"),
-            *(f"alpha, {w}" for w in WORKLOADS),
-            *(f"missed from, {w}" for w in WORKLOADS),
-        ),
-        rows=tuple(rows),
-        notes=(
-            f"beta {published.BETA:g}, gamma {published.GAMMA:g} or 0; Holt's weights {holt}; a "
-            f"replica is full at {HEADROOM:g}; the effective service time is in units of "
-            f"{1e3 * SCALE:g} ms, that of a single replica.",
-        ),
-    )
+    return FILE.sheet("6").plain(rows)
 
 
 def _row(table: str, workload: str, variant: Variant, options: Options) -> Row:
@@ -170,108 +112,42 @@ def _row(table: str, workload: str, variant: Variant, options: Options) -> Row:
     whole = options.steps is None or options.steps >= SECONDS[workload]
     paper: Mapping[str, float] = {}
     if variant == PEAK:
-        paper = {"watts": published.PEAK_WATTS}
+        paper = {"watts": PUBLISHED.peak_watts}
     elif whole and table == "7":
-        paper = published.TABLE_7[variant.strategy, variant.choice]
+        paper = PUBLISHED.table_7[variant.strategy, variant.choice]
     elif whole and (workload, variant.name) == ("rwalk", "th-power sw-2"):
-        paper = {"violations": published.VIOLATIONS}
-    row = _cells(
-        (workload, variant),
-        {
-            "table": table,
-            "workload": workload,
-            "strategy": variant.strategy,
-            "variant": variant.choice,
-        },
-        _WORDS,
-        paper,
-        calibrated=("watts", "replicas", "reconfigurations"),
-        half=small,
-    )
-    return Row((variant.strategy, "" if variant == PEAK else variant.choice), row)
+        paper = {"violations": PUBLISHED.violations}
+    place = {"workload": workload, "strategy": variant.strategy, "variant": variant.choice}
+    labels = variant.strategy, "" if variant == PEAK else variant.choice
+    return FILE.sheet(table, workload="").row(labels, (workload, variant), place, paper)
 
 
 def _power(workloads: Sequence[str]) -> Table:
     """What frequencies save, without switching cost; the paper does not say on which workload."""
-    saved: tuple[tuple[str, str, dict[str, float], Words], ...] = (
-        ("share saved", "12 replicas at 2 GHz", published.SAVING, partial(percent, form=".1f")),
-        ("watts saved", "the same without clocks", published.SAVED_WATTS, decimals(2)),
-    )
-    rows = [
-        Row(
-            (strategy, f"{quantity}, against {against}"),
-            tuple(
-                cell
-                for w in workloads
-                for cell in _cells(
-                    (w, strategy),
-                    {"table": "5.3.2", "workload": w, "strategy": strategy},
-                    {quantity: words},
-                    {quantity: paper},
-                    calibrated=(quantity,) if strategy == "th-power" else (),
+    sheet = FILE.sheet("5.3.2")
+    saved = {
+        "share saved": ("12 replicas at 2 GHz", PUBLISHED.saving),
+        "watts saved": ("the same without clocks", PUBLISHED.saved_watts),
+    }
+
+    def rows() -> Iterator[Row]:
+        for quantity, (against, printed) in saved.items():
+            for strategy, paper in printed.items():
+                fitted = (quantity,) if strategy == "th-power" else ()
+                each = (
+                    sheet.cells(
+                        (workload, strategy),
+                        {"workload": workload, "strategy": strategy},
+                        {quantity: paper},
+                        [quantity],
+                        calibrated=fitted,
+                    )
+                    for workload in workloads
                 )
-            ),
-        )
-        for quantity, against, printed, words in saved
-        for strategy, paper in printed.items()
-    ]
-    return Table(
-        title="Section 5.3.2: what clocks save, without switching cost (modelled)",
-        header=("strategy", "figure", *(NAMES[w] for w in workloads)),
-        rows=rows,
-        notes=(_LEGEND, *OF_POWER),
-    )
+                labels = strategy, f"{quantity}, against {against}"
+                yield Row(labels, tuple(cell for cells in each for cell in cells))
 
-
-# Why figures of ours are not the paper's, each reason tried out or worked out.
-
-
-OF_TABLE_5: Final = (
-    Reason(
-        "How much of the tree is passed over depends on the costs; whatever the order in which "
-        "configurations are tried, branch and bound cannot leave out a course whose first steps "
-        "cost less than the best whole one. The paper does not say for which strategy it counted; "
-        "ours is lat-power, and th-power looks at 74 % of all courses over two steps.",
-        about("explored"),
-    ),
-    Reason(
-        "Times are of this machine and of numpy; the paper's are of compiled code.",
-        about("seconds"),
-    ),
-)
-OF_STRATEGIES: Final = Reason(
-    "Violations of th-power: our controller takes a replica to be full at 0.95, as the published "
-    "prototype does for latencies. Full at 1, and with alpha as the price of a millisecond, it "
-    "misses the published walk 24 times without switching cost, 10 with one step ahead and 23 with "
-    "two; but then th-node misses the trading day more often than rules do, against Tab. 7.",
-    about("violations"),
-)
-OF_POWER: Final = (
-    "The paper does not say on which workload. Its watts are measured, ours are "
-    f"{IDLE_WATTS:g} W that the cores take whatever they do and Expr. 9 for the rest, so that 12 "
-    "replicas at 2 GHz take its 68.25 W: without the former, th-power would save 61 % on the "
-    "random walk.",
-    Reason(
-        "On the trading day fewer replicas are enough, so that all strategies save more against "
-        "the static configuration, and clocks less against replicas alone.",
-        about(workload="day"),
-    ),
-)
-OF_TABLE_7: Final = (
-    "Violations are counted by the second, whatever the control step: the paper has more of them "
-    "than the day has steps of 4 s.",
-    Reason(
-        "Violations: how far a second's rate is off what can be foreseen is not known of the "
-        "paper's day; ours has a deviation of 10 %. With 25 % all strategies miss about twice as "
-        "often, near the paper's figures, but th-node more often than rules at 90 % and SPL.",
-        about("violations"),
-    ),
-    Reason(
-        "Reconfigurations depend on the same noise, and th-node at 2 s, which averages less of it, "
-        "on it most.",
-        about("reconfigurations"),
-    ),
-)
+    return sheet.table(rows(), header=[NAMES[workload] for workload in workloads])
 
 
 # Claims.
@@ -281,6 +157,7 @@ ALIKE: Final = 0.01
 """Share under which a difference of two means is none,"""
 ALIKE_COUNTS: Final = 0.5
 """or of counts, the difference itself."""
+COUNTED: Final = ("reconfigurations", "violations")
 BASELINES: Final = {"rules-90": "rules", "rules-95": "rules (95 %)", "spl": "spl"}
 
 
@@ -310,86 +187,35 @@ def _by_workload(
     return {workload: values for workload, values in means.items() if values is not None}
 
 
-def _braked(number: int, strategy: str) -> Claim[Course]:
+@measure
+def braked(results: Measured, strategy: str, quantity: str, sign: float) -> Finding | None:
     """A switching cost moves a figure one way on a workload, and on none the other way; a longer
     horizon moves it back, or not at all."""
-    resource = "watts" if STRATEGIES[strategy].power else "replicas"
-    quantity, effect, ahead, sign = RESULTS[number]
-    quantity = quantity or resource
-
-    def holds(means: Mapping[str, Sequence[float]]) -> bool:
-        signed = [[sign * value for value in values] for values in means.values()]
-        never_against = all(
-            no_more(braked, free, quantity) and no_more(braked, ahead, quantity)
-            for free, braked, ahead in signed
-        )
-        return never_against and any(not no_more(f, b, quantity) for f, b, _ in signed)
-
-    def found(means: Mapping[str, Sequence[float]]) -> str:
-        each = (f"{a:.4g}, {b:.4g} and {c:.4g} ({w})" for w, (a, b, c) in means.items())
-        return f"Without, one step and two steps ahead: {'; '.join(each)}."
-
-    return Claim(
-        text=f"Result {number}, {strategy}: {effect.format(resource)}; two steps ahead, {ahead} "
-        "than one step ahead.",
-        measured=lambda results: _by_workload(
-            results, [variant_of(strategy, choice) for choice in CHOICES], quantity
-        ),
-        test=order(holds),
-        found=found,
-        calibrated=(number, strategy) in FITTED,
-        reason=WHY_NOT.get((number, strategy), ""),
+    variants = [variant_of(strategy, choice) for choice in CHOICES]
+    if not (means := _by_workload(results, variants, quantity)):
+        return None
+    signed = [[sign * value for value in values] for values in means.values()]
+    never_against = all(
+        no_more(one, free, quantity) and no_more(one, ahead, quantity)
+        for free, one, ahead in signed
     )
+    moves = any(not no_more(free, one, quantity) for free, one, _ in signed)
+    each = (f"{a:.4g}, {b:.4g} and {c:.4g} ({w})" for w, (a, b, c) in means.items())
+    return Finding(["; ".join(each)], never_against and moves)
 
 
-RESULTS: Final = {
-    1: (
-        "reconfigurations",
-        "with a switching cost there are fewer reconfigurations",
-        "no fewer",
-        1.0,
-    ),
-    2: ("", "a switching cost takes more {}", "no more", -1.0),
-    3: (
-        "violations",
-        "with a switching cost quality is missed less often",
-        "no less often",
-        1.0,
-    ),
-    4: ("amplitude", "with a switching cost reconfigurations are smaller", "no smaller", 1.0),
-}
-"""Results of Section 5.3: the quantity (of Result 2 replicas or watts), what a switching cost does
-to it, what a longer horizon does not, and 1 where a switching cost lowers it."""
-FITTED: Final = {(2, "th-power"), (3, "th-node"), (3, "th-power")}
-"""Results that voltages, or the unit of alpha, were chosen for."""
-WHY_NOT: Final = {
-    (2, "th-node"): "A replica that is let go saves beta = 0.5 in every step and costs gamma = 0.4 "
-    "once, so nothing is kept.",
-    (3, "lat-power"): "We have not found out why.",
-    (4, "th-power"): "One step ahead, few changes are left on the trading day.",
-    (4, "lat-power"): "One step ahead, few changes are left on the trading day.",
-}
-
-
-def _less(text: str, one: str, other: str, quantity: str, unit: str) -> Claim[Course]:
+@measure
+def less(
+    results: Measured, one: str, other: str, quantity: str, unit: str, **_: str
+) -> Finding | None:
     """A strategy has less than another of the same kind on every workload."""
-
-    def found(pairs: Mapping[str, Sequence[float]]) -> str:
-        each = (f"{a:.3g} against {b:.3g} {unit} ({w})" for w, (a, b) in pairs.items())
-        return "; ".join(each) + "."
-
-    return Claim(
-        text=text,
-        measured=lambda results: _by_workload(
-            results, [variant_of(one), variant_of(other)], quantity
-        ),
-        test=order(lambda pairs: all(a < b for a, b in pairs.values())),
-        found=found,
-    )
+    pairs = _by_workload(results, [variant_of(one), variant_of(other)], quantity)
+    each = (f"{a:.3g} against {b:.3g} {unit} ({w})" for w, (a, b) in pairs.items())
+    return Finding(["; ".join(each)], all(a < b for a, b in pairs.values())) if pairs else None
 
 
-def _both_workloads(results: Measured) -> dict[str, list[float]]:
-    """Reconfigurations of each strategy on the walk and on the day."""
+def _reconfigurations(results: Measured) -> dict[str, list[float]]:
+    """Of each strategy, on the walk and on the day."""
     means = {
         s: results.means([(w, variant_of(s)) for w in WORKLOADS], "reconfigurations")
         for s in STRATEGIES
@@ -397,81 +223,45 @@ def _both_workloads(results: Measured) -> dict[str, list[float]]:
     return {strategy: values for strategy, values in means.items() if values is not None}
 
 
-def _day_and_walk(pairs: Mapping[str, Sequence[float]]) -> str:
-    return "; ".join(f"{day:.4g} and {walk:.4g} ({s})" for s, (walk, day) in pairs.items()) + "."
+def _day_and_walk(pairs: Mapping[str, Sequence[float]], holds: bool) -> Finding | None:
+    each = (f"{day:.4g} and {walk:.4g} ({s})" for s, (walk, day) in pairs.items())
+    return Finding(["; ".join(each)], holds) if pairs else None
 
 
-def _compared(quantity: str, text: str) -> Claim[Course]:
-    """Tab. 7."""
-    ours, baselines = COMPARED[3], COMPARED[:3]
-
-    def found(means: Sequence[float]) -> str:
-        others = (BASELINES[variant.strategy] for variant in baselines)
-        each = named(dict(zip(others, means[1:], strict=True)), "{:.4g}".format)
-        return f"{means[0]:.4g} against {each}."
-
-    return Claim(
-        text=f"Table 7: th-node, two steps of 4 s ahead, {text} rules and spl.",
-        measured=lambda results: results.means(
-            [("day", variant) for variant in (ours, *baselines)], quantity
-        ),
-        test=order(lambda means: all(means[0] < mean for mean in means[1:])),
-        found=found,
-        calibrated=True,  # the day was chosen so that it has this order
-    )
+@measure
+def more_on_the_day(results: Measured) -> Finding | None:
+    """Every strategy reconfigures more often on the day than on the walk."""
+    pairs = _reconfigurations(results)
+    return _day_and_walk(pairs, all(walk < day for walk, day in pairs.values()))
 
 
-CLAIMS: Final[tuple[Claim[Course], ...]] = (
-    *(_braked(number, strategy) for number in RESULTS for strategy in STRATEGIES),
-    *(
-        _less(
-            f"Clocks save watts where quality is {name} (Fig. 13).",
-            f"{kind}-power",
-            f"{kind}-node",
-            "watts",
-            "W",
-        )
-        for kind, name in (("th", "throughput"), ("lat", "latency"))
-    ),
-    _less(
-        "Throughput takes fewer replicas than latency (Section 5.3.2).",
-        "th-node",
-        "lat-node",
-        "replicas",
-        "replicas",
-    ),
-    Claim(
-        text="There are more reconfigurations on the trading day than on the walk (Fig. 12).",
-        measured=_both_workloads,
-        test=order(lambda pairs: all(walk < day for walk, day in pairs.values())),
-        found=_day_and_walk,
-    ),
-    Claim(
-        text="There are more where clocks are decided too (Fig. 12).",
-        measured=_both_workloads,
-        test=order(
-            lambda pairs: all(
-                node < power
-                for kind in ("th", "lat")
-                for node, power in zip(pairs[f"{kind}-node"], pairs[f"{kind}-power"], strict=True)
-            )
-        ),
-        found=_day_and_walk,
-    ),
-    _compared("reconfigurations", "reconfigures less often than"),
-    _compared("violations", "misses quality less often than"),
-    _compared("replicas", "takes no more replicas than"),
-    Claim(
-        text="Beyond the paper: dynamic programming finds the course that branch and bound finds.",
-        measured=lambda results: results.means([(h, TREE) for h in HORIZONS], "agreed"),
-        test=order(all),
-        found=lambda agreed: (
-            f"The same in every decision, over {len(agreed)} horizons."
-            if all(agreed)
-            else "They part."
-        ),
-    ),
-)
+@measure
+def more_with_clocks(results: Measured) -> Finding | None:
+    """Strategies that decide the clock reconfigure more often than those that do not."""
+    pairs = _reconfigurations(results)
+    kinds = [(pairs[f"{kind}-node"], pairs[f"{kind}-power"]) for kind in ("th", "lat") if pairs]
+    fewer = (node < power for both in kinds for node, power in zip(*both, strict=True))
+    return _day_and_walk(pairs, all(fewer))
+
+
+@measure
+def compared(results: Measured, quantity: str, better: str) -> Finding | None:  # noqa: ARG001
+    """Tab. 7: th-node beside the baselines."""
+    baselines, ours = COMPARED[:3], COMPARED[3]
+    means = results.means([("day", variant) for variant in (ours, *baselines)], quantity)
+    if means is None:
+        return None
+    first, *others = means
+    names = (BASELINES[variant.strategy] for variant in baselines)
+    return Finding((first, dict(zip(names, others, strict=True))), first < min(others))
+
+
+@measure
+def agreed(results: Measured) -> Finding | None:
+    """Whether both searches found the same in every decision."""
+    same = results.means([(h, TREE) for h in HORIZONS], "agreed")
+    every = f"The same in every decision, over {len(same or ())} horizons."
+    return Finding([every if all(same) else "They part."], all(same)) if same else None
 
 
 # Figures: one run of each strategy step by step, and means over seeds.
@@ -549,71 +339,27 @@ def _bars(
 # The paper.
 
 
-def _remarks(options: Options) -> Iterator[str]:
-    yield (
-        f"{count_of(options.seeds, 'seed')}; a decision in every second but for Tab. "
-        f"7. Simulated tuple by tuple: rows are triggering tuples, one in {experiment.QUOTES} "
-        "quotes, and every strategy meets the same ones with the same running times."
-    )
-    yield (
-        f"A triggering tuple takes {1e3 * SERVICE_TIME:g} ms at 2 GHz, read from Section 5.2.2 (6 "
-        "replicas are enough for 300,000 quotes/s, and 8 but not 7 for 400,000); its coefficient "
-        f"of variation of {SERVICE_CV:g} is our choice. A run begins with the configuration that "
-        "the strategy would choose for its first second."
-    )
-    yield (
-        "The trading day is generated. Its shape and noise were fitted to Tab. 7: to its replicas, "
-        "its reconfigurations and its order, which holds on about one in seven of the days that we "
-        "tried. "
-        + (
-            "The random walk has the published one's start, bounds, moves, mean (5 %) and "
-            "deviation (15 %); keys have its shares."
-            if options.data is None
-            else "The random walk and the frequencies of keys are the published ones."
-        )
-    )
-    volts = VOLTAGES.volts
-    yield (
-        f"Voltages are our choice, {min(volts.values()):g} V at 1.2 GHz to {max(volts.values()):g} "
-        f"V at 2 GHz, low enough that a replica at 1.2 GHz costs less (beta V^2 f) than its "
-        f"release (gamma): with one step ahead th-power then keeps what it has, as in Fig. 11a. "
-        f"Watts are modelled, {IDLE_WATTS:g} of them whatever the cores do."
-    )
-    yield (
-        f"SPL's congestion is the share of tuples that find a queue of {experiment.QUEUE} before "
-        "their replica full."
-    )
-    if any((options.steps or inf) < SECONDS[workload] for workload in options.workloads):
-        yield (
-            f"Only the first {options.steps} seconds were played: the paper's counts are left out."
-        )
-
-
-def _settings(options: Options) -> dict[str, Any]:
+def _facts(options: Options) -> dict[str, Any]:
+    seconds = {w: min(options.steps or SECONDS[w], SECONDS[w]) for w in options.workloads}
     return {
-        "steps": {w: min(options.steps or SECONDS[w], SECONDS[w]) for w in options.workloads},
-        "seconds_per_step": 1.0,
-        "data": "generated" if options.data is None else "published",
-        "service_time": SERVICE_TIME,
-        "scale": SCALE,
+        **facts(options),
+        "seconds": seconds,
+        "second": 1.0,
+        "origin": "generated" if options.data is None else "published",
+        "short": any((options.steps or inf) < SECONDS[w] for w in options.workloads),
     }
 
 
-PAPER: Final = Paper(
-    name="mpc",
-    title="Proactive elasticity and energy awareness in data stream processing",
-    seeds=5,
-    workloads=WORKLOADS,
-    takes=frozenset({"steps", "workloads", "data"}),
-    check=experiment.check,
+PAPER: Final = FILE.paper(
+    "mpc",
     tasks=experiment.tasks,
     examine=experiment.examine,
+    check=experiment.check,
     derive=experiment.derive,
-    settings=_settings,
-    remarks=_remarks,
+    workloads=WORKLOADS,
     tables=tables,
     figures=figures,
-    claims=CLAIMS,
+    facts=_facts,
 )
 """Section 5: quotes come to a keyed operator for 180 s of a random walk and for 235 s of a trading
 day; its replicas and their clock are decided by the strategies of Tab. 6, by rules and by SPL.

@@ -28,8 +28,8 @@ from penstock.core.panes import Panes
 from penstock.core.roles import Policy, Workload
 from penstock.core.settings import near
 from penstock.core.signals import ModuleReading, Observation
+from penstock.papers import data as file
 from penstock.papers.framework import Collected, Options, Results, Run, Values, collect
-from penstock.papers.ppq.published import SETPOINT, STATIC, STREAMS, TABLE_3, WORKLOADS
 from penstock.policy.fuzzy import Fuzzy
 from penstock.policy.fuzzy.splitting import SplittingControl
 from penstock.policy.static import Static
@@ -41,6 +41,12 @@ from penstock.workload.trace import read_counts
 
 Floats = NDArray[np.float64]
 
+PUBLISHED: Final = file.published(__package__)
+SETPOINT: Final[float] = PUBLISHED.setpoint
+STREAMS: Final[tuple[str, ...]] = tuple(PUBLISHED.table_3)
+"""Of Tab. 3 to 5."""
+WORKLOADS: Final = ("steps", *STREAMS)
+"""With the artificial scenario of Fig. 9."""
 FILES: Final = {
     "rw": "arrivals_elastic.txt",
     "map-1k": "arrivals_map_i1K.txt",
@@ -98,7 +104,9 @@ def generated(name: str, seed: int, rate: float | None = None) -> Flow:
         return _flow(name, Step(levels=PHASES))
     if rate is not None:
         return _flow(name, _draw(name, rate, seed))
-    drawn = (_draw(name, TABLE_3[name]["rate"], _TRIES * seed + again) for again in count_up())
+    drawn = (
+        _draw(name, PUBLISHED.table_3[name]["rate"], _TRIES * seed + again) for again in count_up()
+    )
     return _flow(name, next(workload for workload in drawn if _typical(name, workload)))
 
 
@@ -135,7 +143,7 @@ _WALKS: Final[dict[str, tuple[float, float, float, dict[str, float]]]] = {
 def _typical(name: str, workload: Workload) -> bool:
     counts = np.diff(workload.arrivals(np.arange(SECONDS[name] + 1.0)))
     drawn = counts.mean(), counts.max() / counts.mean()
-    pairs = zip(drawn, TABLE_3[name].values(), _NEAR, strict=True)
+    pairs = zip(drawn, PUBLISHED.table_3[name].values(), _NEAR, strict=True)
     return all(abs(ours / paper - 1) <= near for ours, paper, near in pairs)
 
 
@@ -512,7 +520,7 @@ def summary(workload: str, query: str, *, published: bool) -> Play:
 
 def fixed(*, published: bool) -> Play:
     """Fig. 15: the workers that are enough for Game1, all the time."""
-    plq, wlq = STATIC
+    plq, wlq = PUBLISHED.static
     return Play(workload="game1", setup=Setup(outer=False, plq=plq, wlq=wlq), published=published)
 
 
