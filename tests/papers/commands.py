@@ -25,7 +25,8 @@ sys.exit(code)
 
 def arguments(*words: str) -> Namespace:
     parser = ArgumentParser()
-    reproduce.add_arguments(parser)
+    for option in reproduce.OPTIONS:
+        option.add(parser)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(words)
 

@@ -3,14 +3,14 @@
 The load is that of a pipeline, or with `--from RUN` that of a recorded run.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from penstock.cli.options import add_options, add_set
+from penstock.cli.options import JOBS, QUIET, SET, Option
 from penstock.cli.output import say
 from penstock.cli.sheets import (
     Outcome,
@@ -50,49 +50,45 @@ RUNS: Final = "runs"
 _SEEDS: Final = {"twin": 5, "spark": 1}
 
 
-_OPTIONS: Final[dict[str, dict[str, Any]]] = {
-    "pipeline": {"metavar": "PIPELINE", "nargs": "?", "help": "a built-in pipeline or a file"},
-    "--from": {
-        "metavar": "RUN",
-        "dest": "recorded",
-        "help": "a recorded run in place of PIPELINE: a twin is fitted to it and runs its load",
-    },
-    "--policies": {
-        "metavar": "A,B",
-        "help": "names, with settings as in threshold:max_utilisation=0.8; default: the file's own "
-        "and all that need only the graph",
-    },
-    "--workload": {
-        "metavar": "W",
-        "action": "append",
-        "help": "constant:300/s, daily:60/s..420/s, trace:FILE, ...; repeatable",
-    },
-    "--on": {"metavar": "PLANT", "help": "twin (default) or spark"},
-    "--seeds": {"metavar": "N", "type": int, "help": "number of seeds (twin 5, spark 1)"},
-    "--duration": {"metavar": "D", "help": "duration of each run, such as 10m"},
-    "--step": {"metavar": "D", "help": "time between two decisions"},
-    "--seed": {"metavar": "N", "type": int, "help": "the first seed"},
-    "--price": {"metavar": "X", "type": float, "help": "price of an executor-hour (0.05)"},
-    "--billing": {
-        "metavar": "D",
-        "help": "billing period; each one begun is paid in full (1s)",
-    },
-    "--guards": {
-        "metavar": "SCOPE",
-        "default": "own",
-        "help": "which policies run inside the file's guards: own (all except peers, which have "
-        "only hold), all or none",
-    },
-    "--jobs": {"metavar": "N", "type": int, "help": "number of processes (number of cores)"},
-    "--out": {"metavar": "DIR", "help": "folder (runs/compare-PIPELINE-DATE-TIME)"},
-}
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `compare` takes."""
-    add_options(parser, _OPTIONS)
-    add_set(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+OPTIONS: Final = (
+    Option("pipeline", "PIPELINE", "a built-in pipeline or a file", nargs="?"),
+    Option(
+        "--from",
+        "RUN",
+        "a recorded run in place of PIPELINE: a twin is fitted to it and runs its load",
+        dest="recorded",
+    ),
+    Option(
+        "--policies",
+        "A,B",
+        "names, with settings as in threshold:max_utilisation=0.8; default: the file's own and all "
+        "that need only the graph",
+    ),
+    Option(
+        "--workload",
+        "W",
+        "constant:300/s, daily:60/s..420/s, trace:FILE, ...; repeatable",
+        action="append",
+    ),
+    Option("--on", "PLANT", "twin (default) or spark"),
+    Option("--seeds", "N", "number of seeds (twin 5, spark 1)", int),
+    Option("--duration", "D", "duration of each run, such as 10m"),
+    Option("--step", "D", "time between two decisions"),
+    Option("--seed", "N", "the first seed", int),
+    Option("--price", "X", "price of an executor-hour (0.05)", float),
+    Option("--billing", "D", "billing period; each one begun is paid in full (1s)"),
+    Option(
+        "--guards",
+        "SCOPE",
+        "which policies run inside the file's guards: own (all except peers, which have only "
+        "hold), all or none",
+        default="own",
+    ),
+    JOBS,
+    Option("--out", "DIR", "folder (runs/compare-PIPELINE-DATE-TIME)"),
+    SET,
+    QUIET,
+)
 
 
 def execute(args: Namespace) -> int:

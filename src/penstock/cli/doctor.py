@@ -5,14 +5,14 @@ import shutil
 import socket
 import sys
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from penstock.cli.options import something
+from penstock.cli.options import Option
 from penstock.cli.output import print_json, print_line
 from penstock.core.errors import PenstockError
 from penstock.core.extras import BASE, EXTRAS, Extra
@@ -27,11 +27,7 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `doctor` takes."""
-    parser.add_argument(
-        "--out", metavar="DIR", type=something, default="runs", help="folder of runs (runs)"
-    )
+OPTIONS: Final = (Option("--out", "DIR", "folder of runs (runs)", default="runs"),)
 
 
 def execute(args: Namespace) -> int:

@@ -1,13 +1,13 @@
 """`penstock fit`: a twin from a recorded run."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.options import something
+from penstock.cli.options import Option
 from penstock.cli.output import UNKNOWN, duration, number, print_json, print_line, say
 from penstock.core.errors import UserError
 from penstock.core.extras import require
@@ -29,21 +29,11 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `fit` takes."""
-    parser.add_argument("run", metavar="RUN", type=something, help="the folder of a run")
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        type=something,
-        help="write the twin as a pipeline file, such as my-twin.yaml",
-    )
-    parser.add_argument(
-        "--against",
-        metavar="RUN2",
-        type=something,
-        help="predict this run instead, under its own load and policy",
-    )
+OPTIONS: Final = (
+    Option("run", "RUN", "the folder of a run"),
+    Option("--out", "FILE", "write the twin as a pipeline file, such as my-twin.yaml"),
+    Option("--against", "RUN2", "predict this run instead, under its own load and policy"),
+)
 
 
 def execute(args: Namespace) -> int:

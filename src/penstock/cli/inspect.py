@@ -1,11 +1,11 @@
 """`penstock inspect`: what a policy has learned, to be looked at."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.options import something
+from penstock.cli.options import Option
 from penstock.cli.output import percent, print_json, print_line
 from penstock.core.errors import FileError
 
@@ -32,14 +32,9 @@ _TEN: Final = 10
 _THINGS: Final = {"application": "replicas", "infrastructure": "nodes"}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `inspect` takes."""
-    parser.add_argument(
-        "what",
-        metavar="FILE|RUN",
-        type=something,
-        help="a file with learned tables, or the folder of a run that has one",
-    )
+OPTIONS: Final = (
+    Option("what", "FILE|RUN", "a file with learned tables, or the folder of a run that has one"),
+)
 
 
 def execute(args: Namespace) -> int:

@@ -133,7 +133,8 @@ def build_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        command.add_arguments(added)
+        for option in command.OPTIONS:
+            option.add(added)
         added.add_argument("--json", action="store_true", help="print JSON")
         added.set_defaults(execute=command.execute, parser=added)
     return parser

@@ -1,7 +1,7 @@
-"""Options that run and simulate share."""
+"""What an option of a command is, and those that several commands share."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.pipeline.format.find import built_in
@@ -47,49 +47,66 @@ def port(text: str) -> int:
     return int(text)
 
 
-def add_run_options(parser: ArgumentParser) -> None:
-    """The pipeline, what to change about it, and where the record of the run goes."""
-    parser.add_argument(
+class Option:
+    """A word or an option of a command; a switch without a value."""
+
+    def __init__(
+        self,
+        flag: str,
+        value: str,
+        meaning: str,
+        kind: Callable[[str], Any] = something,
+        **more: Any,
+    ) -> None:
+        usual = {"metavar": value, "type": kind} if value else {"action": "store_true"}
+        self.flag = flag
+        self.given = {**usual, "help": meaning, **more}
+
+    def add(self, parser: ArgumentParser) -> None:
+        """Add it to a parser; a default may be a function that is called now."""
+        default = self.given.get("default")
+        now = {"default": default()} if callable(default) else {}
+        parser.add_argument(self.flag, **{**self.given, **now})
+
+
+def repeatable(flag: str, value: str, meaning: str) -> Option:
+    """An option that is given as often as you like."""
+    return Option(flag, value, meaning, str, action="append", default=[])
+
+
+SET: Final = repeatable(
+    "--set",
+    "K=V",
+    "override a setting of the file, such as modules.splitter.max_replicas=8; repeatable",
+)
+JOBS: Final = Option("--jobs", "N", "number of processes (number of cores)", int)
+QUIET: Final = Option("--quiet", "", "show no progress")
+RUN_OPTIONS: Final = (
+    Option(
         "pipeline",
-        metavar="PIPELINE",
-        help=f"a built-in pipeline ({', '.join(built_in())}) or a file (my.yaml)",
-    )
-    for name, (value, meaning) in _SHORTCUTS.items():
-        parser.add_argument(f"--{name}", metavar=value, type=something, help=meaning)
-    add_set(parser)
-    parser.add_argument("--dry-run", action="store_true", help="show decisions, change nothing")
-    parser.add_argument(
+        "PIPELINE",
+        f"a built-in pipeline ({', '.join(built_in())}) or a file (my.yaml)",
+        str,
+    ),
+    *(Option(f"--{name}", value, meaning) for name, (value, meaning) in _SHORTCUTS.items()),
+    SET,
+    Option("--dry-run", "", "show decisions, change nothing"),
+    Option(
         "--out",
-        metavar="DIR",
-        type=something,
-        help="folder of the run (runs/PIPELINE-DATE-TIME); a finished run there is replaced",
-    )
-    parser.add_argument(
+        "DIR",
+        "folder of the run (runs/PIPELINE-DATE-TIME); a finished run there is replaced",
+    ),
+    Option(
         "--dashboard",
-        metavar="PORT",
+        "PORT",
+        "serve a live web page during the run, on this port of 127.0.0.1 or any free one",
+        port,
         nargs="?",
-        type=port,
         const=0,
-        help="serve a live web page during the run, on this port of 127.0.0.1 or any free one",
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-
-
-def add_options(parser: ArgumentParser, options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Options with a value each, by flag: what `add_argument` takes beside it."""
-    for flag, given in options.items():
-        parser.add_argument(flag, **{"type": something, **given})
-
-
-def add_set(parser: ArgumentParser) -> None:
-    """`--set`, as often as you like."""
-    parser.add_argument(
-        "--set",
-        metavar="K=V",
-        action="append",
-        default=[],
-        help="override a setting of the file, such as modules.splitter.max_replicas=8; repeatable",
-    )
+    ),
+    QUIET,
+)
+"""The pipeline, what to change about it, and where the record of the run goes."""
 
 
 def pipeline(args: Namespace) -> str:

@@ -1,11 +1,11 @@
 """`penstock plan`: what each module of a graph should have, replicas or a share of a budget."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.options import add_set, something
+from penstock.cli.options import SET, Option
 from penstock.cli.output import duration, number, percent, print_json, print_line
 from penstock.core.errors import SettingError
 from penstock.core.settings import near
@@ -46,24 +46,21 @@ _ROUNDING: Final = 1e-6
 """Share by which sums of many numbers may differ."""
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `plan` takes."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file or a built-in pipeline")
-    parser.add_argument(
+OPTIONS: Final = (
+    Option("graph", "GRAPH", "a graph file or a built-in pipeline", str),
+    Option(
         "--policy",
-        metavar="NAME",
-        type=something,
-        help="nash, incentive or social (default: the file's policy if it is one of them, "
-        f"else social); for a budget {', '.join(ALLOCATION_POLICIES)} (default: the file's, "
-        "else the first)",
-    )
-    parser.add_argument(
+        "NAME",
+        "nash, incentive or social (default: the file's policy if it is one of them, else social); "
+        f"for a budget {', '.join(ALLOCATION_POLICIES)} (default: the file's, else the first)",
+    ),
+    Option(
         "--rate",
-        metavar="R",
-        type=something,
-        help="arrival rate, such as 2/s (default: the source's, else the workload's mean)",
-    )
-    add_set(parser)
+        "R",
+        "arrival rate, such as 2/s (default: the source's, else the workload's mean)",
+    ),
+    SET,
+)
 
 
 def execute(args: Namespace) -> int:

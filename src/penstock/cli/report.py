@@ -1,10 +1,10 @@
 """`penstock report`: a page about a run."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import Final
 
-from penstock.cli.options import something
+from penstock.cli.options import Option
 from penstock.cli.output import open_in_browser, print_json, print_line
 from penstock.core.errors import FileError
 
@@ -16,13 +16,11 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `report` takes."""
-    parser.add_argument("run", metavar="RUN", type=something, help="the folder of a run")
-    parser.add_argument(
-        "--out", metavar="FILE", type=something, help="path of the page (RUN/report.html)"
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+OPTIONS: Final = (
+    Option("run", "RUN", "the folder of a run"),
+    Option("--out", "FILE", "path of the page (RUN/report.html)"),
+    Option("--open", "", "open the page in the browser"),
+)
 
 
 def execute(args: Namespace) -> int:

@@ -1,12 +1,12 @@
 """`penstock reproduce`: the tables and figures of a paper, from a simulation of your own."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.options import something
+from penstock.cli.options import JOBS, QUIET, Option
 from penstock.cli.sheets import Outcome, carry_out, progress, sheets
 from penstock.core.errors import SettingError
 from penstock.core.extras import require
@@ -52,47 +52,31 @@ RESULTS: Final = "results.json"
 REPORT: Final = "report.html"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `reproduce` takes."""
-    parser.add_argument(
-        "paper", metavar="PAPER", type=something, help="game, mpc, ppq, e2df or alloc"
-    )
-    parser.add_argument(
-        "--seeds",
-        metavar="N",
-        type=int,
-        help="repetitions (game 100, mpc 5, ppq 3, e2df 5, alloc 1,000 graphs)",
-    )
-    parser.add_argument(
+OPTIONS: Final = (
+    Option("paper", "PAPER", "game, mpc, ppq, e2df or alloc"),
+    Option("--seeds", "N", "repetitions (game 100, mpc 5, ppq 3, e2df 5, alloc 1,000 graphs)", int),
+    Option(
         "--steps",
-        metavar="N",
-        type=int,
-        help="control steps of each (game 600, e2df 100,000 minutes, mpc and ppq all)",
-    )
-    parser.add_argument(
+        "N",
+        "control steps of each (game 600, e2df 100,000 minutes, mpc and ppq all)",
+        int,
+    ),
+    Option(
         "--workload",
-        metavar="W",
-        type=something,
+        "W",
+        "only this workload; repeatable (game: cyclic, trend, rwalk; mpc: rwalk, day; ppq: steps, "
+        "rw, map-1k to map-4k, ss-0.6 to ss-0.8, game1, game2)",
         action="append",
-        help="only this workload; repeatable (game: cyclic, trend, rwalk; mpc: rwalk, day; "
-        "ppq: steps, rw, map-1k to map-4k, ss-0.6 to ss-0.8, game1, game2)",
-    )
-    parser.add_argument(
+    ),
+    Option(
         "--data",
-        metavar="DIR",
-        type=something,
-        help="folder of the published workloads (mpc: in place of a generated one; ppq: beside)",
-    )
-    parser.add_argument(
-        "--jobs", metavar="N", type=int, help="number of processes (number of cores)"
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=something,
-        help="folder of the page and the data (runs/reproduce-PAPER-DATE-TIME)",
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+        "DIR",
+        "folder of the published workloads (mpc: in place of a generated one; ppq: beside)",
+    ),
+    JOBS,
+    Option("--out", "DIR", "folder of the page and the data (runs/reproduce-PAPER-DATE-TIME)"),
+    QUIET,
+)
 
 
 def execute(args: Namespace) -> int:

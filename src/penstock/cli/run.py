@@ -1,11 +1,11 @@
 """`penstock run`: a pipeline on Spark."""
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.options import add_run_options, overrides, pipeline
+from penstock.cli.options import RUN_OPTIONS, Option, overrides, pipeline, repeatable
 from penstock.cli.output import say
 from penstock.core.extras import require
 from penstock.core.words import count_of
@@ -31,21 +31,13 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `run` takes."""
-    add_run_options(parser)
-    parser.add_argument(
-        "--master",
-        metavar="URL",
-        help="an existing cluster: spark://HOST:PORT, yarn or k8s://HOST:PORT",
-    )
-    parser.add_argument(
-        "--conf",
-        metavar="K=V",
-        action="append",
-        default=[],
-        help="a Spark setting, such as spark.executor.memory=2g; repeatable",
-    )
+OPTIONS: Final = (
+    *RUN_OPTIONS,
+    Option(
+        "--master", "URL", "an existing cluster: spark://HOST:PORT, yarn or k8s://HOST:PORT", str
+    ),
+    repeatable("--conf", "K=V", "a Spark setting, such as spark.executor.memory=2g; repeatable"),
+)
 
 
 def execute(args: Namespace) -> int:

@@ -1,6 +1,6 @@
 """`penstock schema`: the JSON Schema of pipeline files, for editors."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from typing import Final
 
 from penstock.cli.output import print_json
@@ -16,8 +16,7 @@ In an editor with the YAML language server, the first line of a pipeline file na
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `schema` takes: nothing."""
+OPTIONS: Final = ()
 
 
 def execute(args: Namespace) -> int:  # noqa: ARG001  # as every command has it

@@ -2,14 +2,14 @@
 
 import os
 import threading
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from penstock.cli.interrupt import Interrupted, Interrupts
-from penstock.cli.options import port, something
+from penstock.cli.options import Option, port
 from penstock.cli.output import open_in_browser, print_json, print_line, say
 from penstock.core.errors import SettingError
 
@@ -32,25 +32,20 @@ No token is needed on 127.0.0.1, which only this machine can reach.
 PORT: Final = 8321
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `serve` takes."""
-    parser.add_argument("run", metavar="RUN", nargs="?", type=something, help="the folder of a run")
-    parser.add_argument(
-        "--host", metavar="H", type=something, default="127.0.0.1", help="address (127.0.0.1)"
-    )
-    parser.add_argument(
-        "--port", metavar="P", type=port, default=PORT, help=f"port ({PORT}); 0 for any free port"
-    )
-    parser.add_argument(
+OPTIONS: Final = (
+    Option("run", "RUN", "the folder of a run", nargs="?"),
+    Option("--host", "H", "address (127.0.0.1)", default="127.0.0.1"),
+    Option("--port", "P", f"port ({PORT}); 0 for any free port", port, default=PORT),
+    Option(
         "--token",
-        metavar="T",
-        type=something,
-        default=os.environ.get("PENSTOCK_TOKEN") or None,
-        help="token that requests must carry; random if --host is not loopback, "
-        "or taken from PENSTOCK_TOKEN",
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
-    parser.add_argument("--grafana", action="store_true", help="print a Grafana dashboard and exit")
+        "T",
+        "token that requests must carry; random if --host is not loopback, or taken from "
+        "PENSTOCK_TOKEN",
+        default=lambda: os.environ.get("PENSTOCK_TOKEN") or None,
+    ),
+    Option("--open", "", "open the page in the browser"),
+    Option("--grafana", "", "print a Grafana dashboard and exit"),
+)
 
 
 def execute(args: Namespace) -> int:

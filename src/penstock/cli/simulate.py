@@ -1,10 +1,10 @@
 """`penstock simulate`: a pipeline on the twin."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.options import add_run_options, overrides, pipeline
+from penstock.cli.options import RUN_OPTIONS, overrides, pipeline
 from penstock.cli.output import say
 from penstock.core.extras import require
 
@@ -27,9 +27,7 @@ examples:
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `simulate` takes."""
-    add_run_options(parser)
+OPTIONS: Final = RUN_OPTIONS
 
 
 def execute(args: Namespace) -> int:

@@ -1,10 +1,10 @@
 """`penstock validate`: every mistake of a file, with the line it stands on."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.cli.options import add_set
+from penstock.cli.options import SET, Option
 from penstock.cli.output import print_json, print_line, say
 from penstock.core.errors import UserError
 from penstock.core.words import count_of
@@ -29,10 +29,7 @@ _SORTS: Final = {
 _REFUSES: Final = "would refuse it"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """What `validate` takes."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a file or a built-in pipeline")
-    add_set(parser)
+OPTIONS: Final = (Option("files", "FILE", "a file or a built-in pipeline", str, nargs="+"), SET)
 
 
 def execute(args: Namespace) -> int:
