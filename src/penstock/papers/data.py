@@ -18,20 +18,23 @@ a mapping is written:
 '50.0, 25.0 %; 0.33 (rl), 0.34 (simple)'
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib import resources
+from inspect import signature
 from string import Formatter
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from penstock.core import located
 from penstock.core.errors import FileError
 from penstock.core.settings import read_part
 from penstock.core.words import count_of, percent
 from penstock.experiment import results as shown
-from penstock.experiment.results import Entry, Words, small
+from penstock.experiment.results import Chart, Entry, Figure, Line, Words, small
 from penstock.papers.framework import (
     Cell,
     Claim,
@@ -46,6 +49,7 @@ from penstock.papers.framework import (
     at_least,
     at_most,
     between,
+    curve,
 )
 
 FILE: Final = "paper.yaml"
@@ -228,7 +232,7 @@ class Statement:
     whether it holds."""
     found: str
     for_: tuple[Mapping[str, Any], ...] = ({},)
-    """Cases: names for text and measure, and what else is different."""
+    """Cases: names for the text and arguments of the measure, and what else is different."""
     agrees: Any = None
     """Published values, and how far ours may be off: `with` and `within`; or the limit in words."""
     between: tuple[float, float] | None = None
@@ -262,9 +266,47 @@ def _value(given: Any, names: Names) -> Any:
     return list(value.values()) if isinstance(value, Mapping) else value
 
 
+Look = str | Mapping[str, str]
+"""Of all charts; or by the title of a chart, of which the end is enough, and of all `other`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure without its lines."""
+
+    title: str
+    x: Look = "step"
+    """What is counted to the right."""
+    y: Look = ""
+    """The unit of the values."""
+    wide: Look = ""
+    """Axes on which each tenfold takes the same room."""
+    stepped: bool | tuple[str, ...] = False
+    """Whether values hold until the next one; or the charts of which they do."""
+    notes: tuple[str | Mapping[str, Any], ...] = ()
+
+    def chart(self, title: str, lines: Iterable[Line], **further: Any) -> Chart:
+        """A chart with its lines."""
+
+        end = title.rpartition(": ")[2]
+
+        def of(look: Look) -> str:
+            return look if isinstance(look, str) else look.get(end, look.get("other", ""))
+
+        return Chart(
+            title=title,
+            x=of(self.x),
+            y=of(self.y),
+            wide=of(self.wide),
+            stepped=end in self.stepped if isinstance(self.stepped, tuple) else self.stepped,
+            lines=tuple(lines),
+            **further,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """How it was done."""
+    """How it was done, or what is to be said of a figure."""
 
     text: str
     when: str = ""
@@ -295,6 +337,7 @@ class Contents:
     """In the JSON, by the name of the constant."""
     remarks: tuple[Mapping[str, Any] | str, ...] = ()
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     claims: tuple[Mapping[str, Any], ...] = ()
     assumptions: Mapping[str, Any] = field(default_factory=dict)
 
@@ -303,6 +346,7 @@ _KINDS: Final[Mapping[type, str]] = {
     Contents: "the file",
     Remark: "a remark",
     Sheet: "a table",
+    Drawing: "a figure",
     Explanation: "a note",
     Statement: "a claim",
     Assumptions: "assumptions",
@@ -385,9 +429,10 @@ class PaperFile:
     def _claim(self, made: Statement, case: Mapping[str, Any]) -> Claim[Any]:
         names = {**self.names, **case}
         measure = self.measures[made.measure]
+        asked = {name: case[name] for name in signature(measure).parameters if name in case}
         return Claim(
             text=fill(made.text, names),
-            measured=lambda results: measure(results, **case),
+            measured=lambda results: measure(results, **asked),
             test=made.test(names),
             found=lambda values: fill(made.found, names, values),
             calibrated=made.calibrated,
@@ -396,13 +441,42 @@ class PaperFile:
 
     def remarks(self, facts: Names) -> Iterator[str]:
         """Those that go with the options."""
-        known = {**self.names, **facts}
-        for at, given in enumerate(self.contents.remarks):
+        return self._said(self.contents.remarks, facts, "remarks")
+
+    def _said(
+        self, remarks: Iterable[str | Mapping[str, Any]], names: Names, *path: str
+    ) -> Iterator[str]:
+        known = {**self.names, **names}
+        for at, given in enumerate(remarks):
             whole = {"text": given} if isinstance(given, str) else given
-            remark = self._part(Remark, whole, "remarks", at)
+            remark = self._part(Remark, whole, *path, at)
             word = remark.when.removeprefix("not ")
             if not word or bool(known[word]) == (word == remark.when):
                 yield fill(remark.text, known)
+
+    def figure(self, number: str, charts: Mapping[str, Iterable[Line]], **names: Any) -> Figure:
+        """A figure, by the title of each chart its lines."""
+        made = self._part(Drawing, self.contents.figures[number], "figures", number)
+        return Figure(
+            number=number,
+            title=fill(made.title, {**self.names, **names}),
+            charts=tuple(made.chart(title, lines) for title, lines in charts.items()),
+            notes=tuple(self._said(made.notes, names, "figures", number, "notes")),
+        )
+
+    def bars(
+        self,
+        number: str,
+        title: str,
+        names: Sequence[str],
+        series: Mapping[str, Iterable[float | None]],
+    ) -> Figure:
+        """A figure with a group of bars for each name; its own title stands for an empty one."""
+        at = np.arange(float(len(names)))
+        drawn = self.figure(number, {title: (curve(n, at, each) for n, each in series.items())})
+        [chart] = drawn.charts
+        bars = replace(chart, title=title or drawn.title, names=tuple(names))
+        return replace(drawn, charts=(bars,))
 
     def settings(self, facts: Names) -> dict[str, Any]:
         """For the JSON."""

@@ -38,7 +38,6 @@ import numpy as np
 from penstock.core.errors import SettingError
 from penstock.experiment import results as shown
 from penstock.experiment.results import (
-    Chart,
     Entry,
     Figure,
     Floats,
@@ -280,25 +279,6 @@ def curve(name: str, x: Sequence[float] | Floats, y: Iterable[float | None]) -> 
     """A line through means, with gaps where nothing was measured."""
     values = [np.nan if value is None else value for value in y]
     return Line(name=name, x=np.asarray(x, np.float64), y=np.array(values, np.float64))
-
-
-def chart(title: str, x: str, y: str, *lines: Line, **look: Any) -> Chart:
-    """Lines over a common axis; `x` and `y` are the units."""
-    return Chart(title=title, x=x, y=y, lines=lines, **look)
-
-
-def figure(number: str, title: str, *charts: Chart, notes: Iterable[str] = ()) -> Figure:
-    """A figure of the paper, with the data of ours."""
-    return Figure(number=number, title=title, charts=charts, notes=tuple(notes))
-
-
-def bars(
-    title: str, y: str, names: Sequence[str], series: Mapping[str, Iterable[float | None]]
-) -> Chart:
-    """A group of bars for each name."""
-    at = np.arange(float(len(names)))
-    lines = (curve(name, at, values) for name, values in series.items())
-    return chart(title, "strategy", y, *lines, names=tuple(names))
 
 
 def drawable(figures: Iterable[Figure]) -> Iterator[Figure]:

@@ -38,9 +38,7 @@ from penstock.papers.framework import (
     Row,
     Table,
     all_known,
-    chart,
     curve,
-    figure,
     line,
 )
 
@@ -142,7 +140,7 @@ def _beside(
 
 
 @measure
-def as_good(results: Measured, planner: str, **_: str) -> Finding | None:
+def as_good(results: Measured, planner: str) -> Finding | None:
     """Shares of the optimum."""
     paper = column(HEURISTICS[planner], "share")
     return _beside(_planned(results, planner, "share"), paper, ge)
@@ -197,7 +195,7 @@ def passes(results: Measured) -> list[float] | None:
 
 
 @measure
-def quick(results: Measured, kind: str, plain: bool = False, **_: str) -> Finding | None:
+def quick(results: Measured, kind: str, plain: bool = False) -> Finding | None:
     """Hops until the new optimum is nearly reached."""
     hops = results.means(_trees(kind, PLAIN if plain else SHARED), "hops")
     return _beside(hops, column(PUBLISHED.trees, "hops"), le)
@@ -211,7 +209,7 @@ def in_the_end(results: Measured) -> Finding | None:
 
 
 @measure
-def follows(results: Measured, kind: str, plain: bool = False, **_: str) -> list[float] | None:
+def follows(results: Measured, kind: str, plain: bool = False) -> list[float] | None:
     """Shares of the optimum under perturbations."""
     return results.means(_trees(kind, PLAIN if plain else SHARED), "share")
 
@@ -229,29 +227,18 @@ def as_close(results: Measured) -> Finding | None:
 
 def figures(results: Measured) -> Iterator[Figure]:
     """Both."""
-    tree = f"a tree of {PUBLISHED.drawn} nodes"
-    single = once(PUBLISHED.drawn, WITHIN, 1)
-    shares = (line(reading.name, play(single, reading, hops=SHOWN).share) for reading in READINGS)
-    lost = f"mean by nodes: {PLAIN.name}, and idle resource is lost"
-    yield figure(
+    tree, single = f"a tree of {PUBLISHED.drawn} nodes", once(PUBLISHED.drawn, WITHIN, 1)
+    yield FILE.figure(
         "7",
-        "Share of the new optimum after a perturbation",
-        chart(tree, "hop", "%", *shares),
-        chart("mean by nodes", "hop", "%", *_means(results, SHARED)),
-        chart(lost, "hop", "%", *_means(results, PLAIN)),
-        notes=(f"Rates change by {WITHIN}, at hop 0. The tree is that of the first seed.",),
+        {
+            tree: (line(r.name, play(single, r, hops=SHOWN).share) for r in READINGS),
+            "mean by nodes": _means(results, SHARED),
+            f"mean by nodes: {PLAIN.name}, and idle resource is lost": _means(results, PLAIN),
+        },
     )
-    many = again(PUBLISHED.drawn, WITHIN, 1)
-    course = play(many, SHARED, hops=EVERY * PERTURBATIONS)
+    course = play(again(PUBLISHED.drawn, WITHIN, 1), SHARED, hops=EVERY * PERTURBATIONS)
     both = line("optimum", course.optimum), line("achieved", course.value)
-    yield figure(
-        "8",
-        f"Value under a perturbation every {EVERY} hops",
-        chart(tree, "hop", "", *both, stepped=True),
-        notes=(
-            f"Rates change by {WITHIN}, and changes add up. The tree is that of the first seed.",
-        ),
-    )
+    yield FILE.figure("8", {tree: both})
 
 
 def _means(results: Measured, reading: Reading) -> Iterator[Line]:

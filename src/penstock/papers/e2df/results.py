@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from penstock.experiment.results import Chart, Figure, Floats, Line
+from penstock.experiment.results import Figure, Floats, Line
 from penstock.experiment.results import Table as PlainTable
 from penstock.papers.data import Sheet, facts, read_paper
 from penstock.papers.e2df import experiment
@@ -16,8 +16,6 @@ from penstock.papers.e2df.closed_loop import Levels
 from penstock.papers.e2df.experiment import (
     APPLICATIONS,
     BEGINNING,
-    BLOCK,
-    CEILING,
     COMBINATIONS,
     DAY,
     EARLY,
@@ -31,7 +29,6 @@ from penstock.papers.e2df.experiment import (
     PLACEMENT,
     PLAYS,
     PUBLISHED,
-    SHOWN,
     SLOTS_OF_THE_PAPER,
     STRETCHES,
     WEIGHT,
@@ -41,7 +38,7 @@ from penstock.papers.e2df.experiment import (
     Measured,
     Play,
 )
-from penstock.papers.framework import Cell, Finding, Options, Row, Table, chart, figure, line
+from penstock.papers.framework import Cell, Finding, Options, Row, Table, line
 
 TOLERANCE: Final = {1: 0.1, 2: 0.15}
 """Shares by which replicas and nodes may be off, by table,"""
@@ -334,19 +331,6 @@ def change_of_cost(results: Measured) -> Finding | None:
 # Figures: the first seed, by the half-hour, and costs by the hour and the day.
 
 
-_COMPARED: Final = {
-    "simple, threshold": _play("simple", "threshold"),
-    "rl, threshold": _play("rl", "threshold"),
-    "rl, rl": _play("rl", "rl"),
-}
-"""Fig. 6: without learning, and with it at one level and at both."""
-_NOTE: Final = (
-    f"The first seed. Response times are those of the worst minute of {BLOCK}, drawn at "
-    f"{1e3 * CEILING:g} ms where they are longer or an operator is overloaded; replicas and nodes "
-    f"are means of {BLOCK} minutes."
-)
-
-
 def figures(results: Measured) -> Iterator[Figure]:
     """All four."""
     curves = results.details
@@ -354,58 +338,51 @@ def figures(results: Measured) -> Iterator[Figure]:
         f"({letter}) {p.infrastructure}, {p.application}": curves[p].last
         for letter, p in zip("abcdef", COMBINATIONS, strict=True)
     }
-    yield figure(
-        "4",
-        f"The last {SHOWN} days, by the policies of infrastructure and application",
-        *(one for name, days in last.items() for one in _resources(name, days)),
-        notes=(_NOTE,),
-    )
-    others = {
-        f"w_d {p.demand_weight:g}, {p.application}": curves[p].last
-        for p in OBJECTIVES
-        if p.demand_weight != WEIGHT
-    }
-    yield figure(
-        "5",
-        f"The last {SHOWN} days with regions that learn, by the weight of demand",
-        *(one for name, days in others.items() for one in _resources(name, days)),
-        notes=(_NOTE, f"A weight of {WEIGHT:g} is in Fig. 4, (e) and (f)."),
-    )
+    yield FILE.figure("4", _resources(last))
+    others = [p for p in OBJECTIVES if p.demand_weight != WEIGHT]
+    names = {p: f"w_d {p.demand_weight:g}, {p.application}" for p in others}
+    yield FILE.figure("5", _resources({name: curves[p].last for p, name in names.items()}))
     days = {name: curves[play].first for name, play in _COMPARED.items()}
-    yield figure(
+    yield FILE.figure(
         "6",
-        f"The first {SHOWN} days, with and without learning",
-        chart(
-            *("response time", "day", "ms"),
-            *(line(name, 1e3 * d.response, d.at) for name, d in days.items()),
-        ),
-        chart("replicas", "day", "", *(line(n, d.replicas, d.at) for n, d in days.items())),
-        chart("nodes", "day", "", *(line(n, d.nodes, d.at) for n, d in days.items())),
-        notes=(_NOTE,),
+        {
+            "response time": [line(n, 1e3 * d.response, d.at) for n, d in days.items()],
+            "replicas": [line(n, d.replicas, d.at) for n, d in days.items()],
+            "nodes": [line(n, d.nodes, d.at) for n, d in days.items()],
+        },
     )
     learners = {f"w_d {p.demand_weight:g}": curves[p] for p in OBJECTIVES if p.application == "rl"}
-    yield figure(
+    hourly = f"from the beginning to each hour of the first {BEGINNING} days"
+    yield FILE.figure(
         "7",
-        "Mean cost of regions that learn, above operators that learn",
-        chart(
-            *(f"from the beginning to each hour of the first {BEGINNING} days", "day", ""),
-            *(_at_ends(name, c.running_cost, 1 / 24) for name, c in learners.items()),
-        ),
-        chart(
-            *("of each day", "day", ""),
-            *(_at_ends(name, c.daily_cost, 1.0) for name, c in learners.items()),
-        ),
-        notes=("The first seed; Expr. 1, on average over regions.",),
+        {
+            hourly: [_at_ends(name, c.running_cost, 1 / 24) for name, c in learners.items()],
+            "of each day": [_at_ends(name, c.daily_cost, 1.0) for name, c in learners.items()],
+        },
     )
 
 
-def _resources(name: str, days: Days) -> Iterator[Chart]:
+_COMPARED: Final = {
+    "simple, threshold": _play("simple", "threshold"),
+    "rl, threshold": _play("rl", "threshold"),
+    "rl, rl": _play("rl", "rl"),
+}
+"""Fig. 6: without learning, and with it at one level and at both."""
+
+
+def _resources(runs: Mapping[str, Days]) -> dict[str, tuple[Line, Line]]:
     """Response time, and what it took."""
-    response = line("response time", 1e3 * days.response, days.at)
-    bound = line("bound", np.full(2, 1e3 * LIMIT), days.at[[0, -1]])
-    yield chart(f"{name}: response time", "day", "ms", response, bound)
-    both = line("replicas", days.replicas, days.at), line("nodes", days.nodes, days.at)
-    yield chart(f"{name}: replicas and nodes", "day", "", *both, stepped=True)
+    charts = {}
+    for name, days in runs.items():
+        charts[f"{name}: response time"] = (
+            line("response time", 1e3 * days.response, days.at),
+            line("bound", np.full(2, 1e3 * LIMIT), days.at[[0, -1]]),
+        )
+        charts[f"{name}: replicas and nodes"] = (
+            line("replicas", days.replicas, days.at),
+            line("nodes", days.nodes, days.at),
+        )
+    return charts
 
 
 def _at_ends(name: str, values: Floats, step: float) -> Line:

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.core.words import percent
 from penstock.experiment.results import Entry, Figure, Floats, Interval, Line
 from penstock.papers.data import facts, read_paper, writer
-from penstock.papers.framework import Cell, Finding, Options, Row, Table, bars, chart, figure, line
+from penstock.papers.framework import Cell, Finding, Options, Row, Table, line
 from penstock.papers.game import experiment
 from penstock.papers.game.experiment import (
     BOTH,
@@ -24,7 +24,6 @@ from penstock.papers.game.experiment import (
     WORKLOADS,
     Detail,
     Measured,
-    Tuning,
     service,
 )
 
@@ -276,51 +275,45 @@ def messages_of_optimum(results: Measured) -> list[float]:
 
 def figures(results: Measured) -> Iterator[Figure]:
     """Those that the workloads that ran have data for."""
-    details = results.details
-    yield figure(
+    details, elastic = results.details, MODULES[2:]
+    yield FILE.figure(
         "12",
-        "Workloads",
-        *(
-            chart(
-                *(workload, "step", "s between images"),
+        {
+            workload: (
                 line("mean of the step", detail.inter_arrival),
                 line("expected by the dispatcher", detail.estimate, first=1),
             )
             for workload, detail in details.items()
-        ),
-        notes=("Generated: the paper draws them without figures.",),
+        },
     )
-    elastic = MODULES[2:]
-    yield figure(
-        "13",
-        "Cores of the edge detector and of the recogniser",
-        *(
-            chart(f"{m}, {w}", "step", "cores", *_both(detail.degrees, m), stepped=True)
-            for w, detail in details.items()
-            for m in elastic
-        ),
-    )
-    if walk := details.get("rwalk"):
-        charts = (chart(module, "step", "$", *_both(walk.costs, module)) for module in MODULES)
-        yield figure("14", "Cost of each module in a step, rwalk", *charts)
-    yield figure(
-        "15",
-        "Incentives, as shares of the price of a core",
-        *(
-            chart(
-                *(workload, "step", "%"),
-                *(line(m, detail.incentives[:, _column(m)], first=1) for m in elastic),
-                stepped=True,
-            )
-            for workload, detail in details.items()
-        ),
-    )
+    cores = {f"{m}, {w}": _both(d.degrees, m) for w, d in details.items() for m in elastic}
+    yield FILE.figure("13", cores)
+    walk = details.get("rwalk")
+    if walk:
+        yield FILE.figure("14", {module: _both(walk.costs, module) for module in MODULES})
+    paid = {
+        workload: [line(m, detail.incentives[:, _column(m)], first=1) for m in elastic]
+        for workload, detail in details.items()
+    }
+    yield FILE.figure("15", paid)
     if walk and walk.tuning:
-        yield _tuning(walk.tuning)
-    yield _gossip(details)
+        rounds, ratio, x = walk.tuning.rounds, walk.tuning.stability, np.array(INCREMENTS)
+        yield FILE.figure(
+            "16",
+            {
+                "Rounds of a step": [line("rounds", rounds, x)],
+                "Price of stability": [line("price of stability", ratio, x)],
+            },
+            alike=float(np.ptp(ratio)) < 1e-3,
+            unbounded=_unbounded(),
+        )
+    errors = np.mean([detail.gossip_errors for detail in details.values()], axis=0)
+    drawn = line("error of the sum", errors, first=1.0)
+    error = errors[GOSSIP_ITERATIONS - 1]
+    yield FILE.figure("17a", {"Worst informed agent": [drawn]}, error=error)
     names = ("selfish", "cooperative, tree", "cooperative, gossip", "optimum")
     counted = {w: _messages(results, w, detail) for w, detail in details.items()}
-    yield figure("17b", "Messages of a step", bars("All agents", "messages", names, counted))
+    yield FILE.bars("17b", "All agents", names, counted)
 
 
 def _both(columns: Mapping[str, Floats], module: str) -> tuple[Line, ...]:
@@ -332,36 +325,6 @@ def _column(module: str) -> int:
     return service().names().index(module)
 
 
-def _tuning(tuning: Tuning) -> Figure:
-    x = np.array(INCREMENTS)
-    rounds, ratio = tuning.rounds, tuning.stability
-    return figure(
-        "16",
-        "Rounds and price of stability by the increment of incentives, rwalk",
-        chart("Rounds of a step", "increment", "rounds", line("rounds", rounds, x), wide="x"),
-        chart(
-            *("Price of stability", "increment", "cooperative / selfish"),
-            line("price of stability", ratio, x),
-            wide="x",
-        ),
-        notes=_about_tuning(float(np.ptp(ratio))),
-    )
-
-
-def _about_tuning(spread: float) -> Iterator[str]:
-    yield (
-        "Decided again in the steps of one run, with each increment; costs by the model, with "
-        "whole cores."
-    )
-    if spread < 1e-3:
-        yield (
-            "The paper's price of stability gets better with smaller increments. By Tab. III the "
-            f"optimum is beyond what 32 cores of the recogniser can do ({_unbounded():.0f} would "
-            "be best), so incentives grow until arrivals or the cores are the limit, and end at "
-            "the same degrees whatever their increment."
-        )
-
-
 def _unbounded() -> float:
     """Cores of the recogniser at the optimum, were there any number of them."""
     graph, reach = service(), service().visits()
@@ -369,21 +332,6 @@ def _unbounded() -> float:
     work = sum(m.price * m.service_time * reach[m.name] for m in elastic)
     delay = sum(m.delay_cost / reach[m.name] for m in graph.modules)
     return float(graph["recognizer"].service_time / np.sqrt(work / delay))
-
-
-def _gossip(details: Mapping[str, Detail]) -> Figure:
-    errors = np.mean([detail.gossip_errors for detail in details.values()], axis=0)
-    drawn = line("error of the sum", errors, first=1.0)
-    return figure(
-        "17a",
-        "Error of gossip",
-        chart("Worst informed agent", "iteration", "%", drawn, wide="y"),
-        notes=(
-            f"{percent(errors[GOSSIP_ITERATIONS - 1], '.2g')} after {GOSSIP_ITERATIONS} "
-            "iterations, where the paper has about 2 %: here agents share with all neighbours at "
-            "once; with one of them, drawn at random, it would be 0.4 %.",
-        ),
-    )
 
 
 def _messages(results: Measured, workload: str, detail: Detail) -> list[float | None]:

@@ -1,12 +1,13 @@
 """Tab. 5 to 7, Fig. 11 to 17 and the claims of the mpc paper."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
 import numpy as np
 
-from penstock.experiment.results import Chart, Figure, Line
+from penstock.experiment.results import Figure
 from penstock.experiment.results import Table as PlainTable
 from penstock.papers.data import facts, read_paper
 from penstock.papers.framework import (
@@ -15,9 +16,6 @@ from penstock.papers.framework import (
     Options,
     Row,
     Table,
-    bars,
-    chart,
-    figure,
     line,
 )
 from penstock.papers.mpc import experiment
@@ -205,9 +203,7 @@ def braked(results: Measured, strategy: str, quantity: str, sign: float) -> Find
 
 
 @measure
-def less(
-    results: Measured, one: str, other: str, quantity: str, unit: str, **_: str
-) -> Finding | None:
+def less(results: Measured, one: str, other: str, quantity: str, unit: str) -> Finding | None:
     """A strategy has less than another of the same kind on every workload."""
     pairs = _by_workload(results, [variant_of(one), variant_of(other)], quantity)
     each = (f"{a:.3g} against {b:.3g} {unit} ({w})" for w, (a, b) in pairs.items())
@@ -245,7 +241,7 @@ def more_with_clocks(results: Measured) -> Finding | None:
 
 
 @measure
-def compared(results: Measured, quantity: str, better: str) -> Finding | None:  # noqa: ARG001
+def compared(results: Measured, quantity: str) -> Finding | None:
     """Tab. 7: th-node beside the baselines."""
     baselines, ours = COMPARED[:3], COMPARED[3]
     means = results.means([("day", variant) for variant in (ours, *baselines)], quantity)
@@ -272,57 +268,40 @@ def figures(results: Measured) -> Iterator[Figure]:
     courses, workloads = results.details, _ran(results.options)
     if "day" in workloads:
         free = line("without", courses["day", "th-power nosw"].replicas)
-        yield figure(
+        braked = {CHOICES[c]: courses["day", f"th-power {c}"].replicas for c in ("sw-1", "sw-2")}
+        yield FILE.figure(
             "11",
-            "Replicas of th-power on the trading day",
-            *(
-                _steps(
-                    f"without switching cost, and {CHOICES[choice]} with it",
-                    "replicas",
-                    free,
-                    line(CHOICES[choice], courses["day", f"th-power {choice}"].replicas),
-                )
-                for choice in ("sw-1", "sw-2")
-            ),
+            {
+                f"without switching cost, and {ahead} with it": (free, line(ahead, replicas))
+                for ahead, replicas in braked.items()
+            },
         )
-    yield _bars(results, "12", "Reconfigurations", "reconfigurations")
-    yield figure(
-        "13",
-        "Watts without switching cost (modelled)",
-        *(
-            _steps(NAMES[w], "W", *(line(s, courses[w, f"{s} nosw"].watts) for s in STRATEGIES))
-            for w in workloads
-        ),
-    )
-    yield _bars(results, "14a", "Replicas", "replicas", lambda v: not STRATEGIES[v.strategy].power)
-    yield _bars(results, "14b", "Watts (modelled)", "watts", lambda v: STRATEGIES[v.strategy].power)
+    yield _bars(results, "12", "reconfigurations")
+    watts = {
+        NAMES[w]: [line(s, courses[w, f"{s} nosw"].watts) for s in STRATEGIES] for w in workloads
+    }
+    yield FILE.figure("13", watts)
+    yield _bars(results, "14a", "replicas", lambda v: not STRATEGIES[v.strategy].power)
+    yield _bars(results, "14b", "watts", lambda v: STRATEGIES[v.strategy].power)
     if "rwalk" in workloads:
         ratios = {title: courses["rwalk", f"th-power {c}"].ratio for c, title in CHOICES.items()}
-        yield figure(
+        yield FILE.figure(
             "15",
-            "Results by triggering tuples of th-power on the random walk",
-            *(
-                chart(
-                    *(title, "step", "results / tuples"),
+            {
+                title: (
                     line("results / tuples", ratio),
                     line("missed below", np.full(len(ratio), KEEPS_UP)),
                 )
                 for title, ratio in ratios.items()
-            ),
-            notes=(f"Quality is missed where results are fewer than {KEEPS_UP:g} of the tuples.",),
+            },
         )
-    yield _bars(results, "16", "Seconds in which quality is missed", "violations")
-    yield _bars(results, "17", "Amplitude of reconfigurations", "amplitude")
-
-
-def _steps(title: str, y: str, *lines: Line) -> Chart:
-    return chart(title, "step", y, *lines, stepped=True)
+    yield _bars(results, "16", "violations")
+    yield _bars(results, "17", "amplitude")
 
 
 def _bars(
     results: Measured,
     number: str,
-    title: str,
     quantity: str,
     which: Callable[[Variant], bool] = lambda _: True,
 ) -> Figure:
@@ -332,8 +311,8 @@ def _bars(
         for w in _ran(results.options)
     }
     if not any(mean for each in means.values() for mean in each):
-        return figure(number, title, notes=("None in so few seconds.",))
-    return figure(number, title, bars(title, quantity, [v.name for v in drawn], means))
+        return replace(FILE.figure(number, {}), notes=("None in so few seconds.",))
+    return FILE.bars(number, "", [v.name for v in drawn], means)
 
 
 # The paper.

@@ -1,7 +1,6 @@
 """Tab. 4 and 5, Fig. 9 to 18 and the claims of the ppq paper, and what goes beyond it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
@@ -10,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.core.words import percent
-from penstock.experiment.results import Chart, Entry, Figure, Line
+from penstock.experiment.results import Entry, Figure, Line
 from penstock.papers.data import facts, read_paper
 from penstock.papers.framework import (
     Cell,
@@ -19,10 +18,8 @@ from penstock.papers.framework import (
     Row,
     Table,
     all_known,
-    chart,
     curve,
     drawable,
-    figure,
     line,
 )
 from penstock.papers.ppq import experiment
@@ -248,7 +245,7 @@ def on_time(results: Measured, query: str) -> Finding | None:
 
 
 @measure
-def near_setpoint(results: Measured, quantity: str, stage: str) -> Finding | None:  # noqa: ARG001
+def near_setpoint(results: Measured, quantity: str) -> Finding | None:
     """Loads of a stage, over the streams."""
     loads, whole = (by_stream(results, "skyline", q) for q in (quantity, f"{quantity}_of_all"))
     if not (loads and whole):
@@ -387,111 +384,93 @@ def figures(results: Measured) -> Iterator[Figure]:
 def _all_figures(results: Measured, real: bool) -> Iterator[Figure]:
     courses = results.details
     steps = courses.get(artificial())
-    yield figure(
+    yield FILE.figure(
         "9",
-        "The pane stage, as the rate changes in steps",
-        _over_time("rate", "tuples/s", ("rate", steps, "rate")),
-        _workers_and_parts("workers and parts of a pane", steps),
-        _load("load", steps),
-        _over_time("results", "windows/s", ("windows", steps, "results")),
-        notes=("The rates of the last three phases are ours; the paper draws them only.",),
+        {
+            "rate": _over_time(("rate", steps, "rate")),
+            "workers and parts of a pane": _workers_and_parts(steps),
+            "load": _load(steps),
+            "results": _over_time(("windows", steps, "results")),
+        },
     )
     for number, levels in (("10a", 1), ("10b", 2)):
-        charts = []
+        charts = {}
         for workload, name in zip(BURSTY, ("Markovian", "self-similar"), strict=True):
             course = courses.get(bursty(workload, levels=levels))
-            charts.append(_load(f"load, {name}", course))
-            charts.append(_workers_and_parts(f"workers and parts of a pane, {name}", course))
-        yield figure(number, f"The pane stage at 80,000 tuples/s, {LEVELS[levels]}", *charts)
-    yield _by_workers(results)
-    merges = {"without merges": False, "with merges": True}
-    merged = {name: courses.get(merging(on=on)) for name, on in merges.items()}
-
-    def of_windows(title: str, y: str, column: str) -> Chart:
-        return _over_time(title, y, *((name, course, column) for name, course in merged.items()))
-
-    yield figure(
-        "12",
-        "The window stage with and without tasks that merge, map-1k",
-        of_windows("workers", "", "wlq"),
-        of_windows("load", "", "window_load"),
+            charts[f"load, {name}"] = _load(course)
+            charts[f"workers and parts of a pane, {name}"] = _workers_and_parts(course)
+        yield FILE.figure(number, charts)
+    yield FILE.figure(
+        "11",
+        {
+            "load": _by_workers(results, "load"),
+            "parts of a pane": _by_workers(results, "splitting"),
+            "tuples that go on to the window stage": _by_workers(results, "kept"),
+        },
     )
-    yield figure("13", "Idle time of the window stage, map-1k", of_windows("idle", "%", "idle"))
-    source = () if real else ("A generated walk with the rates of Game1 (Tab. 3).",)
+    merged = {"without merges": merging(on=False), "with merges": merging(on=True)}
+
+    def of_windows(column: str) -> list[Line]:
+        return _over_time(*((name, courses.get(play), column) for name, play in merged.items()))
+
+    yield FILE.figure("12", {"workers": of_windows("wlq"), "load": of_windows("window_load")})
+    yield FILE.figure("13", {"idle": of_windows("idle")})
     elastic = courses.get(summary("game1", "skyline", published=real))
     static = courses.get(fixed(published=real))
-    yield figure(
+    yield FILE.figure(
         "14",
-        "Game1 with two levels",
-        _over_time("rate", "tuples/s", ("rate", elastic, "rate")),
-        _workers_and_parts("pane stage", elastic),
-        _over_time("window stage", "", ("workers", elastic, "wlq")),
-        notes=source,
+        {
+            "rate": _over_time(("rate", elastic, "rate")),
+            "pane stage": _workers_and_parts(elastic),
+            "window stage": _over_time(("workers", elastic, "wlq")),
+        },
+        data=real,
     )
     both = (("two levels", elastic, "results"), (_FIXED, static, "results"))
-    throughput = _over_time("throughput", "windows/s", *both)
-    yield figure("15", "Windows a second of Game1", throughput, notes=source)
-    yield _by_interval(results, real)
+    yield FILE.figure("15", {"throughput": _over_time(*both)}, data=real)
+    yield FILE.figure(
+        "17",
+        {
+            title: _by_sampling(results, real, quantity)
+            for title, quantity in (
+                ("mean load of the pane stage off the setpoint", "error"),
+                ("its load in a step off what the PID aims at", "distance"),
+                ("variation of throughput", "cv"),
+            )
+        },
+    )
     yield _by_slowdown(results, real)
 
 
-def _over_time(title: str, y: str, *columns: tuple[str, Course | None, str]) -> Chart:
+def _over_time(*columns: tuple[str, Course | None, str]) -> list[Line]:
     """Columns of courses, each with its name; what was not played is left out."""
-    lines = (line(n, getattr(course, c), course.begin) for n, course, c in columns if course)
-    return chart(title, "s", y, *lines, stepped=True)
+    return [line(name, getattr(course, c), course.begin) for name, course, c in columns if course]
 
 
-def _load(title: str, course: Course | None) -> Chart:
-    drawn = _over_time(title, "", ("load", course, "load"))
+def _load(course: Course | None) -> list[Line]:
     if course is None:
-        return drawn
+        return []
     setpoint = line("setpoint", np.full(len(course.at), SETPOINT), course.begin)
-    return replace(drawn, lines=(*drawn.lines, setpoint))
+    return [*_over_time(("load", course, "load")), setpoint]
 
 
-def _workers_and_parts(title: str, course: Course | None) -> Chart:
-    return _over_time(title, "", ("workers", course, "plq"), ("parts", course, "splitting"))
+def _workers_and_parts(course: Course | None) -> list[Line]:
+    return _over_time(("workers", course, "plq"), ("parts", course, "splitting"))
 
 
-def _by_workers(results: Measured) -> Figure:
+def _by_workers(results: Measured, quantity: str) -> Iterator[Line]:
     """Panes split evenly, and as the PID has it."""
-
-    def by_workers(title: str, y: str, quantity: str, wide: str = "") -> Chart:
-        lines = (
-            curve(name, WORKERS, (results.mean(split(n, even=even), quantity) for n in WORKERS))
-            for even, name in ((True, "even parts"), (False, "PID"))
-        )
-        return chart(title, "workers", y, *lines, wide=wide)
-
-    return figure(
-        "11",
-        "Panes split evenly, and just enough, at 80,000 tuples/s",
-        by_workers("load", "", "load", "y"),
-        by_workers("parts of a pane", "", "splitting"),
-        by_workers("tuples that go on to the window stage", "%", "kept"),
-        notes=(f"The PID aims at {SETPOINT:g}; workers are fixed in each run.",),
-    )
+    for even, name in ((True, "even parts"), (False, "PID")):
+        means = (results.mean(split(n, even=even), quantity) for n in WORKERS)
+        yield curve(name, WORKERS, means)
 
 
-def _by_interval(results: Measured, real: bool) -> Figure:
+def _by_sampling(results: Measured, real: bool, quantity: str) -> Iterator[Line]:
     """Sensitivity to both intervals."""
-
-    def by_sampling(title: str, y: str, quantity: str) -> Chart:
-        lines = []
-        for interval in INTERVALS:
-            runs = (sensitivity(interval, sampling, published=real) for sampling in SAMPLINGS)
-            means = (results.mean(run, quantity) for run in runs)
-            lines.append(curve(f"every {interval:g} s", 1e3 * np.array(SAMPLINGS), means))
-        return chart(title, "ms", y, *lines, wide="x")
-
-    return figure(
-        "17",
-        "Game1 by control interval and sampling period",
-        by_sampling("mean load of the pane stage off the setpoint", "%", "error"),
-        by_sampling("its load in a step off what the PID aims at", "%", "distance"),
-        by_sampling("variation of throughput", "CV", "cv"),
-        notes=("To the right, milliseconds of a sampling period.",),
-    )
+    for interval in INTERVALS:
+        runs = (sensitivity(interval, sampling, published=real) for sampling in SAMPLINGS)
+        means = (results.mean(run, quantity) for run in runs)
+        yield curve(f"every {interval:g} s", 1e3 * np.array(SAMPLINGS), means)
 
 
 def _by_slowdown(results: Measured, real: bool) -> Figure:
@@ -499,20 +478,20 @@ def _by_slowdown(results: Measured, real: bool) -> Figure:
     plays = {slowdown: beside(slowdown, published=real) for slowdown in SLOWDOWNS}
     ideal = line("one for each slide", np.full(len(plays), 1e6 / Setup().slide), np.array([*plays]))
 
-    def by_slowdown(title: str, y: str, quantity: str, *more: Line) -> Chart:
-        means = (results.mean(play, quantity) for play in plays.values())
-        return chart(title, "times", y, curve(quantity, [*plays], means), *more)
+    def by_slowdown(quantity: str) -> Line:
+        return curve(quantity, [*plays], (results.mean(p, quantity) for p in plays.values()))
 
     ends = (
         (f"{s:g} times", results.details.get(plays[s]), "workers")
         for s in (SLOWDOWNS[0], SLOWDOWNS[-1])
     )
-    return figure(
+    return FILE.figure(
         "18",
-        "Game1 beside other applications, that make tuples take so many times as long",
-        by_slowdown("workers of both stages", "", "workers"),
-        _over_time("workers of both stages over time", "", *ends),
-        by_slowdown("throughput", "windows/s", "results", ideal),
+        {
+            "workers of both stages": [by_slowdown("workers")],
+            "workers of both stages over time": _over_time(*ends),
+            "throughput": [by_slowdown("results"), ideal],
+        },
     )
 
 
