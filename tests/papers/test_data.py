@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from penstock.core import located
 from penstock.core.errors import FileError
-from penstock.papers import data
-from penstock.papers.data import FILE, Contents, PaperFile, fill, read_paper
+from penstock.papers.data import FILE, PaperFile, fill, read_paper, read_text
 from penstock.papers.framework import Finding, Results
 from tests.support.papers import NAMES, made_up, paper
 
@@ -37,10 +35,7 @@ claims:
 
 
 def brief(text: str = BRIEF, test: str = "at_most: 2.5") -> PaperFile:
-    draft = located.read(text.replace("TEST", test), name=f"brief/{FILE}")
-    contents = data._read(Contents, draft.value, draft)
-    values = {name: data._published(value) for name, value in contents.published.items()}
-    return PaperFile(contents=contents, draft=draft, names=values)
+    return read_text(text.replace("TEST", test), name=f"brief/{FILE}")
 
 
 def costs(**by_strategy: float) -> Results[Any]:
@@ -103,6 +98,7 @@ def test_either_the_file_or_the_measure_judges_a_claim(test: str, found: object)
         ("calibrate:", "calibrated:", "line 11: a table has no setting 'calibrate'"),
         ("seeds: two", "seeds: 2", "line 2: seeds of the file must be a whole number, got 'two'"),
         ("meassure:", "measure:", "line 18: a claim has no setting 'meassure'"),
+        ("seeds: 2\nseeds: 3", "seeds: 2", "line 3: seeds already stands on line 2"),
         ("abuot:", "about:", "line 13: a note has no setting 'abuot'"),
     ],
 )

@@ -285,7 +285,7 @@ class Drawing:
     """Whether values hold until the next one; or the charts of which they do."""
     notes: tuple[str | Mapping[str, Any], ...] = ()
 
-    def chart(self, title: str, lines: Iterable[Line], **further: Any) -> Chart:
+    def chart(self, title: str, lines: Iterable[Line]) -> Chart:
         """A chart with its lines."""
 
         end = title.rpartition(": ")[2]
@@ -300,7 +300,6 @@ class Drawing:
             wide=of(self.wide),
             stepped=end in self.stepped if isinstance(self.stepped, tuple) else self.stepped,
             lines=tuple(lines),
-            **further,
         )
 
 
@@ -520,7 +519,14 @@ _OWN: Final = frozenset(f.name for f in fields(Statement))
 def read_paper(package: str) -> PaperFile:
     """The data of the paper whose package this is."""
     text = (resources.files(package) / FILE).read_text(encoding="utf-8")
-    draft = located.read(text, name=f"{package.rpartition('.')[2]}/{FILE}")
+    return read_text(text, name=f"{package.rpartition('.')[2]}/{FILE}")
+
+
+def read_text(text: str, *, name: str) -> PaperFile:
+    """The data of a paper; raises FileError with the line of a mistake."""
+    draft = located.read(text, name=name)
+    for mistake in draft.mistakes:  # a key that stands twice
+        raise FileError(str(mistake))
     contents = _read(Contents, draft.value, draft)
     values = {name: _published(value) for name, value in contents.published.items()}
     return PaperFile(contents=contents, draft=draft, names=values)
