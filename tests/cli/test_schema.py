@@ -20,7 +20,8 @@ from tests.conftest import Write
 from tests.support.paths import ROOT
 
 SCHEMA = json_schema()
-SHIPPED = sorted((ROOT / "src").rglob("*.yaml"))
+SHIPPED = sorted(p for p in (ROOT / "src").rglob("*.yaml") if p.name != "paper.yaml")
+"""Pipeline files; the data of papers have a format of their own."""
 GRAPH = """\
 step: 2s
 source: {module: a, rate: 9/s}
