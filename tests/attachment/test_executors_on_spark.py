@@ -12,6 +12,7 @@ from penstock.record import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.spark.session import ELASTIC
 from tests.attachment.spark_attached import (
+    await_rows,
     cluster_session,
     numbers,
     start_rate,
@@ -47,17 +48,21 @@ def active(spark: SparkSession) -> list[str]:
     return [e.id for e in everyone if e.active and e.profile == DEFAULT_PROFILE]
 
 
+def await_executors(spark: SparkSession, count: int) -> None:
+    wait_until(lambda: len(active(spark)) == count, pause=0.2)
+
+
 def test_advice_touches_nothing_and_reports_what_it_would_do(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_rows(tmp_path / "in", 24, ROWS)
-    wait_until(lambda: len(active(spark)) == 1)
+    await_executors(spark, 1)
     before = active(spark)
     start_slow(spark, tmp_path, seconds=0.02, files=4)
     with penstock.attach(spark, step="2s", max_executors=3) as attachment:
         wait_until(lambda: "would go from 1 to 2" in attachment.explain())
         assert attachment.status()["proposed"] == 2
-        wait_until(lambda: len(numbers(spark, tmp_path)) == 24 * ROWS)
+        await_rows(tmp_path, 24 * ROWS)
     assert active(spark) == before
     assert attachment.status()["requested"] is None
     assert all(tick.asked is None for tick in attachment.ticks)
@@ -70,15 +75,15 @@ def test_an_overloaded_query_grows_an_idle_one_shrinks_and_no_row_is_lost(
     query = start_slow(spark, tmp_path, seconds=0.02, files=6)
     settings = {"max_executors": 3, "scale_down_interval": "3s", "record": str(tmp_path / "run")}
     with penstock.attach(spark, mode="apply", step="2s", **settings) as attachment:
-        wait_until(lambda: len(active(spark)) == 3)
+        await_executors(spark, 3)
         assert attachment.status()["requested"] == 3
         write_rows(tmp_path / "in", 30, ROWS, first=120)
-        wait_until(lambda: len(numbers(spark, tmp_path)) == 150 * ROWS)
-        wait_until(lambda: len(active(spark)) == 1)
+        await_rows(tmp_path, 150 * ROWS)
+        await_executors(spark, 1)
         assert attachment.mode == "apply"
         assert query.isActive
         write_rows(tmp_path / "in", 6, ROWS, first=150)
-        wait_until(lambda: len(numbers(spark, tmp_path)) == 156 * ROWS)
+        await_rows(tmp_path, 156 * ROWS)
     assert numbers(spark, tmp_path) == list(range(156 * ROWS))
     summary = load(tmp_path / "run").summary
     assert summary is not None
@@ -91,7 +96,7 @@ def test_an_overloaded_query_grows_an_idle_one_shrinks_and_no_row_is_lost(
 def test_every_call_about_foreign_queries_works(spark: SparkSession, tmp_path: Path) -> None:
     write_rows(tmp_path / "in", 2, ROWS)
     query = start_slow(spark, tmp_path, seconds=0.01, files=2)
-    wait_until(lambda: len(numbers(spark, tmp_path)) == 2 * ROWS)
+    await_rows(tmp_path, 2 * ROWS)
     wait_until(lambda: query.lastProgress is not None)
     backend = Backend(spark)
     plan = backend.plan(query)
@@ -108,7 +113,7 @@ def test_it_begins_with_the_executors_that_were_set(spark: SparkSession) -> None
     with penstock.attach(
         spark, mode="apply", step="2s", initial_executors=2, policy=hold, max_executors=3
     ):
-        wait_until(lambda: len(active(spark)) == 2)
+        await_executors(spark, 2)
 
 
 def hold(seen: Observation) -> Decision:

@@ -17,8 +17,8 @@ from penstock.core.signals import Decision, Observation
 from penstock.record import load
 from penstock.spark.backend import controlled
 from tests.attachment.spark_attached import (
+    await_rows,
     local_session,
-    numbers,
     start_rate,
     start_slow,
     write_rows,
@@ -148,7 +148,7 @@ def _complete(seen: Observation) -> bool:
 def test_queries_that_are_chained_by_files_are_linked(spark: SparkSession, tmp_path: Path) -> None:
     write_rows(tmp_path / "in", 2, 5)
     start_slow(spark, tmp_path, seconds=0.0, files=1, name="clean")
-    wait_until(lambda: numbers(spark, tmp_path))
+    await_rows(tmp_path, 2 * 5)
     rows = spark.readStream.schema("n long").parquet(str(tmp_path / "out"))
     rows.writeStream.format("noop").queryName("count").start()
     with penstock.attach(spark, record=str(tmp_path / "run")) as attachment:

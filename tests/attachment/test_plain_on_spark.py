@@ -12,14 +12,15 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.spark.java import find_java, usable_home
 from tests.attachment.spark_attached import (
+    await_rows,
     cluster_session,
     numbers,
     start_slow,
     write_rows,
 )
-from tests.attachment.test_executors_on_spark import ROWS, SPLIT, active
+from tests.attachment.test_executors_on_spark import ROWS, SPLIT, await_executors
 from tests.support.paths import ROOT
-from tests.support.processes import wait_until
+from tests.support.processes import LONG
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -36,18 +37,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def test_without_decommissioning_only_idle_executors_are_removed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    wait_until(lambda: len(active(spark)) == 3)
+    await_executors(spark, 3)
     write_rows(tmp_path / "in", 60, ROWS)
     query = start_slow(spark, tmp_path, seconds=0.02, files=3)
     settings = {"max_executors": 2, "scale_down_interval": "2s", "scale_down_max_factor": "off"}
     with penstock.attach(spark, mode="apply", step="1s", **settings) as attachment:
-        wait_until(lambda: len(active(spark)) == 2)
-        wait_until(lambda: len(numbers(spark, tmp_path)) == 60 * ROWS)
-        wait_until(lambda: len(active(spark)) == 1)
+        await_executors(spark, 2)
+        await_rows(tmp_path, 60 * ROWS)
+        await_executors(spark, 1)
         assert attachment.mode == "apply"
         write_rows(tmp_path / "in", 40, ROWS, first=60)
-        wait_until(lambda: len(active(spark)) == 2)
-        wait_until(lambda: len(numbers(spark, tmp_path)) == 100 * ROWS)
+        await_executors(spark, 2)
+        await_rows(tmp_path, 100 * ROWS)
     failures = [tick.seen.modules["application"].failed_tasks for tick in attachment.ticks]
     assert sum(failed or 0 for failed in failures) == 0
     assert query.isActive
@@ -61,7 +62,7 @@ def test_the_example_runs_and_ends(tmp_path: Path) -> None:
         "JAVA_HOME": str(usable_home(find_java(), tmp_path)),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SECONDS": "25",
+        "SECONDS": "20",
     }
     done = subprocess.run(
         [sys.executable, str(EXAMPLE)],
@@ -69,7 +70,7 @@ def test_the_example_runs_and_ends(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=LONG,
         check=True,
     )
     assert "penstock: query clicks is watched" in done.stderr

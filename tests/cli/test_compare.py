@@ -210,7 +210,8 @@ def test_the_first_seed_can_be_chosen(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_on_spark_every_run_is_recorded_and_scored(tmp_path: Path) -> None:
     out = tmp_path / "c"
-    words = ["--policies", "threshold", "--on", "spark", "--duration", "14s", "--quiet"]
+    words = ["--policies", "threshold", "--on", "spark", "--duration", "6s", "--quiet"]
+    words += ["--workload", "constant:100/s", "--set", "cluster.workers=1"]
     assert main(["compare", "wordcount", *words, "--out", str(out)]) == 0
     output = json.loads((out / "compare.json").read_text())
     assert (output["on"], output["seeds"]) == ("spark", [1])

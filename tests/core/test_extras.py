@@ -32,7 +32,7 @@ def without(package: str, code: str) -> subprocess.CompletedProcess[str]:
     """Run code in a Python that lacks a package."""
     blocked = f"import sys; sys.modules[{package!r}] = None\n{code}"
     return subprocess.run(
-        [sys.executable, "-c", blocked], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", blocked], capture_output=True, text=True, timeout=300
     )
 
 

@@ -292,8 +292,8 @@ def busy_children(owners: Iterable[int]) -> list[int]:
 @on_linux
 def test_a_run_on_spark_has_busy_processes_beside_it_and_leaves_none(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    words = ["run", "wordcount", "--out", str(out), "--quiet", "--duration", "12s"]
-    settings = ["interference={processes: 1, from: 4s}", "workload={kind: constant, rate: 50/s}"]
+    words = ["run", "wordcount", "--out", str(out), "--quiet", "--duration", "8s"]
+    settings = ["interference={processes: 1, from: 2s}", "workload={kind: constant, rate: 50/s}"]
     command = [sys.executable, "-m", "penstock", *words]
     command += [word for setting in settings for word in ("--set", setting)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
@@ -303,4 +303,4 @@ def test_a_run_on_spark_has_busy_processes_beside_it_and_leaves_none(tmp_path: P
     assert run.returncode == 0
     assert not any(map(alive, pids))
     report = (out / "report.html").read_text(encoding="utf-8")
-    assert "Beside the executors ran 1 busy process from 4 s on" in report
+    assert "Beside the executors ran 1 busy process from 2 s on" in report

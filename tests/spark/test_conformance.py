@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.pipeline.deploy.deploy import Session, deploy
-from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
 from penstock.testing import PLANT_CHECKS
 from penstock.testing.checking import Check
+from tests.support.spark_runs import SharedSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -20,30 +19,16 @@ FILE = load("wordcount", ["workload=constant:60/s", "step=1s", "duration=4s"])
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    scratch = tmp_path_factory.mktemp("spark")
-    with prepare(FILE, None).session(scratch) as opened:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSpark]:
+    with SharedSpark.opened(FILE, tmp_path_factory.mktemp("spark")) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("check", PLANT_CHECKS, ids=lambda check: check.__name__)
 def test_spark_plant(
     check: Check[Callable[[], AbstractContextManager[SparkPlant]]],
-    session: Session,
+    spark: SharedSpark,
     tmp_path: Path,
 ) -> None:
     runs = count()
-
-    def factory() -> AbstractContextManager[SparkPlant]:
-        folder = tmp_path / str(next(runs))
-        return deploy(
-            session,
-            FILE,
-            prepare(FILE, None).pipelines,
-            workspace=folder,
-            results=folder,
-            duration=4.0,
-            on_progress=lambda _: None,
-        )
-
-    check(factory)
+    check(lambda: spark.deployed(FILE, tmp_path / str(next(runs)), duration=4.0))

@@ -19,19 +19,19 @@ from penstock.apps.trading.quotes import Quotes
 from penstock.apps.wordcount.application import digest
 from penstock.apps.wordcount.sentences import Sentences
 from penstock.core.signals import Observation
-from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
+from penstock.pipeline.settings import PipelineFile
 from tests.apps.trading.test_on_spark import SYMBOLS
 from tests.apps.trading.test_on_spark import expected as windows_of
 from tests.support.kafka_broker import Broker, Send, running_broker
-from tests.support.processes import executor_pids, penstock
-from tests.support.spark_runs import expected, settled
+from tests.support.processes import executor_pids, penstock, wait_until
+from tests.support.spark_runs import SharedSpark, expected, settled
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 BEFORE = 200
 """Lines that the topic has before the run."""
-SECONDS = 24.0
+SECONDS = 18.0
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required key='hush-hush';"
 
 
@@ -39,6 +39,19 @@ LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required key='h
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     with running_broker(tmp_path_factory.mktemp("kafka")) as broker:
         yield broker
+
+
+def word_count(broker: Broker) -> PipelineFile:
+    """From topic to topic."""
+    kafka = json.dumps({"servers": broker.servers, "topic": "lines"})
+    sink = json.dumps({"kafka": {"servers": broker.servers, "topic": "counts"}})
+    return load("wordcount", [f"source.kafka={kafka}", f"sink={sink}", "step=1s"])
+
+
+@pytest.fixture(scope="module")
+def spark(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSpark]:
+    with SharedSpark.opened(word_count(broker), tmp_path_factory.mktemp("spark")) as opened:
+        yield opened
 
 
 @dataclass
@@ -60,20 +73,17 @@ def keep_sending(send: Send, outcome: Outcome, stop: threading.Event) -> None:
 
 
 @pytest.fixture(scope="module")
-def counted(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def counted(
+    broker: Broker, spark: SharedSpark, tmp_path_factory: pytest.TempPathFactory
+) -> Outcome:
     """A word count from topic to topic, scaled out and in, of which an executor is killed."""
     outcome, folder = Outcome(), tmp_path_factory.mktemp("counted")
     broker.create("lines")
     broker.create("counts", partitions=1)
     broker.produce("lines", ["words of another day"] * BEFORE)
-    kafka = json.dumps({"servers": broker.servers, "topic": "lines"})
-    sink = json.dumps({"kafka": {"servers": broker.servers, "topic": "counts"}})
-    settings = [f"source.kafka={kafka}", f"sink={sink}", "step=1s"]
     with (
         broker.producer("lines") as send,
-        open_spark(
-            load("wordcount", settings), master=None, folder=folder, duration=SECONDS
-        ) as plant,
+        spark.deployed(word_count(broker), folder, SECONDS) as plant,
     ):
         stop = threading.Event()
         sender = threading.Thread(target=keep_sending, args=(send, outcome, stop))
@@ -82,10 +92,13 @@ def counted(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Outcome
         for number, seen in enumerate(plant.readings()):
             outcome.seen.append(seen)
             if number == 6:
-                os.kill(executor_pids(folder)[-1], signal.SIGKILL)
+                os.kill(executor_pids(spark.folder)[-1], signal.SIGKILL)
             if number == 12:
                 stop.set()
         sender.join()
+        arrived = plant.queries["splitter"].arrived
+        assert arrived is not None
+        wait_until(lambda: arrived() == outcome.sent)  # the producer may be behind
         outcome.stayed = settled(plant, {"splitter": 1, "counter": 1})
     outcome.results = plant.results
     outcome.records = broker.consume("counts", "print.key=true", "print.headers=true")
@@ -135,7 +148,7 @@ def test_arrivals_and_backlog_are_reported_in_every_step(counted: Outcome) -> No
 PAYMENTS = """\
 pipeline: enrichment
 step: 1s
-duration: 12s
+duration: 4s
 policy: {{name: static}}
 source:
   module: lookup
@@ -174,7 +187,7 @@ def test_records_that_are_no_rows_are_counted_and_left_out(broker: Broker, tmp_p
 
 
 def test_rows_that_are_routed_by_key_come_from_a_topic_and_go_to_one(
-    broker: Broker, tmp_path: Path
+    broker: Broker, spark: SharedSpark, tmp_path: Path
 ) -> None:
     rows = 2000
     quotes = pa.table(Quotes(seed=1, symbols=SYMBOLS).columns(np.arange(rows))).to_pylist()
@@ -188,7 +201,7 @@ def test_rows_that_are_routed_by_key_come_from_a_topic_and_go_to_one(
         f"sink.kafka={json.dumps(sink)}",
         *("policy=static", "step=1s", f"modules.algotrader.keys={SYMBOLS}"),
     ]
-    with open_spark(load("trading", settings), master=None, folder=tmp_path, duration=8.0) as plant:
+    with spark.deployed(load("trading", settings), tmp_path, duration=5.0) as plant:
         list(plant.readings())
     truth = windows_of(rows)
     assert plant.results["rows_refused"] == {}

@@ -14,7 +14,7 @@ from penstock.apps.wordcount.application import digest
 from penstock.spark.cluster.embedded import EmbeddedCluster
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.session import compiled_spark_home
-from tests.support.processes import PATIENCE, left_behind, wait_until_nothing_is_left
+from tests.support.processes import LONG, PATIENCE, left_behind, wait_until_nothing_is_left
 from tests.support.spark_runs import expected
 
 pytestmark = pytest.mark.spark
@@ -90,7 +90,7 @@ def test_an_existing_cluster_is_used_and_left_running(tmp_path: Path) -> None:
                 "--master",
                 cluster.url,
                 "--duration",
-                "12s",
+                "6s",
                 "--workload",
                 "constant:80/s",
                 "--json",
@@ -98,7 +98,7 @@ def test_an_existing_cluster_is_used_and_left_running(tmp_path: Path) -> None:
             *("--conf", "spark.executor.memory=512m"),
             environment={"SPARK_CONF_DIR": str(cluster.conf_dir), "SPARK_LOCAL_IP": "127.0.0.1"},
         )
-        output, _ = process.communicate(timeout=240)
+        output, _ = process.communicate(timeout=LONG)
         assert process.returncode == 0, output
         results = json.loads((out / "summary.json").read_text())["results"]
         assert results["digest"] == digest(expected(results["rows_fed"]))

@@ -73,6 +73,12 @@ def test_a_port_in_use_is_named() -> None:
             check_port_free(port)
 
 
+def test_no_other_program_is_given_the_free_port_before_its_daemon_starts() -> None:
+    ports = {free_port() for _ in range(20)}
+    assert len(ports) > 10
+    assert max(ports) < 32768  # where the ports begin that Linux gives to programs
+
+
 @pytest.mark.parametrize("master", ["local", "local[4]", "mesos://x", "", "spark"])
 def test_a_master_without_executors_is_refused(master: str) -> None:
     with pytest.raises(ClusterError, match="no executors to scale"):

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from penstock.pipeline.deploy.launch import prepare
 from penstock.pipeline.file import load
 from penstock.spark.backend import DEFAULT_PROFILE, Backend
+from tests.support.processes import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -57,7 +58,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with prepare(load("shared"), None).session(scratch) as session:
         backend = Backend(session.spark)
         backend.request({DEFAULT_PROFILE: EXECUTORS})
-        give_up = time.monotonic() + 120
+        give_up = time.monotonic() + PATIENCE
         while sum(executor.active for executor in backend.executors()) < EXECUTORS:
             assert time.monotonic() < give_up, "the executors did not come"
             time.sleep(0.1)

@@ -18,8 +18,10 @@ import pyspark
 import pytest
 
 from penstock.core.errors import ClusterError
+from penstock.spark.cluster.embedded import Daemon, free_port
 from penstock.spark.java import find_java, usable_home
 from penstock.spark.kafka import Packages, jars_of
+from tests.support.processes import PATIENCE
 
 PACKAGES = ("org.apache.kafka:kafka_2.13:4.1.2", "org.apache.kafka:kafka-tools:4.1.2")
 PARTITIONS = 3
@@ -38,6 +40,7 @@ auto.create.topics.enable=false
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
 num.network.threads=1
 num.io.threads=2
 """
@@ -77,7 +80,7 @@ class Broker:
             yield Send(process)
             assert process.stdin is not None
             process.stdin.close()
-            assert process.wait(timeout=60) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
             process.wait()
@@ -90,7 +93,9 @@ class Broker:
 
     def _tool(self, name: str, *words: str) -> str:
         command = [*self.java, f"{_TOOLS}.{name}", "--bootstrap-server", self.servers, *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
         # A consumer that ran out of records says so by its exit code.
         assert done.returncode == 0 or "TimeoutException" in done.stderr, done.stderr
         return done.stdout
@@ -118,22 +123,20 @@ def running_broker(folder: Path) -> Iterator[Broker]:
         *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
         *("-cp", ":".join(str(jar) for jar in jars)),
     )
-    port, controller = _free_port(), _free_port()
+    port, controller = free_port(), free_port()
     settings = folder / "server.properties"
     settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder))
     formatting = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(settings)]
-    subprocess.run(formatting, check=True, capture_output=True, timeout=90)
-    with (folder / "broker.log").open("wb") as log:
-        process = subprocess.Popen([*java, "kafka.Kafka", str(settings)], stdout=log, stderr=log)
+    subprocess.run(formatting, check=True, capture_output=True, timeout=PATIENCE)
+    command, log = [*java, "kafka.Kafka", str(settings)], folder / "broker.log"
+    # it ends with the tests, however these end
+    daemon = Daemon.start(command, restarts=0, environment=dict(os.environ), log=log)
     try:
-        _await(port, process, folder / "broker.log")
+        _await(port, daemon, log)
         yield Broker(port=port, java=java)
     finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=20)
-        process.kill()
-        process.wait()
+        daemon.stop()
+        daemon.wait()
         shutil.rmtree(folder / "data", ignore_errors=True)
 
 
@@ -147,15 +150,9 @@ def _jars(java_home: Path) -> list[Path]:
         pytest.skip(f"a Kafka broker cannot be fetched: {error}")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _await(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    give_up = time.monotonic() + 60
-    while time.monotonic() < give_up and process.poll() is None:
+def _await(port: int, daemon: Daemon, log: Path) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up and daemon.exit_code is None:
         with suppress(OSError):
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-PATIENCE: Final = 120.0
+PATIENCE: Final = 240.0
 """Seconds after which something that should happen has not; nothing waits that long otherwise."""
 
 
@@ -46,7 +46,7 @@ def wait_until_nothing_is_left(folder: Path) -> None:
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
 ENDLESS = ["simulate", "wordcount", "--workload", "constant:300/s", "--duration", "1000h"]
-LONG = 120
+LONG = 300
 
 
 def penstock(*words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":

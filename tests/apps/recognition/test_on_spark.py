@@ -14,7 +14,7 @@ from penstock.pipeline.compose import build_policy
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
-from tests.support.processes import executor_pids
+from tests.support.processes import PATIENCE, executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -47,7 +47,7 @@ def executors_by_module(plant: SparkPlant) -> dict[str, set[str]]:
 
 
 def await_executors(plant: SparkPlant, sizes: dict[str, int]) -> None:
-    give_up = time.monotonic() + 120
+    give_up = time.monotonic() + PATIENCE
     while (
         now := {name: len(executors) for name, executors in executors_by_module(plant).items()}
     ) != sizes:

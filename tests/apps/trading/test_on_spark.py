@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from penstock.apps.trading.quotes import Quotes
 from penstock.core.loop import control
 from penstock.core.signals import Tick
 from penstock.pipeline.compose import build_policy
-from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.machine import Machine
+from tests.support.spark_runs import SharedSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -44,10 +45,16 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSpark]:
+    with SharedSpark.opened(load("trading", SETTINGS), tmp_path_factory.mktemp("spark")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def run(spark: SharedSpark, tmp_path_factory: pytest.TempPathFactory) -> Run:
     outcome, folder = Run(), tmp_path_factory.mktemp("trading")
     file = load("trading", SETTINGS)
-    with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
+    with spark.deployed(file, folder, SECONDS) as plant:
         outcome.ticks = list(control(plant, build_policy(file)))
     outcome.results, outcome.page = plant.results, json.loads((folder / PAGE).read_text())
     return outcome
@@ -111,13 +118,13 @@ def test_candlesticks_are_published(run: Run) -> None:
         assert 100 <= low <= min(first, last) <= max(first, last) <= high <= 200
 
 
-def test_the_consumer_may_be_a_module_of_its_own(tmp_path: Path) -> None:
+def test_the_consumer_may_be_a_module_of_its_own(spark: SharedSpark, tmp_path: Path) -> None:
     text = tmp_path / "two.yaml"
     text.write_text(
         """
 pipeline: trading
 step: 2s
-duration: 12s
+duration: 6s
 workload: constant:400/s
 policy: static
 source: {module: algotrader}
@@ -128,7 +135,7 @@ streams: [{from: algotrader, to: consumer, selectivity: 0.04}]
 """
     )
     file = load(str(text))
-    with open_spark(file, master=None, folder=tmp_path / "run", duration=12.0) as plant:
+    with spark.deployed(file, tmp_path / "run", duration=6.0) as plant:
         for _ in control(plant, build_policy(file)):
             pass
     quotes = Quotes(seed=1, symbols=100).columns(np.arange(plant.results["rows_fed"]))

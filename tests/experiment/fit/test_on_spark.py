@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 def test_a_run_on_spark_is_fitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(tmp_path / "run")
-    assert main(["run", "wordcount", "--duration", "40s", "--quiet", "--out", run]) == 0
+    assert main(["run", "wordcount", "--duration", "24s", "--quiet", "--out", run]) == 0
     capsys.readouterr()
     assert main(["fit", run, "--json", "--out", str(tmp_path / "twin.yaml")]) == 0
     printed = json.loads(capsys.readouterr().out)

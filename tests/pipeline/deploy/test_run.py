@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import threading
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from penstock.core.signals import Configuration, Decision, Observation
 from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
 from penstock.spark.plant import SparkPlant
-from tests.support.processes import executor_pids
+from tests.support.processes import executor_pids, wait_until
 from tests.support.spark_runs import expected, settled
 
 pytestmark = pytest.mark.spark
@@ -39,6 +40,10 @@ class Outcome:
     """Executors that ran when there was time for all of them to come."""
     stayed: int = 0
     """Those that were left when there was time for the others to go."""
+    left: set[str] = field(default_factory=set)
+    """Of Spark's own files, what the run left in its folder."""
+    processes: list[int] = field(default_factory=list)
+    """Executors that outlived the run."""
 
 
 def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> None:
@@ -57,10 +62,13 @@ def keep_scaling(plant: SparkPlant, outcome: Outcome, stop: threading.Event) -> 
 
 @pytest.fixture(scope="module")
 def forced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """A run that is scaled out and in at random, all the time."""
+    """A run that is scaled out and in at random, all the time, in a folder with a relative path."""
     outcome, folder = Outcome(), tmp_path_factory.mktemp("forced")
     file = load("wordcount", [*FAST, f"duration={SECONDS}s"])
-    with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
+    with (
+        chdir(folder.parent),
+        open_spark(file, master=None, folder=Path(folder.name), duration=SECONDS) as plant,
+    ):
         stop = threading.Event()
         scaler = threading.Thread(target=keep_scaling, args=(plant, outcome, stop))
         scaler.start()
@@ -72,6 +80,8 @@ def forced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         outcome.came = settled(plant, {"splitter": 2, "counter": 3})
         outcome.stayed = settled(plant, {"splitter": 1, "counter": 1})
     outcome.results = plant.results
+    outcome.left = {entry.name for entry in (folder / "spark").iterdir()}
+    outcome.processes = executor_pids(folder)
     return outcome
 
 
@@ -125,35 +135,35 @@ def test_every_figure_is_measured_and_in_its_range(forced: Outcome) -> None:
     assert max(n for n in states if n is not None) <= forced.results["distinct_words"]
 
 
+def test_it_leaves_logs_and_nothing_else(forced: Outcome) -> None:
+    assert forced.left == {"driver.log", "master.log", "worker-1.log", "worker-2.log"}
+    assert forced.processes == []
+
+
 @pytest.mark.slow
-def test_a_killed_executor_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_killed_executors_and_a_killed_worker_lose_and_double_nothing(tmp_path: Path) -> None:
     file = load("wordcount", [*FAST, "duration=20s", "modules.counter.initial_replicas=2"])
     with open_spark(file, master=None, folder=tmp_path, duration=20.0) as plant:
+        before = workers(tmp_path)
         for number, _ in enumerate(plant.readings()):
-            if number in (5, 9):
-                os.kill(executor_pids(tmp_path)[number % 2], signal.SIGKILL)
+            if number in (3, 7):
+                os.kill(executor_pids(tmp_path)[1], signal.SIGKILL)
+            if number == 11:
+                os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda: len(workers(tmp_path)) == 2)
+        after = workers(tmp_path)
+        running = settled(plant, {"splitter": 1, "counter": 2})
+    assert before[0] not in after
+    assert before[1] in after
+    assert running == 3
     truth = expected(plant.results["rows_fed"])
     assert not any(plant.results["rows_waiting"].values())
     assert plant.results["words_counted"] == truth.total()
     assert plant.results["digest"] == digest(truth)
 
 
-@pytest.mark.slow
-def test_a_killed_worker_comes_back_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    file = load("wordcount", [*FAST, "duration=30s", "modules.counter.initial_replicas=2"])
-    worker = "deploy.worker.Worker"
-    with open_spark(file, master=None, folder=tmp_path, duration=30.0) as plant:
-        before = executor_pids(tmp_path, worker)
-        for number, _ in enumerate(plant.readings()):
-            if number == 5:
-                os.kill(before[0], signal.SIGKILL)
-        after = executor_pids(tmp_path, worker)
-        running = settled(plant, {"splitter": 1, "counter": 2})
-    assert len(after) == 2
-    assert before[0] not in after
-    assert running == 3
-    truth = expected(plant.results["rows_fed"])
-    assert plant.results["digest"] == digest(truth)
+def workers(folder: Path) -> list[int]:
+    return executor_pids(folder, "deploy.worker.Worker")
 
 
 @pytest.mark.slow
@@ -204,17 +214,3 @@ def test_every_operator_can_be_a_module_of_its_own(tmp_path: Path) -> None:
     assert not any(plant.results["rows_waiting"].values())
     assert plant.results["digest"] == digest(truth)
     assert list((tmp_path / "shared").iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_run_in_a_relative_folder_leaves_logs_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    file, folder = load("wordcount", [*FAST, "duration=2s"]), Path("run")
-    with open_spark(file, master=None, folder=folder, duration=2.0) as plant:
-        list(plant.readings())
-    assert plant.results["words_counted"] == expected(plant.results["rows_fed"]).total()
-    left = {entry.name for entry in (folder / "spark").iterdir()}
-    assert left == {"driver.log", "master.log", "worker-1.log", "worker-2.log"}
-    assert executor_pids(folder.absolute()) == []

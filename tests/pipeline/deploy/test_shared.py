@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,15 @@ import pytest
 from penstock.core.loop import control
 from penstock.core.signals import Tick
 from penstock.pipeline.compose import build_policy
-from penstock.pipeline.deploy.launch import open_spark
 from penstock.pipeline.file import load
+from penstock.pipeline.settings import PipelineFile
 from tests.conftest import Write
 from tests.support.processes import executor_pids
+from tests.support.spark_runs import SharedSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SECONDS = 30.0
+SECONDS = 24.0
 FIRST = 32
 RATES = {"fraud": 25, "reports": 6}
 TIMES = {"fraud": "100ms", "reports": "200ms"}
@@ -53,17 +55,38 @@ class Run:
     results: dict[str, Any] = field(default_factory=dict)
 
 
-def run(file_or_name: str | Path, folder: Path, *settings: str, kill_at: int | None = None) -> Run:
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSpark]:
+    """For all of them, since eight executors take their time to start."""
+    with SharedSpark.opened(load("shared"), tmp_path_factory.mktemp("spark")) as opened:
+        yield opened
+
+
+def run(
+    spark: SharedSpark, file: PipelineFile, folder: Path, seconds: float, kill_at: int | None = None
+) -> Run:
     """A run to its end; at a step that was given, an executor dies."""
     outcome = Run()
-    file = load(file_or_name, settings)
-    with open_spark(file, master=None, folder=folder, duration=SECONDS) as plant:
+    with spark.deployed(file, folder, seconds) as plant:
         for number, tick in enumerate(control(plant, build_policy(file))):
             outcome.ticks.append(tick)
             if number == kill_at:
-                os.kill(executor_pids(folder)[0], signal.SIGKILL)
+                os.kill(executor_pids(spark.folder)[0], signal.SIGKILL)
     outcome.results = plant.results
     return outcome
+
+
+def test_a_pipeline_with_state_runs_beside_one_without(
+    spark: SharedSpark, tmp_path: Path, write: Write
+) -> None:
+    """The first to run: it shares fewer executors than the next."""
+    file = load(write(MIXED), ["policy=allocation"])
+    mixed = run(spark, file, tmp_path / "mixed", seconds=12.0)
+    found = mixed.results["pipelines"]
+    assert found["fraud"]["payments"] == found["fraud"]["rows_fed"]
+    assert not any(mixed.results["rows_waiting"].values())
+    assert found["words"]["words_counted"] > 0
+    assert (tmp_path / "mixed" / "words" / "top-words.json").is_file()
 
 
 def check_complete(results: dict[str, Any]) -> None:
@@ -74,15 +97,17 @@ def check_complete(results: dict[str, Any]) -> None:
 
 
 def test_cores_follow_the_worth_of_rows_and_nothing_is_lost_with_an_executor(
-    tmp_path: Path,
+    spark: SharedSpark, tmp_path: Path
 ) -> None:
-    divided = run("shared", tmp_path / "divided", *SETTINGS, kill_at=4)
+    file = load("shared", SETTINGS)
+    divided = run(spark, file, tmp_path / "divided", SECONDS, kill_at=3)
     check_complete(divided.results)
     degrees_by_step = [tick.decided.configuration.degrees for tick in divided.ticks]
     assert all(sum(degrees.values()) <= 8 for degrees in degrees_by_step)
     assert degrees_by_step[-1]["fraud.lookup"] + degrees_by_step[-1]["fraud.score"] > 4
     assert degrees_by_step[-1]["reports.lookup"] + degrees_by_step[-1]["reports.score"] < 4
-    pooled = run("shared", tmp_path / "fair", *SETTINGS, "policy=fair", kill_at=4)
+    file = load("shared", [*SETTINGS, "policy=fair"])
+    pooled = run(spark, file, tmp_path / "fair", SECONDS, kill_at=3)
     check_complete(pooled.results)
     assert {tick.seen.pool for tick in pooled.ticks} <= {7, 8}
     assert all(tick.asked is None for tick in pooled.ticks)
@@ -92,12 +117,3 @@ def test_cores_follow_the_worth_of_rows_and_nothing_is_lost_with_an_executor(
         [run_.results["pipelines"][name]["digest"] for name in RATES] for run_ in (divided, pooled)
     ]
     assert digests[0] == digests[1]
-
-
-def test_a_pipeline_with_state_runs_beside_one_without(tmp_path: Path, write: Write) -> None:
-    mixed = run(write(MIXED), tmp_path / "mixed", "policy=allocation")
-    found = mixed.results["pipelines"]
-    assert found["fraud"]["payments"] == found["fraud"]["rows_fed"]
-    assert not any(mixed.results["rows_waiting"].values())
-    assert found["words"]["words_counted"] > 0
-    assert (tmp_path / "mixed" / "words" / "top-words.json").is_file()

@@ -29,7 +29,7 @@ from penstock.spark.backend import DEFAULT_PROFILE, Backend
 from penstock.workload import Constant
 from penstock.workload.keys import names
 from tests.support.market_reference import Trader, ordered
-from tests.support.processes import executor_pids
+from tests.support.processes import PATIENCE, executor_pids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -64,7 +64,7 @@ class Run:
 def executors(spark: SparkSession, count: int) -> Iterator[None]:
     backend = Backend(spark)
     backend.request({DEFAULT_PROFILE: count})
-    give_up = time.monotonic() + 120
+    give_up = time.monotonic() + PATIENCE
     while sum(executor.active for executor in backend.executors()) < count:
         assert time.monotonic() < give_up, "the executors did not come"
         time.sleep(0.1)

@@ -77,6 +77,9 @@ _RESTARTS: Final = 3
 """Restarts of a worker that dies; a restarted master would have lost its state."""
 _DECOMMISSION_TIMEOUT: Final = 60.0
 """Seconds that executors of a decommissioned worker have to finish their tasks."""
+_PORTS: Final = range(20000, 32768)
+"""Below those that Linux gives to programs which do not choose: no other program gets such a port
+before the daemon that it was chosen for has started."""
 _PACKING: Final = (
     "-Dspark.deploy.spreadOutApps=false",
     "-Dspark.deploy.workerSelectionPolicy=CORES_FREE_ASC",
@@ -286,11 +289,13 @@ def quoted(options: Iterable[str]) -> str:
 
 
 def free_port() -> int:
-    """A port of loopback that is free at this moment."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of loopback that is free at this moment; the choice is random."""
+    for _ in range(100):
+        port = secrets.choice(_PORTS)
+        with suppress(ClusterError):
+            check_port_free(port)
+            return port
+    raise ClusterError(f"no free port of {LOOPBACK} was found between 20000 and 32767")
 
 
 def check_port_free(port: int, setting: str = "cluster.port") -> None:
