@@ -89,18 +89,15 @@ def _family(first: str, kinds: Registry[Any]) -> str:
 
 
 def _attach() -> str:
-    named = {setting.field: setting.name for setting in attach.declared()} | {"policy": "policy"}
+    named = {"policy": attach.Named("policy")}
+    named |= {name: names for name, (_, names) in attach.declared().items()}
     text = descriptions(attach.Settings)
     rows = (
-        [f"`{named[s.name]}`", *_cells(s, text[s.name], off=_takes_off(s.name))]
+        [f"`{s.outer}`", *_cells(s, text[s.name], off=named[s.name].off)]
         for s in settings_of(attach.Settings)
         if s.name in named
     )
     return _lines("setting", rows)
-
-
-def _takes_off(name: str) -> bool:
-    return any(s.field == name and s.named.off for s in attach.declared())
 
 
 def _cells(setting: Setting, text: str, *, off: bool = False) -> list[str]:

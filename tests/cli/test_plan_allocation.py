@@ -173,7 +173,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("--policy", "nash"), "policy 'nash' does not divide the budget of an allocation"),
+            (("--policy", "nash"), "there is no policy of allocation graphs 'nash'; there are cut"),
             (("--policy", "heuristic"), "did you mean 'heuristic-"),
             (("--policy", "single-output"), "sink"),
             (("--rate", "2/s"), "--set sources.NAME.rate=2/s"),

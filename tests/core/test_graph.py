@@ -184,7 +184,7 @@ def test_a_module_is_found_by_name() -> None:
 def test_an_error_knows_the_stream_or_the_module_to_blame() -> None:
     with pytest.raises(GraphError) as cycle:
         graph(("a", "b"), ("b", "c"), ("c", "d"), ("d", "b"))
-    assert (cycle.value.module, cycle.value.stream) == ("b", ("b", "c"))
+    assert (cycle.value.module, cycle.value.stream) == ("b", ("d", "b"))
     with pytest.raises(GraphError) as island:
         graph(("a", "b"), ("c", "b"))
     assert (island.value.module, island.value.stream) == ("c", None)
@@ -192,7 +192,7 @@ def test_an_error_knows_the_stream_or_the_module_to_blame() -> None:
 
 def test_of_thousands_of_modules_an_error_lists_a_few() -> None:
     many = tuple(Module(name=f"m{i}") for i in range(1000))
-    with pytest.raises(SettingError, match=r"there are m0, m1, .* m9 and 990 more$"):
+    with pytest.raises(SettingError, match=r"there are m0, m1, .* m106 and 990 more$"):
         FlowGraph(source="x", modules=many)
 
 

@@ -151,7 +151,7 @@ def test_every_forecaster_can_be_gated(kind: str) -> None:
         (lambda: Trusted(window=0), "window .*trusted must be 1 or more, got 0"),
         (lambda: Trusted(window=5, trial=6), "trial .*trusted must be 1 to 5, got 6"),
         (lambda: Trusted(floor=1.5), r"floor .*trusted must be in \[0, 1\], got 1.5"),
-        (lambda: Trusted("holt"), r"must be one, such as Holt\(\), got 'holt'"),  # type: ignore[arg-type]
+        (lambda: Trusted("holt"), "forecaster .*trusted must be a forecaster, got 'holt'"),  # type: ignore[arg-type]
     ],
 )
 def test_a_gate_that_cannot_be_is_refused(build: Callable[[], object], message: str) -> None:

@@ -11,7 +11,7 @@ difference:
 
 >>> squash("scale-down.max-factor"), squash("minExecutors"), squash("utilisation.target")
 ('scale_down_max_factor', 'min_executors', 'utilization_target')
->>> known("scale_up.grace-period").name
+>>> known("scale_up.grace-period")[0].outer
 'scale-down.interval'
 >>> known("scale-down.intervall")
 Traceback (most recent call last):
@@ -22,16 +22,18 @@ did you mean 'scale-down.interval'?
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final
 
 from penstock.core.errors import FileError, SettingError
-from penstock.core.located import read
+from penstock.core.located import Draft
+from penstock.core.located import read as read_yaml
 from penstock.core.schema import (
+    As,
     Bounds,
     Bytes,
     Count,
@@ -44,6 +46,7 @@ from penstock.core.schema import (
     Written,
 )
 from penstock.core.schema import read as read_value
+from penstock.core.settings import Setting, settings_of
 from penstock.core.signals import Decision, Observation
 from penstock.guard import DeadBand
 from penstock.policy import DEFAULT
@@ -52,10 +55,9 @@ MODES: Final = ("advise", "apply", "off")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Named(As):
     """The names of a setting, where they are not that of its field."""
 
-    name: str
     was: tuple[str, ...] = ()
     """Names that Flink has given up; they are taken, with a note about the new one."""
     also: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class Named:
     """Whether `off` is a value: then there is none."""
 
 
+Keys = tuple[str, ...]
 INTERNAL: Final = object()
 """Marks a field that is no setting."""
 
@@ -230,7 +233,7 @@ class Settings:
 
     def given_by_name(self) -> dict[str, Any]:
         """The settings that were given, by their names."""
-        named = {setting.field: setting.name for setting in declared()}
+        named = {name: names.name for name, (_, names) in declared().items()}
         shown = {"policy": self.policy_name, **{f"policy.{k}": v for k, v in self.options.items()}}
         values = {
             named[f.name]: getattr(self, f.name)
@@ -274,36 +277,16 @@ def raise_all(sentences: Iterable[str]) -> None:
         raise SettingError("\n".join(lines))
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A setting as it is declared."""
-
-    field: str
-    hint: Any
-    named: Named
-
-    @property
-    def name(self) -> str:
-        """As it is written."""
-        return self.named.name
-
-
-def _known(field: str, hint: Any) -> Known:
-    extras = getattr(hint, "__metadata__", ())
-    named = next((extra for extra in extras if isinstance(extra, Named)), Named(field))
-    return Known(field, hint, named)
-
-
 @cache
-def declared() -> tuple[Known, ...]:
-    """All settings but `policy`, which has settings of its own."""
-    hints = get_type_hints(Settings, include_extras=True)
-    ours = [f.name for f in fields(Settings) if f.name != "policy"]
-    return tuple(
-        _known(name, hints[name])
-        for name in ours
-        if INTERNAL not in getattr(hints[name], "__metadata__", ())
-    )
+def declared() -> dict[str, tuple[Setting, Named]]:
+    """All settings but `policy`, which has settings of its own, each with its names."""
+    found = {}
+    for setting in settings_of(Settings):
+        extras = getattr(setting.hint, "__metadata__", ())
+        if setting.name != "policy" and INTERNAL not in extras:
+            named = next((one for one in extras if isinstance(one, Named)), Named(setting.name))
+            found[setting.name] = setting, named
+    return found
 
 
 _INSTEAD: Final[Mapping[str, str]] = {
@@ -332,34 +315,33 @@ def separated(name: str) -> str:
     return re.sub(r"[.\-_\s]+", "_", spaced).strip("_").lower()
 
 
-def known(name: str) -> Known:
+def known(name: str, where: str = "") -> tuple[Setting, Named]:
     """The setting that a name means, or an error with the nearest that there is."""
-    plain = squash(name)
-    for setting in declared():
-        names = (setting.name, *setting.named.was, *setting.named.also)
-        if plain in map(squash, names):
-            return setting
+    plain, missing = squash(name), f"there is no setting {where + name!r}"
+    for setting, named in declared().values():
+        if plain in map(squash, (named.name, *named.was, *named.also)):
+            return setting, named
     if plain in _INSTEAD:
-        raise SettingError(f"there is no setting {name!r} here; {_INSTEAD[plain]}")
-    spellings = {one.field: one.name for one in declared()} | {"policy": "policy"}
+        raise SettingError(f"{missing} here; {_INSTEAD[plain]}")
+    spellings = {name: names.name for name, (_, names) in declared().items()}
+    spellings["policy"] = "policy"
     close = get_close_matches(plain, spellings, n=1)
     listed = ", ".join(sorted(spellings.values()))
     hint = f"did you mean {spellings[close[0]]!r}?" if close else f"there are {listed}"
-    raise SettingError(f"there is no setting {name!r}; {hint}")
+    raise SettingError(f"{missing}; {hint}")
 
 
-def flat(given: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Nested settings with dotted names; those of a policy go one level deep.
+def flat(given: Mapping[str, object], above: Keys = ()) -> Iterator[tuple[Keys, object]]:
+    """Nested settings with the keys that lead to each; those of a policy go one level deep.
 
     >>> dict(flat({"scale-down": {"interval": "5m"}, "policy": {"name": "mpc", "x": {"y": 1}}}))
-    {'scale-down.interval': '5m', 'policy.name': 'mpc', 'policy.x': {'y': 1}}
+    {('scale-down', 'interval'): '5m', ('policy', 'name'): 'mpc', ('policy', 'x'): {'y': 1}}
     """
     for key, value in given.items():
-        name = f"{above}{key}"
-        if isinstance(value, Mapping) and not above.startswith("policy."):
-            yield from flat(value, f"{name}.")
+        if isinstance(value, Mapping) and above != ("policy",):
+            yield from flat(value, (*above, key))
         else:
-            yield name, value
+            yield (*above, key), value
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,34 +416,34 @@ def _merged(keywords: Mapping[str, object], conf: Mapping[str, str]) -> Layer:
     given = {name: value for name, value in keywords.items() if value is not None}
     file = given.pop("config", None) or conf.get("config")
     below = layer({k: v for k, v in conf.items() if k != "config"}, where=PREFIX)
-    return layer(given).over(layer(*read_file(file)).over(below) if file else below)
+    return layer(given).over(read_file(file).over(below) if file else below)
 
 
-def read_file(path: object) -> tuple[Mapping[str, object], str, str]:
-    """A YAML file of settings, and what to call its values in messages."""
+def read_file(path: object) -> Layer:
+    """The settings in a YAML file, and every mistake in it with its line."""
     if not isinstance(path, str | Path):
         raise SettingError(f"config must be the name of a YAML file, got {path!r}")
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise FileError(f"cannot read the settings in {path}: {why}") from None
-    draft = read(text, name=str(path))
-    if draft.mistakes:
-        raise SettingError(str(draft.mistakes[0]))
+    draft = read_yaml(text, name=str(path))
     if not isinstance(draft.value, dict):
         raise SettingError(f"{path} must hold settings such as `mode: advise`")
-    return draft.value, "", f" in {path}"
+    own = layer(draft.value, draft=draft)
+    return replace(own, mistakes=(*((None, str(one)) for one in draft.mistakes), *own.mistakes))
 
 
-def layer(given: Mapping[str, object], where: str = "", after: str = "") -> Layer:
-    """What one place says; messages call a setting `where` + name + `after`."""
+def layer(given: Mapping[str, object], where: str = "", draft: Draft | None = None) -> Layer:
+    """What one place says; messages begin with the line of a draft, or with `where` and a name."""
     values: dict[str, object] = {}
     options: dict[str, object] = {}
     notes: list[str] = []
     mistakes: list[tuple[str | None, str]] = []
-    for name, value in flat(given):
-        label, plain = f"{where}{name}{after}", squash(name)
+    for keys, value in flat(given):
+        name = ".".join(keys)
+        line, label, plain = f"{draft.place(keys)}: " if draft else "", where + name, squash(name)
         field_name = "policy" if plain in ("policy", "policy_name") else None
         try:
             if field_name is not None:
@@ -469,28 +451,17 @@ def layer(given: Mapping[str, object], where: str = "", after: str = "") -> Laye
             elif plain.startswith("policy_"):
                 _put(options, _option(name), value, label)
             else:
-                setting = _meant(name, where, after)
-                field_name = setting.field
-                _put(values, field_name, _read(setting, value, label), label)
-                if plain in map(squash, setting.named.was):
-                    notes.append(f"{label} is called {setting.name} now; it was taken for that")
+                setting, named = known(name, where)
+                field_name = setting.name
+                off = named.off and (value is False or str(value).strip().lower() == "off")
+                read = None if off else read_value(setting.hint, value, what=label)
+                _put(values, field_name, read, label)
+                if plain in map(squash, named.was):
+                    renamed = f"{label} is called {named.name} now; it was taken for that"
+                    notes.append(f"{line}{renamed}")
         except SettingError as error:
-            mistakes.append((field_name, str(error)))
+            mistakes.append((field_name, f"{line}{error}"))
     return Layer(values, options, tuple(notes), tuple(mistakes))
-
-
-def _meant(name: str, where: str, after: str) -> Known:
-    try:
-        return known(name)
-    except SettingError as error:
-        message = str(error).replace(repr(name), repr(f"{where}{name}"), 1)
-        raise SettingError(f"{message.replace(';', f'{after};', 1)}") from None
-
-
-def _read(setting: Known, value: object, label: str) -> object:
-    if setting.named.off and (value is False or str(value).strip().lower() == "off"):
-        return None
-    return read_value(setting.hint, value, what=label)
 
 
 def _policy(value: object, label: str) -> object:

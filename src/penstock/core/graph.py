@@ -20,12 +20,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from itertools import islice, pairwise
+from itertools import pairwise
 from math import floor, inf
 from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.schema import (
+    As,
     Bounds,
     Count,
     NotNegativeSeconds,
@@ -35,6 +36,7 @@ from penstock.core.schema import (
     Share,
     checked,
 )
+from penstock.core.settings import near
 
 SCALINGS: Final = ("ideal", "saturating", "minimum", "measured")
 """How a module's service time may fall with its replicas."""
@@ -171,7 +173,7 @@ got [1.0, 1.2, 3.0]; smooth it
 
 
 _MOST_LISTED: Final = 10
-"""Modules that a message lists before it counts the rest."""
+"""Modules that a message lists before it counts the rest, and cycles that are reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +181,10 @@ _MOST_LISTED: Final = 10
 class Stream:
     """Rows from one module to another."""
 
-    origin: str
-    target: str
+    origin: Annotated[str, As("from")]
+    """The module that rows leave."""
+    target: Annotated[str, As("to")]
+    """The module that they go to."""
     probability: Share = 1.0
     """Share of the origin's output rows that take this way; those of all streams from a module sum
     to 1."""
@@ -288,21 +292,22 @@ def graph_errors(
     for name in (name for name, count in counts.items() if count > 1):
         yield GraphError(f"module {name} is defined twice; give one another name", module=name)
     for source in (source for source in sources if source not in counts):
-        yield GraphError(_no_module(source, counts))
+        yield GraphError(f"there is no module {source!r}{near(source, counts)}")
     for pair, count in pairs.items():
         for end in (end for end in pair if end not in counts):
-            yield GraphError(_no_module(end, counts), stream=pair)
+            yield GraphError(f"there is no module {end!r}{near(end, counts)}", stream=pair)
         if count > 1:
             yield GraphError(
                 f"stream {' -> '.join(pair)} is given {count} times; "
                 "keep one, with the probabilities added up",
                 stream=pair,
             )
-    cycle = _cycle(modules, streams)
-    if cycle is not None:
-        yield cycle
+    cyclic = False
+    for path, last in cycles(pairs):
+        cyclic = True
+        yield GraphError(f"{in_a_cycle(path)}; remove one of them", module=path[0], stream=last)
     yield from _uneven(streams, {*unsure, *(a for (a, _), count in pairs.items() if count > 1)})
-    if cycle is None:
+    if not cyclic:
         yield from _unfed(modules, sources, streams, whole=whole)
 
 
@@ -313,24 +318,39 @@ def _sorter(modules: Iterable[str], streams: Iterable[Stream]) -> TopologicalSor
     return sorter
 
 
-def _cycle(modules: Sequence[str], streams: Sequence[Stream]) -> GraphError | None:
-    """The error about modules each of which feeds the next, and the last the first."""
-    try:
-        _sorter(modules, streams).prepare()
-    except CycleError as error:
-        circle: list[str] = error.args[1][1:]
-    else:
-        return None
-    first = min(circle, key=modules.index)
-    turn = circle.index(first)
-    path = [*circle[turn:], *circle[:turn], first]
+def cycles(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[list[str], tuple[str, str]]]:
+    """A few cycles with no stream in common, each with the last of its streams.
+
+    >>> list(cycles([("b", "a"), ("a", "b"), ("b", "c")]))
+    [(['b', 'a', 'b'], ('a', 'b'))]
+    """
+    left = {pair: position for position, pair in enumerate(pairs)}
+    for _ in range(_MOST_LISTED):  # each takes a search of the whole graph
+        sorter: TopologicalSorter[str] = TopologicalSorter()
+        for origin, target in left:
+            sorter.add(target, origin)
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            circle: list[str] = error.args[1][1:]
+        else:
+            return
+        around = [*pairwise(circle), (circle[-1], circle[0])]
+        turn = around.index(min(around, key=left.__getitem__))
+        last = max(around, key=left.__getitem__)
+        yield [*circle[turn:], *circle[:turn], circle[turn]], last
+        del left[last]
+
+
+def in_a_cycle(path: Sequence[str]) -> str:
+    """That modules feed one another, in words.
+
+    >>> in_a_cycle(["a", "b", "a"])
+    'the streams form a cycle: a -> b -> a'
+    """
     long = len(path) > _MOST_LISTED
-    shown = [*path[:3], f"({len(path) - 4} more)", first] if long else path
-    return GraphError(
-        f"the streams form a cycle: {' -> '.join(shown)}; remove one of them",
-        module=first,
-        stream=(path[0], path[1]),
-    )
+    shown = [*path[:3], f"({len(path) - 4} more)", path[0]] if long else path
+    return f"the streams form a cycle: {' -> '.join(shown)}"
 
 
 def _uneven(streams: Iterable[Stream], unsure: Collection[str]) -> Iterator[GraphError]:
@@ -365,9 +385,3 @@ def _unfed(
                 f"{name}, and a graph has one source",
                 module=name,
             )
-
-
-def _no_module(name: str, names: Collection[str]) -> str:
-    more = len(names) - _MOST_LISTED
-    listed = ", ".join(islice(names, _MOST_LISTED))
-    return f"there is no module {name!r}; there are {listed}{f' and {more} more' * (more > 0)}"

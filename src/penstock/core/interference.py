@@ -10,7 +10,7 @@ from math import inf
 from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
-from penstock.core.schema import Bounds, Seconds, checked
+from penstock.core.schema import Bounds, NotNegativeSeconds, Seconds, checked
 from penstock.core.units import format_duration
 
 MOST_PROCESSES: Final = 256
@@ -30,7 +30,7 @@ class Interference:
 
     processes: Annotated[int, Bounds(least=0, most=MOST_PROCESSES)]
     """0 switches interference off."""
-    from_: Annotated[Seconds, Bounds(least=0)] = 0.0
+    from_: NotNegativeSeconds = 0.0
     """Seconds of the run after which they begin."""
     until: Seconds | None = None
     """Seconds of the run after which they end; None is the end of the run."""

@@ -61,6 +61,8 @@ Path = tuple[str | int, ...]
 MOST_VALUES: Final = 100_000
 """Values that the aliases of a file may add to it; a few nested ones can stand for billions."""
 
+_MOST_SHOWN: Final = 500
+"""Characters of a mistake that are shown at either end."""
 _INTEGER: Final = re.compile(r"[-+]?[0-9]{1,300}")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: Final[dict[str, Any]] = {
@@ -119,16 +121,37 @@ class Draft:
     places: dict[Path, Place] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
     wrong: set[Path] = field(default_factory=set, repr=False)
-    """Where mistakes were noted."""
+    """Where mistakes were noted, and where values should be that stand under a misspelt key."""
     _noted: set[Mistake] = field(default_factory=set, repr=False)
 
     def note(self, path: Path, sentence: str) -> None:
         """Write down a mistake at the place of a value, or of the nearest value around it."""
-        mistake = Mistake(self.place(path), sentence)
         self.wrong.add(path)
+        self.note_at(self.place(path), sentence)
+
+    def note_at(self, place: Place, sentence: str) -> None:
+        """Write down a mistake, once, as one line that fits on a screen."""
+        shown = sentence if sentence.isprintable() else repr(sentence)[1:-1]
+        if len(shown) > 2 * _MOST_SHOWN:
+            shown = f"{shown[:_MOST_SHOWN]} ... {shown[-_MOST_SHOWN:]}"
+        mistake = Mistake(place, shown)
         if mistake not in self._noted:
             self._noted.add(mistake)
             self.mistakes.append(mistake)
+
+    def doubts(self, path: Path) -> bool:
+        """Whether it is unknown what stands at a path, so that nothing more can be said of it.
+
+        >>> draft = read("modules: {split: 3, count: {}}", name="job.yaml")
+        >>> draft.note(("modules", "split"), "it must be a mapping")
+        >>> draft.doubts(("modules", "split", "price")), draft.doubts(("modules", "count", "price"))
+        (True, False)
+        """
+        around = (path[:end] for end in range(1, len(path)) if path[:end] in self.wrong)
+        return path in self.wrong or any(
+            outer not in self.places or not isinstance(self.at(outer), dict | None)
+            for outer in around
+        )
 
     def place(self, path: Path) -> Place:
         """Where the value at a path stands, or the nearest value around it."""
@@ -183,15 +206,14 @@ class _Values:
 
     def read(self, node: yaml.Node, path: Path) -> Any:
         self.left -= 1
-        line = node.start_mark.line + 1
         if self.left < 0:
             raise FileError(
                 f"{self.draft.name} unfolds to more than {MOST_VALUES} values beyond its own; "
                 "use fewer aliases inside aliases"
             )
         if any(node is outer for outer in self.open):
-            raise FileError(f"{self.draft.name}, line {line}: an alias stands inside itself")
-        self.draft.places.setdefault(path, Place(line, f"{self.draft.name}, line {line}"))
+            raise FileError(f"{self._place(node)}: an alias stands inside itself")
+        self.draft.places.setdefault(path, self._place(node))
         self.open.append(node)
         try:
             return self._inside(node, path)
@@ -212,15 +234,15 @@ class _Values:
         for key, value in node.value:
             if _is_merge(key):
                 continue
-            line = key.start_mark.line + 1
-            place = Place(line, f"{self.draft.name}, line {line}")
+            place = self._place(key)
             if not isinstance(key, yaml.ScalarNode):
-                raise FileError(f"{place}: a key must be a word, not a list or a mapping")
+                self.draft.note_at(place, "a key must be a word, not a list or a mapping")
+                continue
             here = (*path, key.value)
             if key.value in values:
                 first = self.draft.places[here].line
                 twice = f"{key.value} already stands on line {first}; remove one of them"
-                self.draft.mistakes.append(Mistake(place, twice))
+                self.draft.note_at(place, twice)
                 continue
             self.draft.places.setdefault(here, place)
             values[key.value] = self.read(value, here)
@@ -238,11 +260,13 @@ class _Values:
                 if isinstance(one, yaml.MappingNode):
                     yield one
                 else:
-                    line = one.start_mark.line + 1
                     given = "a list" if isinstance(one, yaml.SequenceNode) else one.value
                     why = f"<< takes over a mapping such as *base, got {given or 'nothing'}"
-                    place = Place(line, f"{self.draft.name}, line {line}")
-                    self.draft.mistakes.append(Mistake(place, why))
+                    self.draft.note_at(self._place(one), why)
+
+    def _place(self, node: yaml.Node) -> Place:
+        line = node.start_mark.line + 1
+        return Place(line, f"{self.draft.name}, line {line}")
 
 
 def _is_merge(key: yaml.Node) -> bool:

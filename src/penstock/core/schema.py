@@ -22,11 +22,23 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from functools import cache
-from math import inf, isfinite
+from math import inf
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from penstock.core.errors import SettingError
-from penstock.core.units import UnitError, parse_bytes, parse_duration, parse_rate
+from penstock.core.units import (
+    DURATION,
+    FINITE_RATE,
+    POSITIVE_DURATION,
+    POSITIVE_RATE,
+    POSITIVE_SIZE,
+    RATE,
+    SIZE,
+    UnitError,
+    parse_bytes,
+    parse_duration,
+    parse_rate,
+)
 
 IN_FILE: Final = "in a file"
 _IN_PYTHON: Final = "in Python"
@@ -35,20 +47,6 @@ Path = tuple[str | int, ...]
 Schema = dict[str, Any]
 """A type as pydantic-core knows it."""
 T = TypeVar("T", bound=type)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """How the values of a type are written in files and flags, where that is not as in Python."""
-
-    words: str
-    """What is written, for messages: `a duration such as 30s`."""
-    read: Callable[[Any], object]
-    """Raises SettingError for what cannot be read."""
-    unit: str = ""
-    """What follows a number in a message: `s`."""
-    pattern: str | None = None
-    """Of the text, for editors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +65,13 @@ class Bounds:
 
     def refusal(self, value: Any, unit: str = "") -> str | None:
         """Why a value is out of bounds; None where it is not."""
-        if self._holds(value):
+        if self.holds(value):
             return None
         open_ended = self._high() is None and not self.endless
-        finite = " and finite" if open_ended and not isfinite(value) else ""
+        is_finite = abs(value) < inf  # also of a whole number that no float can hold
+        finite = " and finite" if open_ended and not is_finite else ""
         shown = f"{value:,}" if isinstance(value, int) else f"{value:g}"
-        unit_shown = unit if isfinite(value) else ""
+        unit_shown = unit if is_finite else ""
         return f"must be {self.words(unit)}{finite}, got {shown}{unit_shown}"
 
     def words(self, unit: str = "") -> str:
@@ -87,7 +86,7 @@ class Bounds:
             return f"above {self.above:,}{unit}" if low is None else f"{low:,}{unit} or more"
         return f"below {self.below:,}{unit}" if high is None else f"{high:,}{unit} or less"
 
-    def as_json_schema(self) -> dict[str, float]:
+    def as_json_schema(self) -> Schema:
         """The bounds as a JSON Schema says them."""
         said = {
             "minimum": self.least,
@@ -95,7 +94,8 @@ class Bounds:
             "maximum": self.most,
             "exclusiveMaximum": self.below,
         }
-        return {key: value for key, value in said.items() if value is not None}
+        bounds = {key: value for key, value in said.items() if value is not None}
+        return {**bounds, **_ENDLESS} if self.endless else bounds
 
     def _low(self) -> float | None:
         return self.above if self.least is None else self.least
@@ -103,7 +103,8 @@ class Bounds:
     def _high(self) -> float | None:
         return self.below if self.most is None else self.most
 
-    def _holds(self, value: Any) -> bool:
+    def holds(self, value: Any) -> bool:
+        """Whether a number is within them."""
         return (
             (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
@@ -132,7 +133,7 @@ class OneOf:
         meant = f"; did you mean {close[0]!r}?" if close else ""
         return f"must be {', '.join(others)} or {last}, got {value!r}{meant}"
 
-    def as_json_schema(self) -> dict[str, object]:
+    def as_json_schema(self) -> Schema:
         """The words as a JSON Schema says them."""
         return {"enum": list(self.options)}
 
@@ -153,9 +154,10 @@ class Matches:
         matches = re.fullmatch(self.pattern, str(value))
         return None if matches else f"must be {self.words}, got {value!r}"
 
-    def as_json_schema(self) -> dict[str, object]:
-        """The pattern as a JSON Schema says it."""
-        return {"type": "string", "pattern": f"^({self.pattern})$"}
+    def as_json_schema(self) -> Schema:
+        """The pattern as a JSON Schema says it; one that takes digits takes a number as well."""
+        takes_numbers = self.refusal("10") is None
+        return _text(self.pattern) | {"type": ["string", "number"] if takes_numbers else "string"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +167,55 @@ class Like:
     example: str
 
 
+@dataclass(frozen=True, slots=True)
+class As:
+    """The name of a setting, where it is not that of its field."""
+
+    name: str
+
+
 Check = Bounds | OneOf | Matches
 
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How the values of a type are written in files and flags, where that is not as in Python."""
+
+    words: str
+    """What is written, for messages: `a duration such as 30s`."""
+    read: Callable[[Any], object]
+    """Raises SettingError for what cannot be read."""
+    unit: str = ""
+    """What follows a number in a message: `s`."""
+    as_json_schema: Callable[[Bounds], Schema] = lambda _: {}
+    """What may be written within bounds, as a JSON Schema says it."""
+
+
+def _text(pattern: str) -> Schema:
+    return {"type": "string", "pattern": f"^({pattern})$"}
+
+
+def rates(bounds: Bounds) -> Schema:
+    """Texts of rates within bounds."""
+    finite = FINITE_RATE if bounds.holds(0) else POSITIVE_RATE
+    return _text(RATE if bounds.endless else finite)
+
+
+_ENDLESS: Final[Schema] = {"type": ["number", "string"], "pattern": "^inf$"}
+"""A number or the text `inf`: a pattern says nothing about numbers."""
 _DURATION: Final = Written(
     "a duration such as 30s",
     parse_duration,
     "s",
-    r"^\s*([\d.]+(e[+-]?\d+)?\s*([umUM]?[sS]|[sS][eE][cC]|[mM][iI][nN]|[mhdMHD])\s*)+$",
+    lambda bounds: _text(DURATION if bounds.holds(0) else POSITIVE_DURATION),
 )
-_RATE: Final = Written("a rate such as 600/s", parse_rate, "/s", r"^\s*[\d.einfINF+-]+.*/")
-_SIZE: Final = Written("a size such as 512m", parse_bytes, "", r"^\s*\d{1,9}[kmgtKMGT][bB]?\s*$")
+_RATE: Final = Written("a rate such as 600/s", parse_rate, "/s", rates)
+_SIZE: Final = Written(
+    "a size such as 512m",
+    parse_bytes,
+    "",
+    lambda bounds: _text(rf"\s*{SIZE if bounds.holds(0) else POSITIVE_SIZE}\s*"),
+)
 
 Seconds = Annotated[float, _DURATION]
 """A duration, in a file with its unit: `300ms`, `5m`."""
@@ -349,7 +390,7 @@ def with_article(name: str) -> str:
 
 
 def checked(of: str) -> Callable[[T], T]:
-    """Check the declared bounds of a dataclass whenever one is made; goes below `@dataclass`.
+    """Check types and bounds of a dataclass whenever one is made; goes below `@dataclass`.
 
     `of` names it in messages, and may name its fields: `module {self.name}`. A `__post_init__` of
     the class runs afterwards, for rules over several fields.
@@ -368,7 +409,7 @@ def checked(of: str) -> Callable[[T], T]:
         own = getattr(kind, "__post_init__", None)
 
         def __post_init__(self: Any) -> None:  # noqa: N807  # it becomes that of the class
-            check_bounds(self, of)
+            check_fields(self, of)
             if own is not None:
                 own(self)
 
@@ -378,10 +419,10 @@ def checked(of: str) -> Callable[[T], T]:
     return decorate
 
 
-def check_bounds(part: Any, of: str) -> None:
-    """Refuse a part with a field out of its bounds."""
+def check_fields(part: Any, of: str) -> None:
+    """Refuse a part with a field that is not what its type says."""
     kind: Any = type(part)
-    reader, names = _reader_of_bounds(kind)
+    reader, names = _reader_of_fields(kind)
     _, problems = problems_of(reader, {name: getattr(part, name) for name in names}, _IN_PYTHON)
     for problem in problems:
         name, *inside = problem.path
@@ -391,33 +432,27 @@ def check_bounds(part: Any, of: str) -> None:
 
 
 @cache
-def _reader_of_bounds(kind: type) -> tuple[Any, tuple[str, ...]]:
-    """What checks the fields whose types have bounds, and the names of these."""
+def _reader_of_fields(kind: type) -> tuple[Any, tuple[str, ...]]:
+    """What checks the fields that a part is made from, and the names of these."""
     hints = get_type_hints(kind, include_extras=True)
-    bounded = {f.name: hints[f.name] for f in fields(kind) if f.init and _has_checks(hints[f.name])}
-    return validator_of_fields(bounded), tuple(bounded)
-
-
-def _has_checks(hint: Any) -> bool:
-    extras = getattr(hint, "__metadata__", ())
-    return any(isinstance(e, Check) for e in extras) or any(map(_has_checks, get_args(hint)))
+    given = {f.name: hints[f.name] for f in fields(kind) if f.init and f.name[0] != "_"}
+    return validator_of_fields(given), tuple(given)
 
 
 def _annotated(inner: Any, extras: tuple[Any, ...], words: str | None) -> Schema:
     written = _first(extras, Written)
     checks = [extra for extra in extras if isinstance(extra, Check)]
-    schema = describe(inner, words) if written is None else _written(written)
-    if not checks:
-        return schema
+    if written is None and not checks:
+        return describe(inner, words)
     said = {key: value for check in checks for key, value in check.as_json_schema().items()}
-    if any(getattr(check, "endless", False) for check in checks):
-        numbers = {"type": "number", **said}
-        said = {"type": ["number", "string"], "anyOf": [numbers, {"const": "inf"}]}
+    if written is not None:
+        said = written.as_json_schema(_first(checks, Bounds) or Bounds(endless=True))
+    schema = describe(inner, words) if written is None else _written(written, inner)
     return {
         "type": "function-after",
         "function": {"type": "no-info", "function": _checker(checks, written)},
-        "schema": schema,
-        "metadata": {} if written else {"pydantic_js_updates": said},
+        "schema": schema | {"metadata": {}},
+        "metadata": {"pydantic_js_updates": said},
     }
 
 
@@ -433,25 +468,20 @@ def _checker(checks: Iterable[Check], written: Written | None) -> Callable[[Any]
     return check
 
 
-def _written(written: Written) -> Schema:
-    def read_written(value: object, info: Any) -> object:
-        if info.context == _IN_PYTHON and isinstance(value, str) and written.unit:
-            raise _refusal(
-                f"must be a number{' of seconds' * (written.unit == 's')}, got {value!r}"
-            )
+def _written(written: Written, inner: Any) -> Schema:
+    def read_written(value: object, as_in_python: Callable[[object], object], info: Any) -> object:
         if info.context == _IN_PYTHON:
-            return value
+            return as_in_python(value)
         try:
             return written.read(value)
         except SettingError as error:
             raise _refusal(_predicate(written, error)) from None
 
-    said = {} if written.pattern is None else {"type": "string", "pattern": written.pattern}
+    python = describe(inner, "a number of seconds" if written.unit == "s" else None)
     return {
-        "type": "function-before",
+        "type": "function-wrap",
         "function": {"type": "with-info", "function": read_written},
-        "schema": {"type": "any"},
-        "metadata": {"pydantic_js_updates": said},
+        "schema": {"type": "json-or-python", "json_schema": _ANY, "python_schema": python},
     }
 
 
@@ -487,6 +517,7 @@ def _first_of(kinds: list[Any], wanted: str) -> Schema:
     return _worded(union, wanted)
 
 
+_ANY: Final[Schema] = {"type": "any"}
 _PLAIN: Final = "(plain)"
 _OBJECT: Final = "(object)"
 _LIST: Final = "(list)"
@@ -518,8 +549,12 @@ def _series(kinds: tuple[Any, ...]) -> Schema:
 
 
 def _leaf(hint: Any, words: str | None) -> Schema:
-    known = _LEAVES.get(hint)
-    return {"type": "any"} if known is None else _worded(known, words or _WORDS[hint])
+    if getattr(hint, "_is_runtime_protocol", False):  # a policy that a guard holds
+        return _worded({"type": "is-instance", "cls": hint}, with_article(hint.__name__.lower()))
+    if hint not in _LEAVES:
+        return _ANY
+    said = {"pydantic_js_updates": _SAID.get(hint, {})}
+    return _worded(_LEAVES[hint], words or _WORDS[hint]) | {"metadata": said}
 
 
 def _worded(schema: Schema, words: str) -> Schema:
@@ -531,21 +566,28 @@ def _worded(schema: Schema, words: str) -> Schema:
     }
 
 
-def _before(function: Callable[..., Any], schema: Schema, *, info: bool = False) -> Schema:
-    said = {"type": "with-info" if info else "no-info", "function": function}
+def _before(function: Callable[..., Any], schema: Schema) -> Schema:
+    said = {"type": "with-info", "function": function}
     return {"type": "function-before", "function": said, "schema": schema}
 
 
 def _number(value: object, info: Any) -> object:
-    """No truth value; a text on the command line only, but for `inf`."""
-    strict = info.context in (IN_FILE, _IN_PYTHON)
-    if isinstance(value, bool) or (strict and isinstance(value, str) and value != "inf"):
+    """No truth value; a text on the command line only, but for `inf` in a file."""
+    strict = info.context == _IN_PYTHON or (info.context == IN_FILE and value != "inf")
+    if isinstance(value, bool) or (strict and isinstance(value, str)):
         raise ValueError
     return value
 
 
-def _true_or_false(value: object) -> object:
-    return _TRUTH.get(value.lower(), value) if isinstance(value, str) else value
+def _no_number(value: object, info: Any) -> object:
+    if info.context == _IN_PYTHON and not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _true_or_false(value: object, info: Any) -> object:
+    is_word = isinstance(value, str) and info.context != _IN_PYTHON
+    return _TRUTH.get(str(value).lower(), value) if is_word else value
 
 
 # What is read back from a recording: the types as they are, numbers finite, units left out.
@@ -565,7 +607,7 @@ def recorded(hint: Any) -> Schema:
         return {"type": "tuple", "items_schema": [recorded(inner[0])], "variadic_item_index": 0}
     if origin is Mapping:
         return _recorded_mapping(inner[1])
-    return _RECORDED.get(hint, {"type": "any"})
+    return _RECORDED.get(hint, _ANY)
 
 
 def _recorded_object(kind: Any) -> Schema:
@@ -638,29 +680,36 @@ def _integral(value: object) -> int:
     raise ValueError
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError  # which pydantic-core takes for a mistake in the value
     return value
 
 
 _TRUTH: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_WORDS: Final = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-_LEAVES: Final[dict[Any, Schema]] = {
-    bool: _before(_true_or_false, {"type": "bool", "strict": True})
-    | {
-        "metadata": {
-            "pydantic_js_updates": {"type": ["boolean", "string"], "enum": [True, False, *_TRUTH]}
-        }
-    },
-    int: _before(_number, {"type": "int"}, info=True),
-    float: _before(_number, {"type": "float"}, info=True),
-    str: {
-        "type": "str",
-        "coerce_numbers_to_str": True,
-        "metadata": {"pydantic_js_updates": {"type": ["string", "number"]}},
-    },
+_WORDS: Final = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    datetime: "a date and time",
 }
+_LARGEST: Final = 2**63 - 1
+"""Numpy holds no whole number above it."""
+_LEAVES: Final[dict[Any, Schema]] = {
+    bool: _before(_true_or_false, {"type": "bool", "strict": True}),
+    int: _before(_number, {"type": "int", "le": _LARGEST}),
+    float: _before(_number, {"type": "float"}),
+    str: _before(_no_number, {"type": "str", "coerce_numbers_to_str": True}),
+    datetime: {"type": "datetime", "strict": True},
+}
+_ANY_CASE: Final = "|".join("".join(f"[{c}{c.upper()}]" for c in word) for word in _TRUTH)
+_SAID: Final[dict[Any, Schema]] = {
+    bool: _text(_ANY_CASE) | {"type": ["boolean", "string"]},
+    float: _ENDLESS,
+    str: {"type": ["string", "number"]},
+}
+"""What else than in JSON may be written, as a JSON Schema says it."""
 
 
 _RECORDED: Final[dict[Any, Schema]] = {
@@ -687,12 +736,12 @@ _RECORDED: Final[dict[Any, Schema]] = {
             # a text of Python may hold what UTF-8 cannot
             "python_schema": {
                 "type": "function-plain",
-                "function": {"type": "no-info", "function": _text},
+                "function": {"type": "no-info", "function": _as_text},
             },
         },
         "a text",
     ),
-    datetime: _worded({"type": "datetime"}, "a date and time"),
+    datetime: _worded({"type": "datetime"}, _WORDS[datetime]),
 }
 
 
@@ -703,8 +752,13 @@ def _problem(error: Any) -> Problem:
         return Problem(path, error["ctx"]["why"])
     if error["type"] == "missing":
         return Problem(path, "is missing")
-    words = _PYDANTIC.get(error["type"], error["msg"])
-    given = error["input"]
+    words, given = _PYDANTIC.get(error["type"], error["msg"]), error["input"]
+    if (
+        words.endswith("a whole number")
+        and type(given) in (int, float)
+        and _LARGEST < abs(given) < inf
+    ):
+        words = f"{words} below 2^63"
     return Problem(path, f"{words}, got {'nothing' if given is None else repr(given)}")
 
 

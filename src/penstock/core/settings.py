@@ -13,14 +13,15 @@ Pause(for_=120.0)
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Final, TypeVar, get_type_hints
 
 from penstock.core.errors import SettingError, UserError, describe
 from penstock.core.schema import (
+    As,
     Path,
     Problem,
     problems_of,
@@ -30,6 +31,8 @@ from penstock.core.schema import (
 )
 
 T = TypeVar("T")
+_MOST_COMPARED: Final = 200
+"""Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
 Mistake = tuple[Path, str]
 """Where it is among the settings, and a sentence about it."""
 
@@ -58,7 +61,7 @@ def read_part(
     """
     values, mistakes, absent = decode(part, given, of=of, fixed=fixed, where=where)
     known = {s.outer: s for s in settings_of(part) if s.name not in fixed}
-    wrong = {*absent, *(str(path[0]) for path, _ in mistakes if path)}
+    wrong = {*absent, *misspelt(given, known), *(str(path[0]) for path, _ in mistakes if path)}
     values |= {known[outer].name: stand_in(known[outer].hint) for outer in absent}
     while True:
         try:
@@ -103,10 +106,11 @@ def decode(
     for problem in problems:
         name, *inside = problem.path
         raw.pop(str(name), None)
-        what = f"{str(name).rstrip('_')} of {of}"
+        what = f"{str(keys[str(name)]).replace('-', '_')} of {of}"
         why = sentence(what, Problem(tuple(inside), problem.why))
         mistakes.append(((keys[str(name)], *inside), why))
-    missing = [outer for outer, s in known.items() if s.required and s.name not in keys]
+    hidden = misspelt(given, known)
+    missing = [o for o, s in known.items() if s.required and s.name not in keys and o not in hidden]
     if missing:
         mistakes.append(((), f"{of} needs a value for {', '.join(missing)}"))
     order: list[Any] = [*given]
@@ -199,10 +203,22 @@ def choose(kinds: Mapping[str, T], name: str, *, of: str) -> T:
 def near(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: the closest known one, or all of them."""
     names = sorted(known)
-    close = get_close_matches(word, names, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    if len(names) > _MOST_COMPARED:
+        return f"; there are {', '.join(names[:10])} and {len(names) - 10} more"
+    for close in get_close_matches(word, names, n=1):
+        return f"; did you mean {close!r}?"
     return f"; there are {', '.join(names)}" if names else "; it takes none"
+
+
+def misspelt(given: Iterable[str], known: Iterable[str]) -> set[str]:
+    """The known words that unknown ones were probably meant for.
+
+    >>> misspelt(["prie", "region"], ["price", "region"])
+    {'price'}
+    """
+    names, words = sorted(known), {str(word).replace("-", "_") for word in given}
+    unknown = words.difference(names)
+    return {close for word in unknown for close in get_close_matches(word, names, n=1)} - words
 
 
 def option_names(part: type) -> tuple[str, ...]:
@@ -218,16 +234,17 @@ class Setting:
     hint: Any
     default: Any = MISSING
     """MISSING where it has to be given."""
+    outer: str = field(init=False)
+    """Its name in files: `in` and `for` are words of Python's."""
+
+    def __post_init__(self) -> None:
+        named = (e.name for e in getattr(self.hint, "__metadata__", ()) if isinstance(e, As))
+        object.__setattr__(self, "outer", next(named, self.name.rstrip("_")))
 
     @property
     def required(self) -> bool:
         """Whether it has to be given."""
         return self.default is MISSING
-
-    @property
-    def outer(self) -> str:
-        """Its name in files: `in` and `for` are words of Python's."""
-        return self.name.rstrip("_")
 
 
 def settings_of(part: Any) -> tuple[Setting, ...]:

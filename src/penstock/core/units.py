@@ -34,11 +34,22 @@ _SECONDS: Final = {
     "d": 86400.0,
 }
 _LONGEST: Final = 3650 * 86400.0
-_NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
-_PART: Final = re.compile(rf"\s*({_NUMBER})\s*(us|ms|sec|s|min|m|h|d)(?![a-z])", re.IGNORECASE)
-_RATE: Final = re.compile(
-    rf"\s*({_NUMBER}|inf)\s*([kM]?)\s*(?:rows)?\s*/\s*(us|ms|sec|s|min|m|h|d)\s*", re.IGNORECASE
+_NUMBER: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_UNIT: Final = "(?:[uUmM][sS]|[sS][eE][cC]|[mM][iI][nN]|[sSmMhHdD])(?![a-zA-Z])"
+_PER: Final = rf"\s*([kKmM]?)\s*(?:[rR][oO][wW][sS])?\s*/\s*({_UNIT})\s*"
+_PART: Final = re.compile(rf"\s*({_NUMBER})\s*({_UNIT})")
+
+# Texts that are read below, as regular expressions without flags, since editors know none.
+DURATION: Final = rf"({_PART.pattern})+\s*"
+RATE: Final = rf"\s*({_NUMBER}|[iI][nN][fF]){_PER}"
+FINITE_RATE: Final = rf"\s*{_NUMBER}{_PER}"
+SIZE: Final = "([0-9]{1,9})([kmgtKMGT])[bB]?"
+_ABOVE_ZERO: Final = "(?=[0.]*[1-9])"
+POSITIVE_DURATION: Final = (
+    rf"({_PART.pattern})*\s*{_ABOVE_ZERO}{_PART.pattern}({_PART.pattern})*\s*"
 )
+POSITIVE_RATE: Final = rf"\s*{_ABOVE_ZERO}{_NUMBER}{_PER}"
+POSITIVE_SIZE: Final = f"{_ABOVE_ZERO}{SIZE}"
 _PREFIX: Final = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
@@ -88,7 +99,7 @@ def parse_rate(text: object) -> float:
     """
     if _is_number(text):
         raise UnitError("a rate", f"needs a unit, got {text}; write {text}/s")
-    match = _RATE.fullmatch(text) if isinstance(text, str) else None
+    match = re.fullmatch(RATE, text) if isinstance(text, str) else None
     if match is None:
         raise SettingError(f"cannot read the rate {text!r}; write it as 600/s, 2k/s or 30/min")
     return float(match[1]) * _PREFIX[match[2].lower()] / _SECONDS[match[3].lower()]
@@ -134,7 +145,6 @@ def _is_number(given: object) -> bool:
         return False
 
 
-_SIZE: Final = re.compile(r"(\d{1,9})([kmgt])b?", re.IGNORECASE)
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
@@ -147,7 +157,7 @@ def parse_size(text: str, what: str) -> int:
     penstock.core.errors.SettingError: memory must be a size with its unit, got '512'; \
 write 512m or 512g
     """
-    match = _SIZE.fullmatch(text.strip())
+    match = re.fullmatch(SIZE, text.strip())
     if match is None:
         unit = f"; write {text}m or {text}g" if text.isdigit() else ", such as 512m or 8g"
         raise SettingError(f"{what} must be a size with its unit, got {text!r}{unit}")
@@ -171,6 +181,6 @@ def parse_bytes(given: object) -> float:
     text = str(given).strip()
     if text.isdigit():
         raise UnitError("a size", f"needs a unit, got {text}; write {text}m or {text}g")
-    if not _SIZE.fullmatch(text):
+    if not re.fullmatch(SIZE, text):
         raise UnitError("a size", f"needs a unit, such as 512m or 8g, got {text!r}")
     return float(parse_size(text, "a size"))

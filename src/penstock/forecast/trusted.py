@@ -147,11 +147,6 @@ class Trusted:
     """What the forecaster predicts of the next step, if it does."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.forecaster, Forecaster):
-            raise SettingError(
-                "forecaster of forecaster trusted must be one, such as Holt(), "
-                f"got {self.forecaster!r}; make() takes names"
-            )
         if self.trial > self.window:
             why = f"trial of forecaster trusted must be 1 to {self.window}, got {self.trial}"
             raise SettingError(why, fields=("trial", "window"))

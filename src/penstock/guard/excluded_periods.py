@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from zoneinfo import ZoneInfo
 
 from penstock.core.errors import SettingError
-from penstock.core.schema import Written
+from penstock.core.schema import Written, checked
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.guard.common import Guard, ProposedDegree, Ruling
 
@@ -114,6 +114,7 @@ _MOMENT: Final = Written("a moment such as 2026-11-17T08:00", _moment)
 
 
 @dataclass(kw_only=True)
+@checked("guard excluded-periods")
 class ExcludedPeriods(Guard):
     """Changes nothing during some hours of the week: no degree, no routing, no clock, no node.
 

@@ -18,6 +18,7 @@ from penstock.policy.common.nodes import nodes_in_force
 
 
 @dataclass(kw_only=True)
+@checked("guard hold")
 class Hold(Guard):
     """Keeps a module as it is while something that must be known of it is not.
 
@@ -54,6 +55,7 @@ class Hold(Guard):
 
 
 @dataclass(kw_only=True)
+@checked("guard pause")
 class Pause(Guard):
     """Stops growing, shrinking, or both; both unless one is named.
 

@@ -160,7 +160,8 @@ def _written(text: Text) -> Draft:
             f"got {kind(draft.value)}"
         )
     if not draft.value:
-        raise FileError(f"{text.name} is empty; a pipeline file has at least source and modules")
+        empty = f"{text.name} is empty; a pipeline file has at least source and modules"
+        raise FileError(str(next(iter(draft.mistakes), empty)))
     if not allocation.is_allocation(draft.value):
         draft.value.setdefault("guards", ["hold"])
     return draft
@@ -270,7 +271,7 @@ def _fed(reading: Reading, text: Text, timing: SimpleNamespace) -> PipelineFile 
         cluster=ClusterSettings(),
         query=(sections.query or PreferenceQuery()) if takes_query else None,
         sink=sections.sink.kafka if sections.sink else None,
-        weight=getattr(sections, "weight", 1.0),
+        weight=getattr(sections, "weight", None) or 1.0,
         origin=text.origin,
         text=text.content,
         resolved={},
@@ -282,6 +283,7 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
     sharing.check_policy(draft)
     sections, drafts = sharing.read_whole(draft), sharing.drafts(draft)
     reading = _reading(draft, text, sections, sections.seed)
+    reading.shared = {"cores": None, "weights": {}}  # the file has them, whatever they are
     read_parts = {
         # From one seed, but two pipelines that are alike do not have the same rows.
         name: _shared_part(part, text, sections, name, reading.seed + place)
@@ -302,10 +304,12 @@ def _shared_file(draft: Draft, text: Text) -> PipelineFile | None:
             executors=sections.executors or "own",
             query=None,
         )
+        if sections.policy is not None:
+            sharing.check_cores(draft, whole, sections.policy.name)
         reading.shared = sharing.given(whole)
+        if draft.doubts(("cores",)):
+            reading.shared |= {"cores": None}
     rules.check_control(reading)
-    if whole is not None and sections.policy is not None:
-        sharing.check_cores(draft, whole, sections.policy.name)
     if draft.mistakes or whole is None:
         return None
     whole = replace(whole, **_control(reading))

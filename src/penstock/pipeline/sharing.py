@@ -16,10 +16,10 @@ from typing import Any, Final
 from penstock.core.errors import UserError
 from penstock.core.graph import FlowGraph
 from penstock.core.located import Draft, read
-from penstock.core.settings import near
+from penstock.core.settings import misspelt, near
 from penstock.core.signals import Tick
 from penstock.pipeline.format.find import Text, shipped_as
-from penstock.pipeline.format.model import SharedPart, SharedSections, WholeSections, sections
+from penstock.pipeline.format.model import SharedPart, SharedSections, sections
 from penstock.pipeline.format.sections import NAME, mapping, note_missing, read_sections
 from penstock.pipeline.settings import PipelineFile
 from penstock.pipeline.shape import APPLICATIONS
@@ -34,27 +34,27 @@ _LIKE: Final = "{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: e
 
 def is_shared(value: Mapping[str, Any]) -> bool:
     """Whether a file holds several pipelines."""
-    return SECTION in value
+    return SECTION in value or ("cores" in value and "modules" not in value)
 
 
 def read_whole(draft: Draft) -> SimpleNamespace:
     """What holds for all pipelines; sections that each says for itself are noted."""
-    own = sections(SharedPart)
+    own, cores = sections(SharedPart), ("cores",)
     stray = [key for key in draft.value if key in own and key not in sections(SharedSections)]
     for key in stray:
         sentence = f"each of several pipelines says {key} for itself"
         draft.note((key,), f"{sentence}; write it as {SECTION}.NAME.{key}")
-    rest = {key: value for key, value in draft.value.items() if key not in (*stray, SECTION)}
+    rest = {key: value for key, value in draft.value.items() if key not in stray}
     missing = rest.get("cores") is None
-    if missing:
-        draft.note((), "cores is missing; write how many executors the pipelines share: cores: 8")
-        rest["cores"] = 1  # so that it is not missed a second time
-    whole = replace(draft, value=rest)
+    whole = replace(draft, value={**rest, "cores": 1} if missing else rest)
     of, called = "a file of several pipelines", "the pipelines"
-    sections_read = read_sections(whole, WholeSections, of=of, called=called)
+    read = read_sections(whole, SharedSections, of=of, called=called, apart=(SECTION,))
     if missing:
-        sections_read.cores = None
-    return sections_read
+        read.cores = None
+        if not misspelt(draft.value, cores):
+            why = "cores is missing; write how many executors the pipelines share: cores: 8"
+            draft.note(cores, why)
+    return read
 
 
 def read_part(part: Draft, name: str) -> SimpleNamespace:
@@ -69,32 +69,32 @@ def read_part(part: Draft, name: str) -> SimpleNamespace:
 def drafts(draft: Draft) -> dict[str, Draft]:
     """Each pipeline as a file of its own, whose mistakes are mistakes of the whole."""
     given = mapping(draft, (SECTION,), of=SECTION, like=_LIKE)
-    if draft.at((SECTION,)) in (None, {}):
+    if not given and not draft.doubts((SECTION,)):
         draft.note((SECTION,), f"pipelines is empty; write {SECTION}: {_LIKE}")
-    sound = [name for name in given if _is_one(draft, name, given)]
-    return {name: _part(draft, name) for name in sound}
+    parts = {name: _part(draft, name, given) for name in given}
+    return {name: part for name, part in parts.items() if part is not None}
 
 
-def _is_one(draft: Draft, name: str, others: Mapping[str, Any]) -> bool:
-    """Whether something is said of a pipeline at all; a mistyped name has hardly anything."""
-    own = others[name]
-    if isinstance(own, dict) and not {"pipeline", "modules"} & own.keys():
-        known = [other for other in others if other != name]
-        meant = near(name, known) if known else ""
-        what = f"pipeline {name} has neither pipeline nor modules"
-        draft.note((SECTION, name), f"{what}; write {name}: {{pipeline: wordcount}}{meant}")
-        return False
-    return True
-
-
-def _part(draft: Draft, name: str) -> Draft:
-    path = (SECTION, name)
+def _part(draft: Draft, name: str, others: Mapping[str, Any]) -> Draft | None:
+    """One of them, unless it is not said what runs: a mistyped name has hardly anything."""
+    path, of = (SECTION, name), f"pipeline {name}"
     if NAME.refusal(name):
         draft.note(path, f"a pipeline's name is {NAME.words}, got {name!r}")
-    given = mapping(draft, path, of=f"pipeline {name}", like="{pipeline: enrichment, weight: 5}")
+    given = mapping(draft, path, of=of, like="{pipeline: enrichment, weight: 5}")
+    if draft.at(path) not in (None, given):
+        return None
     places = {at[2:]: place for at, place in draft.places.items() if at[:2] == path}
     value = {**_inherited(given), **given}
-    return replace(draft, value=value, places=places, wrong=set())
+    part = replace(draft, value=value, places=places, wrong=set())
+    if {"pipeline", "modules"} & given.keys():
+        return part
+    read_sections(part, SharedPart, of=of, called=of)
+    known = [other for other in others if other != name]
+    meant = near(name, known) if known else ""
+    if not part.doubts(("pipeline",)) and not part.doubts(("modules",)):
+        what = f"{of} has neither pipeline nor modules"
+        draft.note(path, f"{what}; write {name}: {{pipeline: wordcount}}{meant}")
+    return None
 
 
 def _inherited(own: Mapping[str, Any]) -> dict[str, Any]:

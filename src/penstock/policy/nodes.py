@@ -63,6 +63,7 @@ class SimpleNodes:
 
 
 @dataclass
+@checked("policy static of infrastructure")
 class StaticNodes:
     """Keeps the nodes that it was given; a region without any keeps what it has.
 
@@ -75,7 +76,7 @@ class StaticNodes:
     """
 
     infrastructure: Infrastructure
-    nodes: int | Mapping[str, int] | None = None
+    nodes: Natural | Mapping[str, Natural] | None = None
     """Of every region, or by region."""
     _remembered: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from penstock.core.schema import checked
+from penstock.core.schema import Count, checked
 from penstock.core.signals import Configuration, Decision, Observation
 from penstock.policy.common.degrees import PerModule, in_force, of_module
 
@@ -45,10 +45,11 @@ class Static:
 
 
 @dataclass
+@checked("scheduler {self.mode}")
 class Scheduled:
     """Decides nothing: every query may use every executor, in the order of Spark's scheduler."""
 
-    cores: int | None = None
+    cores: Count | None = None
     """Executors that all share."""
     mode: ClassVar[str]
     """What Spark calls it."""

@@ -61,6 +61,7 @@ def read_levels(given: object) -> tuple[Level, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+@checked("workload step")
 class Step(Curved):
     """One level after another, each from its moment on.
 

@@ -113,7 +113,7 @@ def read_counts(path: str) -> tuple[Floats, Floats]:
 def _lines(path: str) -> list[tuple[int, str]]:
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise FileError(f"cannot read the trace {path}: {reason}") from None
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]

@@ -127,8 +127,6 @@ def test_only_rates_may_be_without_end(write: Write, key: str) -> None:
                 "line 3: nothing feeds module c; add a source for it, or a stream from another "
                 "module",
                 "line 7: stream a -> b is given twice; remove one of them",
-                "line 10: nothing reaches sink o2: no source stands above module c; add a source "
-                "or a stream to it",
             ],
         ),
         (
@@ -203,15 +201,20 @@ def test_only_rates_may_be_without_end(write: Write, key: str) -> None:
             ["line 7: a stream must be"],
         ),
         ([("o1: {from: b, produces: 0.9, weight: 0.3}", "o1: b")], ["line 9: sink o1 must be a"]),
-        ([("from: b, produces: 0.9", "weights: 2")], ["line 9: sink o1 has no setting 'weights'"]),
+        (
+            [("from: b, produces: 0.9", "weights: 2")],
+            [
+                "line 9: sink o1 has no setting 'weights'",
+                "line 9: sink o1 needs a value for from, p",
+            ],
+        ),
     ],
 )
 def test_what_does_not_fit_together_is_reported_with_its_line(
     write: Write, changes: list[tuple[str, str]], messages: list[str]
 ) -> None:
     found = mistakes(write(changed(*changes)))
-    assert len(found) >= len(messages)
-    for one, start in zip(found, messages, strict=False):
+    for one, start in zip(found, messages, strict=True):
         assert one.startswith(start)
 
 

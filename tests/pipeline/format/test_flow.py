@@ -80,7 +80,7 @@ def test_a_cycle_is_reported_at_one_of_its_streams(tmp_path: Path) -> None:
     (first, (line, sentence)) = mistakes(tmp_path, text)
     assert first == (9, "the probabilities of the streams from a must sum to 1, got 0.5")
     assert line == 12
-    assert sentence == "the streams form a cycle: b -> c -> d -> b; remove one of them"
+    assert sentence == "the streams form a cycle: d -> b -> c -> d; remove one of them"
 
 
 @pytest.mark.parametrize("policy", ["nash", "incentive", "social"])
@@ -127,7 +127,9 @@ def test_many_streams_to_nowhere_are_all_reported(tmp_path: Path) -> None:
     text = f"source: {{module: m0, rate: 1/s}}\nmodules:\n{modules}streams:\n{streams}"
     found = mistakes(tmp_path, text)
     assert len(found) == 500
-    assert found[0] == (504, "there is no module 'x0' among the 500 of the file")
+    assert found[0][0] == 504
+    assert found[0][1].startswith("there is no module 'x0'; there are m0, m1, m10, m100")
+    assert found[0][1].endswith(" and 490 more")
 
 
 def test_a_file_may_hold_any_number_of_values_that_it_writes_down() -> None:

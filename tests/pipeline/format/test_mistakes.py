@@ -55,7 +55,7 @@ class TestMistakes:
             ),
             ("module: splitter", "module: spliter", "there is no module 'spliter'; did you mean"),
             ("to: counter", "to: countr", "there is no module 'countr'; did you mean 'counter'?"),
-            ("to: counter, s", "s", "a stream needs to; write {from: splitter, to: counter}"),
+            ("to: counter, s", "s", "stream splitter -> ? needs a value for to"),
             (
                 "selectivity: 2",
                 "selectivity: 0",
@@ -293,7 +293,7 @@ EXPECTED = """\
 14: service_time of module counter: cannot read the duration '-1ms'; write it as 300ms, 30s, 5m
 15: a module's name is a letter, then letters, digits, - and _, got '1bad'
 17: there is no module 'nothing'; there are 1bad, counter, splitter
-18: a stream needs to; write {from: splitter, to: counter}
+18: stream counter -> ? needs a value for to
 """
 
 

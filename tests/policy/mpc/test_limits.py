@@ -31,7 +31,8 @@ def step(frequency: float | None = None, **reading: Any) -> Observation:
     ("most", "settings", "message"),
     [
         (12, {"horizon": 1001}, "must be 1 to 1,000, got 1,001"),
-        (12, {"horizon": 10**19}, r"must be 1 to 1,000, got 10,000"),
+        (12, {"horizon": 10**18}, r"must be 1 to 1,000, got 1,000,000"),
+        (12, {"horizon": 10**19}, r"must be a whole number below 2\^63, got 10000"),
         (1000, {"strategy": "th-power"}, "would weigh 9,000 configurations of module count"),
         (1000, {"horizon": 51}, "at most 50 steps with the 1,000 configurations of module count"),
         (1000, {"horizon": 51}, "got 51; shorten it, lower max_replicas or name fewer"),

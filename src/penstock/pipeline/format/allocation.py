@@ -20,24 +20,22 @@ planned, and neither run nor simulated.
 ...     print(mistake)
 job.yaml, line 5: consumes of stream s -> a must be a number, got 'lots'
 job.yaml, line 3: there is no module 'b'; there are a
-job.yaml, line 5: stream s -> a leads elsewhere than source s says `to: b`; make them agree
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
-from itertools import islice, pairwise
 from math import inf, nan
 from typing import Annotated, Any, Final, TypeVar
 
 from penstock.core.errors import SettingError
+from penstock.core.graph import cycles, in_a_cycle
 from penstock.core.located import Draft, Path
 from penstock.core.schema import IN_FILE, Bounds, Like, Matches, Positive, Written
 from penstock.core.schema import read as read_value
-from penstock.core.settings import decode, missing_settings, near, settings_of
+from penstock.core.settings import decode, near, settings_of
 from penstock.core.units import parse_rate
-from penstock.pipeline.format.sections import ByName, Sections, kind, read_sections
+from penstock.pipeline.format.sections import ByName, Sections, read_sections
 from penstock.pipeline.settings import Part
 from penstock.policy.allocation import PLANNERS
 from penstock.policy.allocation.network import Inflow, Link, Network, Outflow
@@ -94,6 +92,7 @@ class Share:
 
 BEST: Final = "cutting-plane"
 """The policy that divides unless another is named."""
+_POLICY: Final = "policy of allocation graphs"
 _NAME = Annotated[str, Matches(r"(?!\s*$)[^\x00-\x1f\x7f-\x9f]+", "a printable text")]
 
 
@@ -109,7 +108,7 @@ class Budget:
 class AllocationSections(Budget, Sections):
     """A graph with a budget, which can be planned and neither run nor simulated."""
 
-    policy: Annotated[object, ByName(PLANNERS, BEST)] = BEST
+    policy: Annotated[object, ByName(PLANNERS, BEST, of=_POLICY, default=BEST)] = BEST
     """What divides it."""
     sources: Annotated[Mapping[_NAME, Annotated[Source, Like("{to: a}")]], Like("{s: {to: a}}")]
     """Where flow comes from, by name."""
@@ -138,11 +137,6 @@ _SUITS: Final[dict[str, Callable[[Network], object]]] = {
 }
 """Of policies that suit some networks only, what raises an error for others."""
 
-_MOST_COMPARED: Final = 200
-"""Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
-_MOST_CYCLES: Final = 10
-"""Cycles reported at once; each takes a search of the whole graph."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocationGraph:
@@ -163,55 +157,33 @@ def is_allocation(value: Mapping[str, Any]) -> bool:
 
 def read_allocation(draft: Draft) -> AllocationGraph | None:
     """The graph, with every mistake of it written down; None where there are any."""
-    policy = read_planner(draft)
-    rest = {key: value for key, value in draft.value.items() if key != "policy"}
     of, called = "an allocation graph", "the allocation graph"
-    read = read_sections(replace(draft, value=rest), AllocationSections, of=of, called=called)
+    read = read_sections(draft, AllocationSections, of=of, called=called)
+    if read.policy is not None:
+        _check_policy(draft, read.policy)
     shape = Shape(
         sources=_parts(draft, "sources", read.sources, Source),
         modules=read.modules or {},
         streams=_parts(draft, "streams", dict(enumerate(read.streams or ())), Stream),
         sinks=_parts(draft, "sinks", read.sinks, Sink),
     )
-    if shape.sources and shape.modules and shape.streams and shape.sinks:
-        for path, mistake in list(shape.mistakes()):
-            draft.note(path, mistake)
+    for path, mistake in list(shape.mistakes()) if shape.modules else ():
+        draft.note(path, mistake)
     if draft.mistakes:
         return None
     network = shape.network(read.budget)
     try:
-        _SUITS.get(policy.name, bool)(network)
+        _SUITS.get(read.policy.name, bool)(network)
     except SettingError as error:
         draft.note(("policy",), str(error))
         return None
-    return AllocationGraph(network=network, policy=policy)
+    return AllocationGraph(network=network, policy=read.policy)
 
 
-def read_planner(draft: Draft) -> Part:
-    """`policy`: a name, or a mapping with the name and its settings.
-
-    >>> from penstock.core.located import read
-    >>> read_planner(read("policy: {name: cutting-plane, tolerance: 0.01}", name="job.yaml"))
-    Part(name='cutting-plane', settings={'tolerance': 0.01})
-    """
-    given = draft.at(("policy",))
-    if isinstance(given, str):
-        given = {"name": given}
-    if not isinstance(given, dict):
-        if given is not None:
-            draft.note(("policy",), f"policy must be written as {BEST}, got {kind(given)}")
-        return Part(BEST)
-    name = str(given.get("name", BEST))
-    if name not in PLANNERS:
-        sentence = f"policy {name!r} does not divide the budget of an allocation graph"
-        draft.note(("policy", "name"), f"{sentence}{near(name, PLANNERS)}")
-        return Part(name)
-    settings = {key: value for key, value in given.items() if key != "name"}
-    of, fixed = f"policy {name}", {"network": ...}
-    values, mistakes, _ = decode(PLANNERS[name], settings, of=of, fixed=fixed, where=IN_FILE)
-    for path, mistake in mistakes:
+def _check_policy(draft: Draft, part: Part) -> None:
+    planner, of, fixed = PLANNERS[part.name], f"policy {part.name}", {"network": ...}
+    for path, mistake in decode(planner, part.settings, of=of, fixed=fixed, where=IN_FILE)[1]:
         draft.note(("policy", *path), mistake)
-    return Part(name, {key: value for key, value in values.items() if key != "network"})
 
 
 def _parts(
@@ -223,19 +195,18 @@ def _parts(
     followed by others.
     """
     return {
-        key: made or _stand_in(draft.at((section, key)), part) for key, made in (read or {}).items()
+        key: made or _stand_in(draft, (section, key), part) for key, made in (read or {}).items()
     }
 
 
-def _stand_in(given: Any, part: type[T]) -> T | None:
-    known = {setting.outer: setting.name for setting in settings_of(part)}
-    if not isinstance(given, dict) or not given.keys() <= known.keys():
+def _stand_in(draft: Draft, path: Path, part: type[T]) -> T | None:
+    known = {setting.outer: setting for setting in settings_of(part)}
+    ends = {known[end].name: draft.at((*path, end)) for end in ("from", "to") if end in known}
+    if any(end is None or isinstance(end, dict | list) for end in ends.values()):
         return None
-    ends = {known[key]: given.get(key) for key in ("from", "to") if key in known}
-    lacks = missing_settings(part, map(known.__getitem__, given))
-    if lacks or not all(isinstance(end, str) for end in ends.values()):
-        return None
-    return part(**{known[key]: nan for key in given} | ends)
+    given = {o for o, s in known.items() if s.required or draft.at((*path, o)) is not None}
+    amounts = {s.name: nan for o, s in known.items() if o in given or draft.doubts((*path, o))}
+    return part(**amounts | {name: str(end) for name, end in ends.items()})
 
 
 Mistake = tuple[Path, str]
@@ -267,7 +238,12 @@ class Shape:
 
     def _from(self, names: Collection[str]) -> dict[int, Stream]:
         streams = ((i, s) for i, s in self.streams.items() if s and s.to in self.modules)
-        return {i: stream for i, stream in streams if stream.from_ in names}
+        return {i: s for i, s in streams if s.from_ in names and s.from_ not in self.ambiguous}
+
+    @property
+    def ambiguous(self) -> set[str]:
+        """Names that a source and a module have both."""
+        return set(self.sources).intersection(self.modules)
 
     def network(self, budget: float) -> Network:
         """The network of parts that fit together, each with all its amounts."""
@@ -297,12 +273,13 @@ class Shape:
         yield from wrong_ends
         yield from self._pairs()
         yield from self._amounts()
-        for i, cycle in islice(self._cycles(), _MOST_CYCLES):
-            yield ("streams", i), f"the streams form a cycle: {cycle}; remove one of them"
-        parts = (*self.sources.values(), *self.sinks.values(), *self.streams.values())
-        if not wrong_ends and None not in parts:
+        links = {(s.from_, s.to): i for i, s in self.links.items() if s.from_ != s.to}
+        for path, last in cycles(links):
+            yield ("streams", links[last]), f"{in_a_cycle(path)}; remove one of them"
+        parts = (*self.sources.values(), *self.streams.values())
+        sure = self.sources and self.streams and None not in parts
+        if sure and not wrong_ends and not self.ambiguous:
             yield from self._unfed()
-            yield from self._unreached()
 
     def _names(self) -> Iterator[Mistake]:
         taken = dict.fromkeys(self.modules, "module")
@@ -318,7 +295,7 @@ class Shape:
         ends += [(("sources", n, "to"), s.to) for n, s in self.sources.items() if s]
         ends += [(("sinks", n, "from"), s.from_) for n, s in self.sinks.items() if s]
         for i, stream in self.streams.items():
-            if stream and stream.from_ not in self.sources:
+            if stream and self.sources and stream.from_ not in self.sources:
                 ends.append((("streams", i, "from"), stream.from_))
             if stream:
                 ends.append((("streams", i, "to"), stream.to))
@@ -330,8 +307,6 @@ class Shape:
         for sort, names in (("source", self.sources), ("sink", self.sinks)):
             if name in names:
                 return f"{name} is a {sort}; {_RULES[str(path[0]), str(path[-1])]}"
-        if len(self.modules) > _MOST_COMPARED:
-            return f"there is no module {name!r} among the {len(self.modules)} of the file"
         return f"there is no module {name!r}{near(name, self.modules)}"
 
     def _pairs(self) -> Iterator[Mistake]:
@@ -348,7 +323,7 @@ class Shape:
     def _amounts(self) -> Iterator[Mistake]:
         for i, stream in self.feeds.items():
             source = self.sources[stream.from_]
-            if source and source.to != stream.to:
+            if source and source.to != stream.to and source.to in self.modules:
                 remedy = f"source {stream.from_} says `to: {source.to}`; make them agree"
                 yield ("streams", i, "to"), f"{stream} leads elsewhere than {remedy}"
             if stream.produces is not None:
@@ -364,13 +339,6 @@ class Shape:
                 meaning = f"the flow that a unit of resource of {stream.to} takes from"
                 yield ("streams", i), f"{stream} needs consumes, {meaning} {stream.from_}"
 
-    def _cycles(self) -> Iterator[tuple[int, str]]:
-        """Cycles with no stream in common, each with the position of its last stream."""
-        left = {(s.from_, s.to): i for i, s in self.links.items() if s.from_ != s.to}
-        while path := _cycle(left):
-            last = max(pairwise(path), key=left.__getitem__)
-            yield left.pop(last), " -> ".join(path)
-
     def _unfed(self) -> Iterator[Mistake]:
         leaving = {stream.from_ for stream in self.feeds.values()}
         sources = {name: source for name, source in self.sources.items() if source}
@@ -384,29 +352,3 @@ class Shape:
             if name not in fed:
                 remedy = "add a source for it, or a stream from another module"
                 yield ("modules", name), f"nothing feeds module {name}; {remedy}"
-
-    def _unreached(self) -> Iterator[Mistake]:
-        after: dict[str, list[str]] = {}
-        for stream in self.links.values():
-            after.setdefault(stream.from_, []).append(stream.to)
-        reached = dict.fromkeys(source.to for source in self.sources.values() if source)
-        ahead = list(reached)
-        for module in ahead:
-            new = [name for name in after.get(module, ()) if name not in reached]
-            reached.update(dict.fromkeys(new))
-            ahead += new
-        for name, sink in self.sinks.items():
-            if sink and sink.from_ not in reached:
-                remedy = f"no source stands above module {sink.from_}; add a source or a stream"
-                yield ("sinks", name), f"nothing reaches sink {name}: {remedy} to it"
-
-
-def _cycle(pairs: Collection[tuple[str, str]]) -> list[str]:
-    sorter: TopologicalSorter[str] = TopologicalSorter()
-    for origin, target in pairs:
-        sorter.add(target, origin)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []

@@ -193,14 +193,11 @@ class SharedPart(PartSections, Worth):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WholeSections(CommonSections, Sharing):
-    """What several pipelines on one cluster have in common."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedSections(WholeSections):
+class SharedSections(CommonSections, Sharing):
     """Several pipelines on one cluster."""
 
+    policy: Policy = "allocation"
+    """What divides the cores: a name, or `{name: ..., settings}`."""
     pipelines: Annotated[
         Mapping[Name, Annotated[SharedPart, Like("{pipeline: enrichment, weight: 5}")]],
         Like("{fraud: {pipeline: enrichment, weight: 5}, reports: {pipeline: enrichment}}"),

@@ -5,7 +5,15 @@ from typing import Annotated, Final
 
 from penstock.core.errors import SettingError
 from penstock.core.panes import Panes
-from penstock.core.schema import Bounds, Count, OneOf, Seconds, checked
+from penstock.core.schema import (
+    BelowOne,
+    Bounds,
+    Count,
+    NotNegativeSeconds,
+    OneOf,
+    PositiveSeconds,
+    checked,
+)
 from penstock.core.units import format_duration
 
 KINDS: Final = ("skyline", "top-delta")
@@ -26,9 +34,9 @@ class PreferenceQuery:
 
     kind: Annotated[str, OneOf(KINDS)] = "skyline"
     """`skyline`: the tuples that no other dominates; `top-delta`: those least dominated."""
-    window: Seconds = 1.0
+    window: PositiveSeconds = 1.0
     """Length of a window."""
-    slide: Seconds = 0.2
+    slide: PositiveSeconds = 0.2
     """Seconds between two windows."""
     delta: Count = 100
     """Tuples in an answer of top-delta."""
@@ -39,14 +47,14 @@ class PreferenceQuery:
     `anti-correlated`."""
     tuples: str | None = None
     """A file of recorded tuples, CSV or Parquet; its columns of numbers are the coordinates."""
-    slack: Seconds = 0.0
+    slack: NotNegativeSeconds = 0.0
     """How late tuples may come before anything is known of the stream."""
-    max_slack: Seconds = 60.0
+    max_slack: NotNegativeSeconds = 60.0
     """The longest that late tuples are waited for."""
-    drop_rate: Annotated[float, Bounds(least=0, below=1)] | None = None
+    drop_rate: BelowOne | None = None
     """Share of the tuples that may be dropped as late in order to wait less."""
 
-    comparison: Annotated[Seconds, Bounds(least=0)] = 0.0
+    comparison: NotNegativeSeconds = 0.0
     """Seconds that the twin takes to compare two tuples; on Spark they take what they take."""
 
     def panes(self) -> Panes:
@@ -67,7 +75,7 @@ class PreferenceQuery:
     def __post_init__(self) -> None:
         """Refuse what no query could be."""
         self.panes()
-        if not 0 <= self.slack <= self.max_slack:
+        if self.slack > self.max_slack:
             raise SettingError(
                 f"slack of query must be 0 up to its max_slack of "
                 f"{format_duration(self.max_slack)}, got {format_duration(self.slack)}",

@@ -1,12 +1,13 @@
 """A checked file as plain values, with which it can be recorded and read again."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from math import isfinite
-from typing import Any, get_type_hints
+from typing import Any
 
 from penstock.core.schema import is_duration
+from penstock.core.settings import settings_of
 from penstock.pipeline.settings import InfrastructureSettings, Part, PipelineFile
 
 
@@ -33,14 +34,13 @@ def resolve_shared(
 
 def _own(file: PipelineFile, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a pipeline says for itself; what feeds it as it was written."""
-    streams = [_settings(stream) for stream in file.graph.streams]
     return {
         "pipeline": file.application,
         "workload": plain(given.get("workload")),
         "query": _settings(file.query),
         "source": plain(given["source"]),
         "modules": {module.name: _unnamed(module) for module in file.graph.modules},
-        "streams": [{"from": s.pop("origin"), "to": s.pop("target"), **s} for s in streams],
+        "streams": [_settings(stream) for stream in file.graph.streams],
         "sink": plain(given.get("sink")),
     }
 
@@ -103,19 +103,17 @@ def _settings(part: Any) -> Any:
     if part is None:
         return None
     kind: type = type(part)
-    values = {name: (getattr(part, name), timed) for name, timed in _timed(kind).items()}
     return {
-        name.rstrip("_"): _seconds(value) if timed else plain(value)
-        for name, (value, timed) in values.items()
-        if value is not None
+        outer: _seconds(value) if timed else plain(value)
+        for name, outer, timed in _timed(kind)
+        if (value := getattr(part, name)) is not None
     }
 
 
 @cache
-def _timed(kind: type) -> dict[str, bool]:
-    """Which fields there are, and whether they hold seconds."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {f.name: is_duration(hints[f.name]) for f in fields(kind)}
+def _timed(kind: type) -> list[tuple[str, str, bool]]:
+    """The settings of a part, what they are called in a file, and whether they hold seconds."""
+    return [(s.name, s.outer, is_duration(s.hint)) for s in settings_of(kind)]
 
 
 def _seconds(value: float) -> str:

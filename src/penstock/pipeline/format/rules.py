@@ -53,10 +53,8 @@ _SOME_GRAPH: Final = FlowGraph(
 _SOME_PLACES: Final = Infrastructure(regions=(Region(name="any"),))
 _SOME_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """In place of the moment at which a run will begin."""
-_BY_MODULE: Final = frozenset({"degrees", "low", "high", "bound"})
-"""Settings of policies and guards that may differ from module to module."""
-_MOST_COMPARED: Final = 200
-"""Names that a misspelt one is compared with; with more, the many mistakes of a file take long."""
+_BY_NAME: Final = frozenset({"degrees", "low", "high", "bound", "nodes"})
+"""Settings of policies and guards that may differ from module to module, or region to region."""
 
 
 @dataclass(kw_only=True)
@@ -73,7 +71,7 @@ class Reading:
     """None unless both ends of all are known."""
     seed: int = 1
     """Of its rows."""
-    shared: Mapping[str, object] = field(default_factory=dict)
+    shared: dict[str, object] = field(default_factory=dict)
     """What several pipelines have in common."""
 
     def note(self, path: Path, why: str) -> None:
@@ -81,8 +79,8 @@ class Reading:
         self.draft.note(path, why)
 
     def note_value(self, path: Path, why: str) -> None:
-        """Write down why a value does not fit, unless it could not be read."""
-        if path not in self.draft.wrong:
+        """Write down why a value does not fit, unless it is unknown."""
+        if not self.draft.doubts(path):
             self.draft.note(path, why)
 
     @cached_property
@@ -110,7 +108,7 @@ class Reading:
     @property
     def lacks_application(self) -> bool:
         """Whether it names an application that there is not."""
-        return self.sections.pipeline is None and self.draft.at(("pipeline",)) is not None
+        return self.sections.pipeline is None and self.draft.doubts(("pipeline",))
 
     @property
     def application(self) -> AppSpec | None:
@@ -130,11 +128,17 @@ def read_graph(file: Reading) -> FlowGraph | None:
         return None
     known = isinstance(source, str) and source in modules
     if not known and source is not None:
-        file.note_value(("source", "module"), _no_module(str(source), modules))
+        file.note_value(
+            ("source", "module"), f"there is no module {str(source)!r}{near(str(source), modules)}"
+        )
     origins = [file.draft.at(("streams", i, "from")) for i in range(len(file.sections.streams))]
-    listed = isinstance(file.draft.at(("streams",)), list | None)
+    listed = not file.draft.doubts(("streams",))
     sure = all(isinstance(origin, str) and origin in modules for origin in origins)
-    wrong = {str(o) for i, o in enumerate(origins) if file.sections.streams[i] is None}
+    wrong = {
+        str(origin)
+        for i, origin in enumerate(origins)
+        if i not in streams or file.sections.streams[i] is None
+    }
     errors = graph_errors(
         [*modules],
         [str(source)] if known else [],
@@ -165,10 +169,9 @@ def _stream(file: Reading, position: int) -> Stream | None:
         return None
     ends = {key: file.draft.at((*path, key)) for key in ("from", "to")}
     for key, end in ends.items():
-        if end is None:
-            file.note(path, f"a stream needs {key}; write {{from: splitter, to: counter}}")
-        elif file.modules and (not isinstance(end, str) or end not in file.modules):
-            file.note((*path, key), _no_module(str(end), file.modules))
+        if end is not None and file.modules and str(end) not in file.modules:
+            why = f"there is no module {str(end)!r}{near(str(end), file.modules)}"
+            file.note_value((*path, key), why)
     if not all(isinstance(end, str) and end in file.modules for end in ends.values()):
         return None
     return file.sections.streams[position] or Stream(origin=ends["from"], target=ends["to"])
@@ -180,12 +183,6 @@ def _blamed(error: GraphError, streams: Mapping[int, Stream]) -> Path:
         return ("modules", error.module) if error.module else ("modules",)
     # of two that are alike, the second
     return ("streams", max(i for i, s in streams.items() if (s.origin, s.target) == error.stream))
-
-
-def _no_module(name: str, names: Collection[str]) -> str:
-    if len(names) > _MOST_COMPARED:
-        return f"there is no module {name!r} among the {len(names)} of the file"
-    return f"there is no module {name!r}{near(name, names)}"
 
 
 # What feeds a pipeline, and what runs it.
@@ -205,7 +202,8 @@ def read_workload(file: Reading) -> Workload | None:
     if not stated and draft.at(("source", "kafka")) is not None:
         topic = source.kafka.topic if source and source.kafka else "?"
         return NoWorkload(f"topic {topic} of Kafka")
-    if not stated and not file.lacks_application:
+    feeding = (("workload",), *(("source", key) for key in ("rate", "inter_arrival", "kafka")))
+    if not stated and not file.lacks_application and not any(map(draft.doubts, feeding)):
         like = "workload: {kind: constant, rate: 100/s}"
         file.note((), f"workload is missing; write {like}, or give the source a rate")
     constant = source.rows_a_second() if source else None
@@ -249,9 +247,12 @@ def check_application(file: Reading) -> None:
     """The operators of an application are run by the modules, in their order."""
     if file.application is None or not file.modules:
         return
+    unsure = any(file.draft.doubts(("modules", name, "operators")) for name in file.modules)
     for misfit in misfits(file.modules.values(), file.streams, file.application.shape):
-        place = () if misfit.module is None else (misfit.module, misfit.setting)
-        (file.note_value if place else file.note)(("modules", *place), misfit.message)
+        if misfit.module is not None:
+            file.note_value(("modules", misfit.module, misfit.setting), misfit.message)
+        elif not unsure:
+            file.note(("modules",), misfit.message)
 
 
 def check_query(file: Reading) -> None:
@@ -289,18 +290,18 @@ _DELAYS: Final[Path] = ("infrastructure", "delays")
 
 def check_regions(file: Reading) -> None:
     """Modules are in regions of the file; in a file without them, in none."""
-    regions = tuple(_regions(file))
+    regions, whole = tuple(_regions(file)), ("infrastructure",)
     there = f"there {'is' if len(regions) == 1 else 'are'} {', '.join(regions)}"
-    for name in file.modules:
+    for name in file.modules if regions or not file.draft.doubts(whole) else ():
         path, region = ("modules", name, "region"), file.draft.at(("modules", name, "region"))
-        if file.draft.at(("infrastructure",)) is None and region is not None:
+        if file.draft.at(whole) is None and region is not None:
             file.note(
                 path,
                 f"module {name} is in region {region!r} and the file has no infrastructure; "
                 f"add infrastructure: {{regions: {{{region}: {{}}}}}} or leave region out",
             )
         elif regions and region is None:
-            file.note(path[:2], f"module {name} needs a region; {there}")
+            file.note_value(path, f"module {name} needs a region; {there}")
         elif regions and str(region) not in regions:
             file.note_value(path, f"module {name} is in region {str(region)!r}; {there}")
 
@@ -383,7 +384,7 @@ def _check_guard(file: Reading, path: Path, part: Part) -> None:
     guard = choose(GUARDS, part.name, of="guard")
     known = with_run(guard, part.settings, file.sections.cluster, _SOME_TIME)
     assemble(file.draft, path, known, guard, of=f"guard {part.name}", policy=Static())
-    _check_names(file, path, part.settings)
+    _check_names(file, path, guard, part.settings)
 
 
 def _check_policy(file: Reading, part: Part) -> None:
@@ -394,13 +395,15 @@ def _check_policy(file: Reading, part: Part) -> None:
     graph = _SOME_GRAPH if priced or file.graph is None else file.graph
     given = {"graph": graph, "slo": _promised(file), **file.shared}
     settings = {**taken(policy, {"seed": file.seed}), **_loadable(file, path, part)}
+    if file.graph is None:
+        settings.pop("module", None)  # of which nothing is known beside a graph that stands in
     of = f"policy {part.name}"
     fixed: dict[str, Any] = taken(policy, given)
     assemble(file.draft, path, settings, policy, of=of, **fixed)
     if policy is Fuzzy and file.sections.step is not None:
         inner = {k: value for k, value in settings.items() if k in ("split", "sampling")}
         _check_sampling(file, salvaged(Fuzzy, inner, fixed))
-    _check_names(file, path, part.settings)
+    _check_names(file, path, policy, part.settings)
 
 
 def _check_sampling(file: Reading, inner: Mapping[str, Any]) -> None:
@@ -419,10 +422,7 @@ def _check_node_policy(file: Reading, part: Part, places: Infrastructure | None)
         policy, {"infrastructure": places or _SOME_PLACES, "slo": _promised(file)}
     )
     assemble(file.draft, path, _loadable(file, path, part), policy, of=of, **given)
-    nodes, known = part.settings.get("nodes"), places.names() if places else ()
-    for name in nodes if known and isinstance(nodes, dict) else ():
-        if name not in known:
-            file.note((*path, "nodes", name), f"there is no region {name!r}{near(name, known)}")
+    _check_names(file, path, policy, part.settings, places.names() if places else ())
 
 
 def _check_manager(file: Reading, path: Path, part: Part | None) -> None:
@@ -442,13 +442,23 @@ def _loadable(file: Reading, path: Path, part: Part) -> Mapping[str, Any]:
     return {key: value for key, value in part.settings.items() if key != "load"}
 
 
-def _check_names(file: Reading, path: Path, settings: Mapping[str, Any]) -> None:
-    """Executors are given to modules of the file."""
-    names = file.graph.names() if file.graph else tuple(file.modules)
-    for key in _BY_MODULE & settings.keys():
-        for name in settings[key] if isinstance(settings[key], dict) else ():
-            if names and name not in names:
-                file.note((*path, key, name), f"there is no module {name!r}{near(name, names)}")
+def _check_names(
+    file: Reading,
+    path: Path,
+    part: type,
+    settings: Mapping[str, Any],
+    regions: Collection[str] = (),
+) -> None:
+    """Executors are given to modules of the file, nodes to its regions."""
+    sort, names = ("region", regions) if regions else ("module", _names(file))
+    for key in _BY_NAME & settings.keys() & set(option_names(part)):
+        for name in settings[key] if names and isinstance(settings[key], dict) else ():
+            if name not in names:
+                file.note((*path, key, name), f"there is no {sort} {name!r}{near(name, names)}")
+
+
+def _names(file: Reading) -> Collection[str]:
+    return file.graph.names() if file.graph else tuple(file.modules)
 
 
 def check_alone(file: Reading) -> None:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import Module, Stream
+from penstock.core.graph import Module
 from penstock.core.regions import Region
 from penstock.core.schema import Like, Matches, describe, is_duration, is_rate
 from penstock.core.settings import Setting, settings_of
@@ -36,6 +36,8 @@ _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 """Which editors know best."""
 _FROM_FILE: Final = frozenset({"graph", "slo", "infrastructure", "policy", "network"})
 """What parts take from the file and not from their settings."""
+_ONLY_CORES: Final[Json] = {"required": ["cores"], "not": {"required": ["modules"]}}
+"""As `is_shared` of `pipeline/sharing.py` takes it."""
 _ELSEWHERE: Final[Json] = {"type": "string", "pattern": r"^[\w.]+:[\w.]+$"}
 """A part of a package, as `package.module:name`."""
 
@@ -53,7 +55,7 @@ def json_schema() -> Json:
         "$schema": _DIALECT,
         "title": "Penstock pipeline file",
         "type": "object",
-        "if": {"required": ["pipelines"]},
+        "if": {"anyOf": [{"required": ["pipelines"]}, _ONLY_CORES]},
         "then": _part(SharedSections, made),
         "else": graph,
     }
@@ -74,12 +76,11 @@ def _object(kind: Any, made: dict[str, Json], fixed: Mapping[str, Json] = _NOTHI
     given = [s for s in settings_of(kind) if s.name not in _left_out(kind)]
     texts = descriptions(kind)
     own = {s.outer: _setting(s, texts.get(s.name), made) for s in given}
-    ends = {"from": _NAME, "to": _NAME} if kind is Stream else {}
-    required = [*fixed, *ends, *(s.outer for s in given if s.required)]
+    required = [*fixed, *(s.outer for s in given if s.required)]
     return {
         "type": "object" if required else ["object", "null"],  # `counter:` alone has defaults
         "description": _first_sentence(kind),
-        "properties": {**fixed, **ends, **own},
+        "properties": {**fixed, **own},
         "additionalProperties": False,
         **({"required": required} if required else {}),
     }
@@ -87,15 +88,10 @@ def _object(kind: Any, made: dict[str, Json], fixed: Mapping[str, Json] = _NOTHI
 
 def _left_out(kind: Any) -> frozenset[str]:
     """Fields that are not written among the settings of a part."""
-    if kind is Stream:
-        return frozenset({"origin", "target"})
     if kind in (Module, Region):
         return frozenset({"name"})
     declares = kind.__module__ == PipelineSections.__module__ or kind is AllocationSections
     return frozenset() if declares else _FROM_FILE
-
-
-_NAME: Final[Json] = {"type": "string", "description": "The name of a module."}
 
 
 def _setting(setting: Setting, description: str | None, made: dict[str, Json]) -> Json:

@@ -21,10 +21,17 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from penstock.core.errors import SettingError
-from penstock.core.graph import Stream
 from penstock.core.located import Draft, Path
 from penstock.core.schema import IN_FILE, Like, Matches, problems_of, sentence, validator
-from penstock.core.settings import Setting, choose, near, option_names, read_part, settings_of
+from penstock.core.settings import (
+    Setting,
+    choose,
+    misspelt,
+    near,
+    option_names,
+    read_part,
+    settings_of,
+)
 from penstock.pipeline.settings import Part
 
 T = TypeVar("T")
@@ -42,6 +49,10 @@ class ByName:
     """Under which the name stands."""
     short: bool = False
     """Whether a text is more than the name, such as `constant:300/s`."""
+    of: str | None = None
+    """What a message calls it, where that is not the name of its section."""
+    default: str | None = None
+    """The name where settings stand without one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,11 +83,18 @@ class Sections:
 
 
 def read_sections(
-    draft: Draft, declared: Any, path: Path = (), *, of: str, called: str
+    draft: Draft,
+    declared: Any,
+    path: Path = (),
+    *,
+    of: str,
+    called: str,
+    apart: Collection[str] = (),
 ) -> SimpleNamespace:
     """What could be read of the sections that a class declares; None for what is wrong.
 
-    `of` names the file in messages about its sections, `called` in those about its plain settings.
+    `of` names the file in messages about its sections, `called` in those about its plain settings;
+    sections that are `apart` are read elsewhere.
     """
     known = {s.outer: s for s in settings_of(declared)}
     given = draft.at(path)
@@ -87,7 +105,7 @@ def read_sections(
             values |= _read_plain(draft, base, of=called)
     for name, setting in known.items():
         here = (*path, name)
-        if name in values:
+        if name in values or name in apart:
             continue
         if given.get(name) is not None and (given[name] or not setting.required):
             inside = f"{name} of {of}" if path else name
@@ -107,11 +125,10 @@ def read_sections(
 def note_missing(draft: Draft, declared: Any, names: Collection[str]) -> None:
     """Write down which of these sections are missing."""
     for setting in settings_of(declared):
-        if setting.outer in names and not draft.value.get(setting.outer):
+        here = (setting.outer,)
+        if setting.outer in names and not draft.at(here) and not draft.doubts(here):
             like = extra(setting.hint, Like).example
-            draft.note(
-                (setting.outer,), f"{setting.outer} is missing; write {setting.outer}: {like}"
-            )
+            draft.note(here, f"{setting.outer} is missing; write {setting.outer}: {like}")
 
 
 def _default(setting: Setting) -> Any:
@@ -222,12 +239,8 @@ def _read_item(draft: Draft, path: Path, part: Any, like: Like) -> Any:
         example = like.example[1:-1]
         draft.note(path, f"a stream must be a mapping such as {example}, got {kind(given)}")
         return None
-    ends = {key: str(given.get(key, "?")) for key in ("from", "to")}
-    of = f"stream {ends['from']} -> {ends['to']}"
-    if part is not Stream:
-        return assemble(draft, path, given, part, of=of)
-    rest = {key: value for key, value in given.items() if key not in ends}
-    return assemble(draft, path, rest, part, of=of, origin=ends["from"], target=ends["to"])
+    of = f"stream {given.get('from', '?')} -> {given.get('to', '?')}"
+    return assemble(draft, path, given, part, of=of)
 
 
 def _read_named(draft: Draft, path: Path, names: ByName, *, of: str) -> Part | None:
@@ -237,8 +250,8 @@ def _read_named(draft: Draft, path: Path, names: ByName, *, of: str) -> Part | N
     if not isinstance(given, dict):
         draft.note(path, f"{of} must be written as {names.like}, got {kind(given)}")
         return None
-    name = given.get(names.key)
-    if chosen(draft, (*path, names.key), names.kinds, name, of=of) is None:
+    name = given.get(names.key, names.default)
+    if chosen(draft, (*path, names.key), names.kinds, name, of=names.of or of) is None:
         return None
     return Part(str(name), {key: value for key, value in given.items() if key != names.key})
 
@@ -295,6 +308,8 @@ def assemble(
     for at, why in mistakes:
         if not at or at[0] not in default:
             draft.note((*path, *at), why)
+    inside = {*misspelt(given, option_names(part)), *(at[0] for at, _ in mistakes if at)}
+    draft.wrong.update((*path, name) for name in inside)
     return made
 
 
@@ -319,6 +334,7 @@ def check_keys(
     draft: Draft, path: Path, given: Iterable[str], known: Iterable[str], *, of: str
 ) -> None:
     """Write down every key that is not known, with the one that was probably meant."""
+    draft.wrong.update((*path, name) for name in misspelt(given, known))
     for key in given:
         if key not in known:
             draft.note((*path, key), f"{of} has no section {key!r}{near(key, known)}")
