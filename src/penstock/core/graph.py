@@ -104,7 +104,7 @@ class Module:
     refused where there is none."""
     keys: Annotated[int, Bounds(least=0, most=10_000_000)] = 0
     """Keys by which rows are routed, each to the one replica that has its state; 0 where any
-    replica serves any row. Each takes some 350 bytes of the twin."""
+    replica serves any row. Each takes some 300 bytes of the twin."""
     migration: Annotated[str, OneOf(MIGRATIONS)] = "mp"
     """How the state of a key changes hands: `mp` (only rows of the key wait), `r-blk` (the replica
     that gets keys waits for all of them) or `s-blk` (rows of such keys are held before all others

@@ -29,6 +29,7 @@ from penstock.twin.records import IDLE, NO_INDEX
 from penstock.twin.rows import (
     append,
     give_back,
+    move,
     next_done,
     pop,
     pop_done,
@@ -45,6 +46,8 @@ def elapse(station: Any, now: float) -> None:
     """Bring the totals over time up to now, before anything changes."""
     totals = station.totals
     seconds = now - station.since
+    if seconds == 0.0:
+        return
     station.since = now
     totals.busy_seconds += station.busy * seconds
     totals.server_seconds += station.servers * seconds
@@ -62,13 +65,19 @@ def _plan(state: Any, station: Any) -> None:
 
 
 @inlined
-def _enter(state: Any, station: Any, created: float, now: float) -> None:
+def _new_row(state: Any, station: Any, created: float, entered: float) -> int:
+    """A row that enters a station now, or when it has travelled."""
+    index = take(state.clock[0], state.rows)
+    row = state.rows[index]
+    row.created, row.entered, row.home = created, entered, station.index
+    return index
+
+
+@inlined
+def _enter(state: Any, station: Any, index: int, now: float) -> None:
     """A row comes in and waits, or is served at once."""
     elapse(station, now)
     station.totals.arrived += 1
-    index = take(state.clock[0], state.rows)
-    row = state.rows[index]
-    row.created, row.entered, row.home = created, now, station.index
     if station.keyed.keys > 0:
         receive(state, station, index, now)
     else:
@@ -129,7 +138,8 @@ def _free_server(state: Any, station: Any, visit: int, now: float) -> None:
 @inlined
 def _visit_of(state: Any, station: Any, index: int) -> int:
     """What a replica has to be freed of, where there are keys."""
-    return int(state.tags[index].visit) if station.keyed.keys > 0 else NO_INDEX
+    visit: int = state.tags[index].visit if station.keyed.keys > 0 else NO_INDEX
+    return visit
 
 
 @inlined
@@ -139,7 +149,7 @@ def _leave(state: Any, station: Any, index: int, now: float) -> None:
     row, totals = state.rows[index], station.totals
     totals.finished += 1
     totals.stayed += now - row.entered
-    record(state.ages, station.index, now - row.created)
+    record(state.ages, station, now - row.created)
     if state.journal.size > 0 and station.keyed.keys > 0:
         write_down(state, index, now)
     give_back(state.clock[0], state.rows, index)
@@ -149,36 +159,47 @@ def _leave(state: Any, station: Any, index: int, now: float) -> None:
 
 
 @inlined
-def _draw_results(station: Any, row: Any) -> None:
+def _draw_results(station: Any) -> int:
     """Draw how many output rows a row has."""
-    row.left = station.whole
-    if station.fraction > 0.0 and uniform(station.way_chance) < station.fraction:
-        row.left += 1
-    row.way = NO_INDEX
+    one_more = station.fraction > 0.0 and uniform(station.way_chance) < station.fraction
+    return int(station.whole + one_more)
 
 
 @inlined
-def _place_results(state: Any, index: int, first_at: int, now: float) -> bool:
-    """Place a row's results; False if one found no room and the row is blocked.
+def _place_results(
+    state: Any, station: Any, index: int, left: int, chosen: int, first_at: int, now: float
+) -> bool:
+    """Place so many results of a row; False if one found no room and the row is blocked.
 
-    A row that was the first in line at station `first_at` stays first there if it has more.
+    The first takes the chosen way, if any. A row that was the first in line at station `first_at`
+    stays first there if it has more.
     """
     row = state.rows[index]
-    while row.left > 0:
-        if row.way == NO_INDEX:
-            row.way = _choose_way(state, state.stations[row.home])
-        way = state.ways[row.way]
+    while left > 0:
+        if chosen == NO_INDEX:
+            chosen = _choose_way(state, station)
+        way = state.ways[chosen]
         target = state.stations[way.target]
         if not _has_room(target):
+            row.left, row.way = left, chosen
             _block(state, target, index, way.target == first_at)
             return False
         if way.delay > 0.0:
-            _dispatch(state, way, target, row, now)
+            arrives = now + way.delay
+            append(state.rows, way.transit, _new_row(state, target, row.created, arrives))
+            target.coming += 1
+            station.due = min(station.due, arrives)
         else:
-            _enter(state, target, row.created, now)
-        row.left -= 1
-        row.way = NO_INDEX
+            _enter(state, target, _new_row(state, target, row.created, now), now)
+        left -= 1
+        chosen = NO_INDEX
     return True
+
+
+@inlined
+def _send(state: Any, station: Any, index: int, now: float) -> bool:
+    """Place the results of a row that is done; False if the row is blocked."""
+    return _place_results(state, station, index, _draw_results(station), NO_INDEX, NO_INDEX, now)
 
 
 @inlined
@@ -208,17 +229,6 @@ def _choose_way(state: Any, station: Any) -> int:
 
 
 @inlined
-def _dispatch(state: Any, way: Any, target: Any, row: Any, now: float) -> None:
-    """Send a result to another region."""
-    index = take(state.clock[0], state.rows)
-    sent, home = state.rows[index], state.stations[row.home]
-    sent.created, sent.entered = row.created, now + way.delay
-    append(state.rows, way.transit, index)
-    target.coming += 1
-    home.due = min(home.due, sent.entered)
-
-
-@inlined
 def _next_delivery(state: Any, station: Any) -> float:
     """When the next row that left the station enters another region."""
     soonest = inf
@@ -231,16 +241,22 @@ def _next_delivery(state: Any, station: Any) -> float:
 
 @compiled
 def _deliver(state: Any, station: Any, now: float) -> None:
-    """Let a row enter that has arrived from this station."""
+    """Let a row enter that has arrived from this station, or all, where they await a trigger."""
+    rows = state.rows
     for w in range(station.first_way, station.last_way):
-        way = state.ways[w]
-        if way.transit.count > 0 and state.rows[way.transit.first].entered <= now:
-            index = pop(state.rows, way.transit)
-            created: float = state.rows[index].created
-            give_back(state.clock[0], state.rows, index)
-            state.stations[way.target].coming -= 1
-            _enter(state, state.stations[way.target], created, now)
-            return
+        transit, target = state.ways[w].transit, state.stations[state.ways[w].target]
+        if transit.count == 0 or rows[transit.first].entered > now:
+            continue
+        awaits_trigger = target.batch.trigger > 0.0 and target.keyed.keys == 0
+        if awaits_trigger and rows[transit.last].entered <= now:
+            elapse(target, now)
+            target.totals.arrived += transit.count
+            target.coming -= transit.count
+            move(rows, transit, target.waiting, transit.count)
+        else:
+            target.coming -= 1
+            _enter(state, target, pop(rows, transit), now)
+        return
 
 
 # Micro-batches of a station.
@@ -263,8 +279,7 @@ def _open(state: Any, station: Any, now: float) -> None:
     # Only at the source can more rows wait than the buffer holds: the rest wait outside.
     most = min(station.buffer, station.servers * batch.share)
     batch.unfinished = min(station.waiting.count, most)
-    for _ in range(batch.unfinished):
-        append(state.rows, station.taken, pop(state.rows, station.waiting))
+    move(state.rows, station.waiting, station.taken, batch.unfinished)
     _engage(state, station, now)
 
 
@@ -280,16 +295,37 @@ def _collect(state: Any, station: Any, index: int, now: float) -> None:
         station.totals.busy_seconds += station.servers * busy
 
 
-@inlined
-def _next_result(state: Any, station: Any) -> int:
-    """The row whose results are released next; nothing else is due until they are placed."""
-    station.batch.moment = inf
-    return pop(state.rows, station.results)
+@compiled
+def _serve_alone(state: Any, station: Any, until: float) -> None:
+    """Go on with the open batch before that moment, while nothing else happens anywhere."""
+    clock, stations = state.clock[0], state.stations
+    if station.keyed.keys > 0:
+        return
+    for m in range(stations.size):
+        if m != station.index:
+            until = min(until, stations[m].due)
+    if station.far:
+        until = min(until, _next_delivery(state, station))
+    while next_done(state.rows, station) < until:
+        clock.now = next_done(state.rows, station)
+        _collect(state, station, _end_service(state, station, clock.now), clock.now)
+
+
+@compiled
+def _release(state: Any, station: Any, now: float) -> None:
+    """Release the results of row after row, until one is blocked or the loop has to make space."""
+    while station.results.count > 0 and _has_space(state):
+        index = pop(state.rows, station.results)
+        if not _send(state, station, index, now):
+            station.batch.moment = inf
+            return
+        _leave(state, station, index, now)
+    _release_next(state, station, now)
 
 
 @inlined
 def _release_next(state: Any, station: Any, now: float) -> None:
-    """A row has been released: release the next at once, or end the batch."""
+    """Rows have been released: the next is at once, or the batch ends."""
     if station.results.count > 0:
         station.batch.moment = now
     else:
@@ -322,19 +358,17 @@ MORE_JOURNAL: Final = 3
 def advance(state: Any, arrivals: NDArray[np.float64], end: float) -> int:
     """Let everything happen that happens by `end`; says why it stopped.
 
-    Each turn is one bounded piece of work, so that room for rows is checked once a turn. Of events
+    Each turn is one bounded piece of work, so that space for it is checked once a turn. Of events
     at the same moment, arrivals come first, then those at stations that feed others, so that a
     trigger takes every row that has come by then.
     """
     clock, stations = state.clock[0], state.stations
     _resume(state)
-    while clock.spare >= clock.reserve:
+    while _has_space(state):
         if clock.blocked > 0 and _unblock_one(state):
             continue
         if clock.cursor == arrivals.size:
             return MORE_ARRIVALS
-        if clock.written == state.journal.size > 0:
-            return MORE_JOURNAL
         station, arrival = stations[_next_station(stations)], arrivals[clock.cursor]
         if min(arrival, station.due) > end:
             _pass_time(state, end)
@@ -343,16 +377,24 @@ def advance(state: Any, arrivals: NDArray[np.float64], end: float) -> int:
         if arrival <= station.due:
             clock.cursor += 1
             source = stations[clock.source]
-            _enter(state, source, arrival, arrival)
+            _enter(state, source, _new_row(state, source, arrival, arrival), arrival)
         else:
-            _happen(state, station)
-    return MORE_ROWS
+            _happen(state, station, min(arrival, end))
+    return MORE_ROWS if clock.spare < clock.reserve else MORE_JOURNAL
 
 
 @entry
 def reroute(state: Any, m: int, owners: NDArray[np.int64], active: int) -> None:
     """Put another routing table of a station in force."""
     switch_table(state, state.stations[m], owners, active, state.clock[0].now)
+
+
+@inlined
+def _has_space(state: Any) -> bool:
+    """Whether there are enough free rows for one piece of work, and the journal has a line."""
+    clock = state.clock[0]
+    full = clock.written == state.journal.size > 0
+    return bool(clock.spare >= clock.reserve and not full)
 
 
 @inlined
@@ -381,8 +423,9 @@ def _next_station(stations: Any) -> int:
 
 
 @inlined
-def _happen(state: Any, station: Any) -> None:
-    now, index = state.clock[0].now, NO_INDEX
+def _happen(state: Any, station: Any, until: float) -> None:
+    """What is due at a station, and what else it does alone before that moment."""
+    now = state.clock[0].now
     if station.keyed.keys > 0 and next_key_event(state, station) <= now:
         elapse(station, now)
         happen_to_keys(state, station, now)
@@ -391,34 +434,28 @@ def _happen(state: Any, station: Any) -> None:
     elif next_done(state.rows, station) > now and station.batch.phase == IDLE:
         _trigger(state, station, now)
     elif next_done(state.rows, station) > now:
-        index = _next_result(state, station)
+        _release(state, station, now)
     else:
         index = _end_service(state, station, now)
         if station.batch.trigger > 0.0:
             _collect(state, station, index, now)
-            index = NO_INDEX
+            _serve_alone(state, station, until)
         else:
             station.holding += 1
-    if index != NO_INDEX:
-        _send(state, station, index)
+            if _send(state, station, index, now):
+                _finish(state, station, index, now)
     _plan(state, station)
 
 
 @inlined
-def _send(state: Any, station: Any, index: int) -> None:
-    _draw_results(station, state.rows[index])
-    if _place_results(state, index, NO_INDEX, state.clock[0].now):
-        _finish(state, station, index)
-
-
-@inlined
-def _finish(state: Any, station: Any, index: int) -> None:
+def _finish(state: Any, station: Any, index: int, now: float) -> None:
     """All results of a row are placed, so its server, or its micro-batch, goes on."""
-    now, visit = state.clock[0].now, _visit_of(state, station, index)
-    _leave(state, station, index, now)
     if station.batch.trigger > 0.0:
+        _leave(state, station, index, now)
         _release_next(state, station, now)
     else:
+        visit = _visit_of(state, station, index)
+        _leave(state, station, index, now)
         station.holding -= 1
         _free_server(state, station, visit, now)
 
@@ -433,9 +470,10 @@ def _unblock_one(state: Any) -> bool:
         if state.stations[m].blocked.count > 0 and _has_room(state.stations[m]):
             state.clock[0].blocked -= 1
             index = pop(state.rows, state.stations[m].blocked)
-            if _place_results(state, index, m, state.clock[0].now):
-                home = state.stations[state.rows[index].home]
-                _finish(state, home, index)
+            row, now = state.rows[index], state.clock[0].now
+            home = state.stations[row.home]
+            if _place_results(state, home, index, row.left, row.way, m, now):
+                _finish(state, home, index, now)
                 _plan(state, home)
             return True
     return False

@@ -91,42 +91,54 @@ _LOWEST = (1023 + LOWEST_OCTAVE) << PER_OCTAVE_BITS  # 1023 is the exponent of 1
 
 
 @inlined
-def record(ages: NDArray[np.float64], station: int, seconds: float) -> None:
+def record(ages: NDArray[np.float64], station: Any, seconds: float) -> None:
     """Count a row that left a station at that age."""
     bucket = int(np.float64(seconds).view(np.int64) >> _SHIFT) - _LOWEST
     bucket = min(max(bucket, 0), BUCKETS - 1)
-    ages[station, bucket, 0] += 1.0
-    ages[station, bucket, 1] += seconds
+    station.youngest = min(station.youngest, bucket)
+    station.oldest = max(station.oldest, bucket)
+    ages[station.index, bucket, 0] += 1.0
+    ages[station.index, bucket, 1] += seconds
 
 
 @entry
 def quantiles(
     ages: NDArray[np.float64],
-    stations: NDArray[np.int64],
+    stations: Any,
+    chosen: NDArray[np.int64],
     shares: NDArray[np.float64],
     found: NDArray[np.float64],
-) -> bool:
-    """Find the latencies that these rising shares of the rows did not exceed; False for no row."""
-    total = 0.0
-    for station in stations:
-        for bucket in range(BUCKETS):
-            total += ages[station, bucket, 0]
-    passed, rows, seconds, bucket = 0.0, 0.0, 0.0, -1
-    for place in range(shares.size):
-        while passed < np.ceil(shares[place] * total):
-            bucket += 1
-            rows, seconds = _bucket(ages, stations, bucket)
-            passed += rows
-        found[place] = seconds / rows
-    return total > 0.0
+) -> None:
+    """Find the latencies that these rising shares of a step's rows did not exceed, NaN for no row:
+    those of each station, and then of the stations that are chosen beyond it. A new step begins.
+    """
+    count = stations.size
+    for m in range(count):
+        _find(ages, stations, chosen, m, m + 1, shares, found[m])
+    _find(ages, stations, chosen, count, chosen.size, shares, found[count])
+    for m in range(count):
+        for bucket in range(stations[m].youngest, stations[m].oldest + 1):
+            ages[m, bucket, 0] = ages[m, bucket, 1] = 0.0
+        stations[m].youngest, stations[m].oldest = BUCKETS, -1
 
 
 @inlined
-def _bucket(
-    ages: NDArray[np.float64], stations: NDArray[np.int64], bucket: int
-) -> tuple[float, float]:
-    rows, seconds = 0.0, 0.0
-    for station in stations:
-        rows += ages[station, bucket, 0]
-        seconds += ages[station, bucket, 1]
-    return rows, seconds
+def _find(
+    ages: Any, stations: Any, chosen: Any, first: int, end: int, shares: Any, found: Any
+) -> None:
+    total, bucket = 0.0, BUCKETS
+    for place in range(first, end):
+        m = chosen[place]
+        bucket = min(bucket, stations[m].youngest)
+        for used in range(stations[m].youngest, stations[m].oldest + 1):
+            total += ages[m, used, 0]
+    passed, rows, seconds = 0.0, 0.0, 0.0
+    for share in range(shares.size):
+        while passed < np.ceil(shares[share] * total):
+            rows, seconds = 0.0, 0.0
+            for place in range(first, end):
+                rows += ages[chosen[place], bucket, 0]
+                seconds += ages[chosen[place], bucket, 1]
+            passed += rows
+            bucket += 1
+        found[share] = seconds / rows

@@ -10,7 +10,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
+from math import isnan, sqrt
 from operator import sub
 from typing import Any, Final, NamedTuple
 
@@ -63,7 +63,9 @@ class Totals(NamedTuple):
 
     def __sub__(self, earlier: "Totals") -> "Totals":
         """What happened after an earlier moment."""
-        return Totals(*map(sub, self, earlier))._replace(nominal=self.nominal)
+        change = list(map(sub, self, earlier))
+        change[_NOMINAL] = self.nominal
+        return Totals(*change)
 
     @property
     def arrival_rate(self) -> float | None:
@@ -117,6 +119,8 @@ class Totals(NamedTuple):
         return _ratio(self.batch_seconds, self.batches)
 
 
+_NOMINAL: Final = Totals._fields.index("nominal")
+
 TOTALS: Final = np.dtype(
     [(name, "i8" if kind is int else "f8") for name, kind in Totals.__annotations__.items()]
 )
@@ -142,8 +146,13 @@ Reading = dict[str, Any]
 
 def measured(step: Totals) -> Reading:
     """What a station did in a step; what had no sample is None."""
-    names = ("arrival_rate", "processed_rate", "service_time", "service_cv", "batch_duration")
-    return {name: getattr(step, name) for name in names}
+    return {
+        "arrival_rate": step.arrival_rate,
+        "processed_rate": step.processed_rate,
+        "service_time": step.service_time,
+        "service_cv": step.service_cv,
+        "batch_duration": step.batch_duration,
+    }
 
 
 @dataclass(slots=True)
@@ -157,15 +166,15 @@ class UtilisationMeter:
     _busy: float = 0.0
     _servers: float = 0.0
 
-    def read(self, stage: Any, step: Totals) -> float | None:
+    def read(self, stage: Any, now: Totals, step: Totals) -> float | None:
         """Up to now, at the end of a step."""
-        busy, servers = stage["totals"]["busy_seconds"], stage["totals"]["server_seconds"]
+        busy_before, servers_before = self._busy, self._servers
         if step.batches:
-            busy, servers = stage["closed_busy"], stage["closed_servers"]
+            self._busy, self._servers = float(stage["closed_busy"]), float(stage["closed_servers"])
         elif stage["batch"]["phase"] == OPEN:
             return None
-        busy_before, servers_before = self._busy, self._servers
-        self._busy, self._servers = float(busy), float(servers)
+        else:
+            self._busy, self._servers = now.busy_seconds, now.server_seconds
         passed = self._servers - servers_before
         return min((self._busy - busy_before) / passed, 1.0) if passed > 0 else None
 
@@ -191,12 +200,13 @@ def key_loads(keys: Any, names: NDArray[Any], seconds: float, pace: float) -> Ke
     )
 
 
-def latency(ages: NDArray[np.float64], stations: NDArray[np.int64]) -> Latency | None:
-    """Latency of the rows that left any of these stations in this step."""
+def latencies(state: Any, chosen: NDArray[np.int64]) -> list[Latency | None]:
+    """Of the rows that left each station in this step, which ends, and those chosen beyond them."""
     from penstock.twin.kernels import quantiles  # only a run needs numba
 
-    latencies = np.empty(3)
-    if not quantiles(ages, stations, _SHARES, latencies):
-        return None
-    p50, p95, p99 = latencies.tolist()
-    return Latency(p50=p50, p95=p95, p99=p99)
+    found = np.empty((len(state.stations) + 1, 3))
+    quantiles(state.ages, state.stations, chosen, _SHARES, found)
+    return [
+        None if isnan(p50) else Latency(p50=p50, p95=p95, p99=p99)
+        for p50, p95, p99 in found.tolist()
+    ]

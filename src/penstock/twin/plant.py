@@ -5,7 +5,6 @@ A twin adds a simulation: what happens until a moment, and what was measured of 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from math import ceil, inf
 from typing import TYPE_CHECKING
 
@@ -143,7 +142,7 @@ class SimulatedPlant(ABC):
         self._wanted_nodes = {**self._wanted_nodes, **wanted.nodes}
         self._nodes.change_nodes(wanted.nodes)
         self._regions = self._read_regions(self._nodes.change_replicas(bounded))
-        return self._nodes.replicas()
+        return self._nodes.replicas
 
     def _run_until(self, end: float) -> None:
         """Stop wherever something changes: a replica that is ready, interference."""
@@ -220,23 +219,27 @@ class SimulatedPlant(ABC):
     def _read_regions(self, unmet: Mapping[str, int]) -> dict[str, RegionReading]:
         if self._nodes is None:
             return {}
+        busy = self._mean_busy()
         return {
-            name: replace(
-                self._nodes.look_at(name),
-                utilisation=self._mean_busy(name),
+            name: RegionReading(
+                **counts,
+                utilisation=busy.get(name),
                 unmet=unmet.get(name, 0),
                 wanted=self._wanted_nodes[name],
             )
-            for name in self._wanted_nodes
+            for name, counts in self._nodes.counts.items()
         }
 
-    def _mean_busy(self, region: str) -> float | None:
-        """Over the replicas that it hosted in the step that was measured last."""
-        here = [m for name, m in self._modules.items() if self.graph[name].region == region]
-        known = [m for m in here if m.utilisation is not None]
-        replicas = sum(reading.running or 0 for reading in known)
-        busy = sum((reading.utilisation or 0.0) * (reading.running or 0) for reading in known)
-        return busy / replicas if replicas else None
+    def _mean_busy(self) -> dict[str, float]:
+        """By region, over the replicas that it hosted in the step that was measured last."""
+        replicas: dict[str, int] = {}
+        busy: dict[str, float] = {}
+        for name, reading in self._modules.items():
+            region, running = str(self.graph[name].region), reading.running
+            if reading.utilisation is not None and running:
+                replicas[region] = replicas.get(region, 0) + running
+                busy[region] = busy.get(region, 0.0) + reading.utilisation * running
+        return {region: busy[region] / replicas[region] for region in replicas}
 
 
 def _node_pools(graph: FlowGraph, places: Infrastructure | None, seed: int) -> "NodePools | None":

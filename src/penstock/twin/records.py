@@ -10,7 +10,9 @@ from penstock.core.graph import Module
 
 Array = np.ndarray[Any, Any]
 
-NO_INDEX: Final = -1
+INDEX: Final = "u4"
+"""Of a row, a station, a key. Compiled code would look whether a signed one counts from the end."""
+NO_INDEX: Final = 0xFFFFFFFF
 """Index of no row, or of no station."""
 IDLE: Final = 0
 """No micro-batch is open; the next moment is the trigger."""
@@ -19,14 +21,14 @@ OPEN: Final = 1
 
 CHANCE: Final = np.dtype([("state", "u8")])  # where a stream of random numbers stands
 
-LANE: Final = np.dtype([("first", "i8"), ("last", "i8"), ("count", "i8")])
+LANE: Final = np.dtype([("first", INDEX), ("last", INDEX), ("count", "i4")])
 
-POOL: Final = np.dtype([("free", "i8"), ("spare", "i8")])  # the first that is free, and how many
+POOL: Final = np.dtype([("free", INDEX), ("spare", "i8")])  # the first that is free, and how many
 
-NODE: Final = [("done", "f8"), ("order", "i8"), ("next", "i8"), ("right", "i8")]
+NODE: Final = [("done", "f8"), ("order", "i8"), ("next", INDEX), ("right", INDEX)]
 """What belongs to a list or a heap, see `rows`; of two done at once the lower order is first."""
 
-HEAP: Final = np.dtype([("first_done", "i8"), ("busy", "i8"), ("due", "f8")])  # root, how many
+HEAP: Final = np.dtype([("first_done", INDEX), ("busy", "i8"), ("due", "f8")])  # root, how many
 
 BATCH: Final = np.dtype(
     [

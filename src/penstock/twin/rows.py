@@ -58,6 +58,23 @@ def pop(rows: Any, lane: Any) -> int:
     return index
 
 
+@inlined
+def move(rows: Any, lane: Any, other: Any, count: int) -> None:
+    """Move so many rows, one at least, from the head of a lane to the end of another."""
+    first, last = lane.first, lane.last
+    if count < lane.count:
+        last = first
+        for _ in range(count - 1):
+            last = rows[last].next
+    if other.count == 0:
+        other.first = first
+    else:
+        rows[other.last].next = first
+    lane.first, other.last = rows[last].next, last
+    lane.count -= count
+    other.count += count
+
+
 # Which of a station's busy servers will be done first: a skew heap of the rows that they serve.
 
 

@@ -26,6 +26,7 @@ from penstock.twin.observing import BUCKETS, TOTALS
 from penstock.twin.records import (
     BATCH,
     CHANCE,
+    INDEX,
     LANE,
     NO_INDEX,
     POOL,
@@ -40,9 +41,9 @@ from penstock.twin.sources import LAWS, MOST_NORMAL_CV, clipped_mean, law_of
 CLOCK: Final = np.dtype(
     [
         ("now", "f8"),
-        ("source", "i8"),
+        ("source", INDEX),
         ("cursor", "i8"),  # next of the arrivals in hand
-        ("free", "i8"),  # first row that is free
+        ("free", INDEX),  # first row that is free
         ("spare", "i8"),  # rows that are free
         ("reserve", "i8"),  # rows that one event may need
         ("blocked", "i8"),  # rows that are blocked anywhere
@@ -54,7 +55,7 @@ CLOCK: Final = np.dtype(
 
 STATION: Final = np.dtype(
     [
-        ("index", "i8"),
+        ("index", INDEX),
         ("mean", "f8"),  # seconds that the next row takes, at the degree in force
         ("pace", "f8"),  # seconds for each of those, by the clock and by interference
         ("cv", "f8"),
@@ -75,7 +76,7 @@ STATION: Final = np.dtype(
         ("leaving", "i8"),
         ("busy", "i8"),
         ("holding", "i8"),  # servers that are blocked
-        ("first_done", "i8"),  # root of the heap of rows that are served
+        ("first_done", INDEX),  # root of the heap of rows that are served
         ("waiting", LANE),  # rows in the buffer
         ("blocked", LANE),  # rows of other stations that found the buffer full, in that order
         ("taken", LANE),  # rows of the open micro-batch that no server has taken yet
@@ -85,12 +86,14 @@ STATION: Final = np.dtype(
         ("closed_servers", "f8"),
         ("keyed", KEYED),
         ("totals", TOTALS),
+        ("youngest", "i8"),  # first bucket of `ages` with rows of this step
+        ("oldest", "i8"),  # and the last
     ]
 )
 
 WAY: Final = np.dtype(
     [
-        ("target", "i8"),
+        ("target", INDEX),
         ("share", "f8"),  # of this way and those before it
         ("delay", "f8"),
         ("transit", LANE),  # rows that will enter the target
@@ -104,12 +107,13 @@ ROW: Final = np.dtype(
         ("service", "f8"),
         ("done", "f8"),
         ("order", "i8"),  # services begun before this one; with keys, the replica
-        ("next", "i8"),  # in its lane; while it is served, the left child in the heap
-        ("right", "i8"),
-        ("left", "i8"),  # output rows not yet placed
-        ("way", "i8"),  # that the next of them takes
-        ("home", "i8"),  # station that the row is at
-    ]
+        ("next", INDEX),  # in its lane; while it is served, the left child in the heap
+        ("right", INDEX),
+        ("left", "i4"),  # output rows not yet placed
+        ("way", INDEX),  # that the next of them takes
+        ("home", INDEX),  # station that the row is at
+    ],
+    align=True,
 )
 
 
@@ -169,7 +173,7 @@ def resize(station: Any, module: Module, running: int) -> None:
 
 
 MOST_ROWS: Final = 1 << 26
-"""Rows that the pipeline may hold at once: five gigabytes of them."""
+"""Rows that the pipeline may hold at once: four gigabytes of them."""
 
 Tables = Mapping[str, RoutingTables]
 
@@ -203,7 +207,7 @@ def build(
     for station, name, child in zip(state.stations, names, children, strict=True):
         _equip(station, graph[name], child, keyed=name in tables)
         _scatter(station, graph[name].service_cv, law)
-    state.stations["index"] = np.arange(size)
+    state.stations["index"], state.stations["youngest"] = np.arange(size), BUCKETS
     _connect(state, graph, names, places)
     _add_keys(state, graph, names, tables)
     state.clock["source"] = names.index(graph.source)

@@ -23,7 +23,7 @@ from penstock.twin.observing import (
     by_station,
     gap_cv,
     key_loads,
-    latency,
+    latencies,
     measured,
 )
 from penstock.twin.plant import SimulatedPlant
@@ -95,8 +95,7 @@ class Twin(SimulatedPlant):
         )
         order = {name: m for m, name in enumerate(graph.order())}
         self._numbers = {name: order[name] for name in graph.names()}
-        self._sinks = np.array([order[name] for name in graph.sinks()])
-        self._alone = np.arange(len(order)).reshape(-1, 1)
+        self._and_sinks = np.array([*order.values(), *(order[name] for name in graph.sinks())])
         self._set_pace(self._pace(0.0))
         self._before, self._step_pace = self.totals(), 1.0
         self._utilisation = {name: UtilisationMeter() for name in self._numbers}
@@ -175,7 +174,6 @@ class Twin(SimulatedPlant):
 
     def _begin_step(self) -> None:
         self._step_pace = float(self._state.stations["pace"][0])
-        self._state.ages.fill(0.0)
         self._state.clock["written"] = 0
         if self._tables:
             for name in ("gaps", "gap_mean", "gap_spread"):
@@ -184,17 +182,19 @@ class Twin(SimulatedPlant):
                 self._state.keys[name] = 0
 
     def _measure(self) -> tuple[dict[str, Reading], Latency | None]:
-        totals = self.totals()
-        readings = {name: self._read(name, m, totals[name]) for name, m in self._numbers.items()}
+        totals, latency = self.totals(), latencies(self._state, self._and_sinks)
+        readings = {
+            name: self._read(name, m, totals[name]) | {"latency": latency[m]}
+            for name, m in self._numbers.items()
+        }
         self._before = totals
-        return readings, latency(self._state.ages, self._sinks)
+        return readings, latency[-1]
 
     def _read(self, name: str, m: int, now: Totals) -> Reading:
         station, step, pace = self._state.stations[m], now - self._before[name], self._step_pace
         reading = measured(step) | {
             "backlog": float(now.arrived - now.finished),
-            "utilisation": self._utilisation[name].read(station, step),
-            "latency": latency(self._state.ages, self._alone[m]),
+            "utilisation": self._utilisation[name].read(station, now, step),
         }
         if reading["service_time"] is not None:
             reading["service_time"] *= pace

@@ -86,11 +86,11 @@ class Curve:
         """
         count = np.maximum(count, 0.0)
         segment = np.maximum(np.searchsorted(self.rows, count, side="left") - 1, 0)
-        steep = -np.abs(self.slopes[segment])
+        slopes = self.slopes[segment]
         # the way from the end with the higher rate: there the rate only falls
-        rises = self.slopes[segment] > 0
+        rises = slopes > 0
         end = segment + rises
-        way = self._way(np.abs(count - self.rows[end]), self.rates[end], steep)
+        way = self._way(np.abs(count - self.rows[end]), self.rates[end], -np.abs(slopes))
         return _within(self.starts, segment, self.starts[end] + np.where(rises, -way, way))
 
     def _segment(self, at: Floats) -> tuple[NDArray[np.intp], Floats]:

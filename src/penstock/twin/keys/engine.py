@@ -146,8 +146,10 @@ def switch_table(state: Any, station: Any, owners: Any, active: int, now: float)
 @inlined
 def _is_full(state: Any, station: Any, index: int) -> bool:
     """Whether the replica that has a row's key has no room for it."""
+    if station.batch.trigger > 0.0 or station.buffer == inf:
+        return False
     replica = state.replicas[state.visits[state.keys[state.tags[index].key].visit].replica]
-    return bool(station.batch.trigger == 0.0 and replica.waiting >= station.buffer)
+    return bool(replica.waiting >= station.buffer)
 
 
 @inlined

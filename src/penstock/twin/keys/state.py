@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.twin.records import CHANCE, LANE, NO_INDEX, Array
+from penstock.twin.records import CHANCE, INDEX, LANE, NO_INDEX, Array
 
 MP: Final = 0
 R_BLK: Final = 1
@@ -65,32 +65,34 @@ KEY: Final = np.dtype(
     [
         ("mean", "f8"),  # seconds of work of a row at the reference frequency
         ("limit", "f8"),  # of the alias method: a draw above it means the alias
-        ("alias", "i8"),
-        ("visit", "i8"),  # that its rows belong to now
-        ("moved", "i8"),  # whether the table that is being put in force moves it
-        ("held", "i8"),  # its rows that the splitter keeps
+        ("alias", INDEX),
+        ("visit", INDEX),  # that its rows belong to now
+        ("moved", "i4"),  # whether the table that is being put in force moves it
+        ("held", "i4"),  # its rows that the splitter keeps
         ("arrived", "i8"),  # rows that came in this step
         ("served", "i8"),  # rows that were done in this step
         ("work", "f8"),  # and their seconds of work
-    ]
+    ],
+    align=True,
 )
 
 VISIT: Final = np.dtype(
     [
-        ("key", "i8"),
-        ("replica", "i8"),
-        ("here", "i8"),  # whether the state has come
-        ("closed", "i8"),  # whether the last row has come
-        ("left", "i8"),  # rows of the visit that are not done
+        ("key", INDEX),
+        ("replica", INDEX),
+        ("here", "i4"),  # whether the state has come
+        ("closed", "i4"),  # whether the last row has come
+        ("left", "i4"),  # rows of the visit that are not done
         ("pending", LANE),  # rows that came before the state did
         ("arrives", "f8"),  # when the state does, once it is on its way
-        ("onward", "i8"),  # the key's next visit
-        ("next", "i8"),  # in transit, or of those that are free
-    ]
+        ("onward", INDEX),  # the key's next visit
+        ("next", INDEX),  # in transit, or of those that are free
+    ],
+    align=True,
 )
 
 TAG: Final = np.dtype(
-    [("kind", "i8"), ("number", "i8"), ("key", "i8"), ("visit", "i8"), ("begun", "f8")]
+    [("kind", "i4"), ("key", INDEX), ("visit", INDEX), ("number", "i8"), ("begun", "f8")], align=True
 )
 """What a row has beside its times where a station has keys; the number counts arrivals."""
 

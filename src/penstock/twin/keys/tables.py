@@ -57,7 +57,7 @@ class RoutingTables:
     def __init__(self, module: Module, settings: KeySettings, pool: ElasticPool) -> None:
         check_keys(module)
         given = _shares(module, settings.shares)
-        self.settings, self.names = settings, np.array(list(given))
+        self.settings, self.names = settings, np.array(list(given), object)
         self.weights = _weights(given)
         self.means = _means(settings.service_times or {}, tuple(given), module.service_time)
         self.protocol = PROTOCOLS[settings.migration or module.migration]

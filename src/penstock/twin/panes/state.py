@@ -20,6 +20,7 @@ from penstock.twin.records import (
     BATCH,
     CHANCE,
     HEAP,
+    INDEX,
     LANE,
     NO_INDEX,
     NODE,
@@ -78,7 +79,7 @@ PANE_CLOCK: Final = np.dtype(
         ("oldest", "i8"),  # the first pane that is not closed
         ("last", "i8"),  # the last pane that got a tuple
         ("threshold", "f8"),  # tuples of a part before the next worker takes over
-        ("free", "i8"),  # first place for a tuple that is free
+        ("free", INDEX),  # first place for a tuple that is free
         ("spare", "i8"),  # and how many are
         ("dropped", "i8"),  # tuples that came after their pane was closed
         ("closed", "i8"),  # panes
@@ -106,7 +107,7 @@ WORKER: Final = np.dtype(
     ]
 )
 
-TUPLE: Final = np.dtype([("done", "f8"), ("service", "f8"), ("next", "i8")])
+TUPLE: Final = np.dtype([("done", "f8"), ("service", "f8"), ("next", INDEX)], align=True)
 
 PANE: Final = np.dtype([("owner", "i8"), ("parts", "i8")])
 

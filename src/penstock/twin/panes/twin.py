@@ -319,7 +319,7 @@ class PaneTwin(SimulatedPlant):
         }
         self._before, self._stages_before, self._samples = now, now_at, []
         for name, m in self._numbers.items():
-            share = self._utilisation[name].read(self._state.stages[m], steps[name])
+            share = self._utilisation[name].read(self._state.stages[m], now_at[name], steps[name])
             readings[name]["utilisation"] = share
         return readings, latency_of(self._collect())
 

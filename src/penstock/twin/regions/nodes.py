@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from penstock.core.graph import FlowGraph
 from penstock.core.regions import Infrastructure
-from penstock.core.signals import RegionReading
 from penstock.model.compiling import compiled, entry, require_compiler
 
 require_compiler("simulating")
@@ -159,53 +158,60 @@ def _move(nodes: Any, module: int, node: int, change: int) -> None:
 class NodePools:
     """The nodes of every region with the replicas on them."""
 
+    counts: dict[str, dict[str, int]]
+    """What a look at the nodes of each region shows, by the names of a `RegionReading`."""
+    replicas: dict[str, int]
+    """Of each module."""
+
     def __init__(self, graph: FlowGraph, places: Infrastructure, seed: int) -> None:
-        self._graph, self._places = graph, places
+        self._regions, self._names = {m.name: str(m.region) for m in graph.modules}, places.names()
         self._nodes = first_nodes(graph, places)
         self._first = np.random.default_rng(seed)
         self._further = np.random.default_rng([seed, 1])
-
-    def replicas(self) -> dict[str, int]:
-        """Of each module."""
-        return dict(zip(self._graph.names(), self._nodes.replicas.tolist(), strict=True))
+        self._count()
 
     def nodes(self) -> dict[str, int]:
         """Of each region."""
-        counts = (count_nodes(self._nodes, i) for i, _ in enumerate(self._places.regions))
-        return {n: int(count) for n, count in zip(self._places.names(), counts, strict=True)}
+        return {name: counts["nodes"] for name, counts in self.counts.items()}
 
     def change_nodes(self, wanted: Mapping[str, int]) -> None:
         """Acquire nodes, and release those that are idle."""
-        there = self.nodes()
-        for index, name in enumerate(self._places.names()):
-            change = wanted.get(name, there[name]) - there[name]
+        for name, count in wanted.items():
+            index, change = self._names.index(name), count - self.counts[name]["nodes"]
             for _ in range(change):
                 acquire(self._nodes, index)
             for _ in range(-change):
                 release(self._nodes, index)
+        if wanted:
+            self._count()
 
     def change_replicas(self, wanted: Mapping[str, int]) -> dict[str, int]:
         """Replicas go before others come; returns how many found no free slot, by region."""
-        draws = self._first.random(len(self._graph.modules))
-        changes = {name: wanted.get(name, n) - n for name, n in self.replicas().items()}
-        unmet = dict.fromkeys(self._places.names(), 0)
-        for index, change in enumerate(changes.values()):
+        draws = self._first.random(len(self._regions)).tolist()
+        changes = [wanted.get(name, n) - n for name, n in self.replicas.items()]
+        for index, change in enumerate(changes):
             for _ in range(-change):
                 remove(self._nodes, index)
-        for index, (name, change) in enumerate(changes.items()):
+        if min(changes) < 0:
+            self._count()
+        placed, free = False, {name: counts["free"] for name, counts in self.counts.items()}
+        for index, (region, change) in enumerate(zip(self._regions.values(), changes, strict=True)):
             for number in range(change):
                 draw = self._further.random() if number else draws[index]
-                if not place(self._nodes, index, float(draw)):
-                    unmet[str(self._graph[name].region)] += 1
-        return unmet
+                free[region] -= 1
+                if free[region] >= 0:
+                    placed = place(self._nodes, index, draw)
+        if placed:
+            self._count()
+        return {region: max(-left, 0) for region, left in free.items()}
 
-    def look_at(self, name: str) -> RegionReading:
-        """What a look at a region's nodes shows."""
-        index, count = self._places.names().index(name), self.nodes()[name]
-        return RegionReading(
-            nodes=count,
-            idle=int(count_idle(self._nodes, index)),
-            free=int(count_free(self._nodes, index)),
-            replicas=int(self._nodes.used[index].sum()),
-            requested=count,
-        )
+    def _count(self) -> None:
+        active, used = self._nodes.active, self._nodes.used
+        nodes, hosted = active.sum(axis=1), used.sum(axis=1)
+        idle, free = (active > used).sum(axis=1), nodes * self._nodes.slots - hosted
+        numbers = zip(nodes.tolist(), idle.tolist(), free.tolist(), hosted.tolist(), strict=True)
+        self.counts = {
+            name: {"nodes": n, "idle": i, "free": f, "replicas": r, "requested": n}
+            for name, (n, i, f, r) in zip(self._names, numbers, strict=True)
+        }
+        self.replicas = dict(zip(self._regions, self._nodes.replicas.tolist(), strict=True))
