@@ -31,7 +31,7 @@ def mistakes(*settings: str, pipeline: str = "preference") -> list[str]:
             "query.slide=2s",
             "a slide of 2 s leaves out rows between windows of 1 s; choose at most 1 s",
         ),
-        ("query.window=0s", "window must be longer than 0, got 0 us; write it as 200ms or 1s"),
+        ("query.window=0s", "window of query must be above 0s, got 0s"),
         ("query.window=1", "window"),
         ("query.delta=0", "delta of query must be 1 or more, got 0"),
         ("query.dimensions=33", "dimensions of query must be 1 to 32, got 33"),

@@ -92,7 +92,8 @@ VISIT: Final = np.dtype(
 )
 
 TAG: Final = np.dtype(
-    [("kind", "i4"), ("key", INDEX), ("visit", INDEX), ("number", "i8"), ("begun", "f8")], align=True
+    [("kind", "i4"), ("key", INDEX), ("visit", INDEX), ("number", "i8"), ("begun", "f8")],
+    align=True,
 )
 """What a row has beside its times where a station has keys; the number counts arrivals."""
 

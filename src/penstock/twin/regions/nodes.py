@@ -158,7 +158,7 @@ def _move(nodes: Any, module: int, node: int, change: int) -> None:
 class NodePools:
     """The nodes of every region with the replicas on them."""
 
-    counts: dict[str, dict[str, int]]
+    counts: dict[str, dict[str, Any]]
     """What a look at the nodes of each region shows, by the names of a `RegionReading`."""
     replicas: dict[str, int]
     """Of each module."""
